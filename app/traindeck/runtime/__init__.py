@@ -1,0 +1,1 @@
+"""How work runs: asyncio tasks, worker threads, files of the platform; still no Qt."""

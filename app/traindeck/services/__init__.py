@@ -1,0 +1,1 @@
+"""What TrainDeck does, one concern a module; SDKs live here and nowhere else."""

@@ -1,0 +1,1 @@
+"""Object storage behind one port, a module per provider."""

@@ -1,0 +1,1 @@
+"""Training back ends behind one port, a module per provider."""

@@ -1,0 +1,1 @@
+"""Widgets: build, bind, nothing else."""

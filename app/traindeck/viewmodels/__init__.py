@@ -1,0 +1,1 @@
+"""State and intents of one panel each; QtCore only."""

@@ -34,16 +34,15 @@ def read_images(data_url):
     """The images as (pixels, digit) pairs, from the data file or from the folder that holds it."""
     if data_url.startswith(("obs:", "s3:")):
         raise Unusable(
-            "--data_url is %s, but this script reads a folder of the machine it runs on. "
-            "Give it as an input of the job, then the platform downloads it first." % data_url
+            f"--data_url is {data_url}, but this script reads a folder of the machine it runs on. "
+            "Give it as an input of the job, then the platform downloads it first."
         )
     path = Path(data_url)
     if path.is_dir():
         path = path / DATA_FILE
     if not path.is_file():
         raise Unusable(
-            "no training data: %s does not exist. --data_url must be %s or the folder that holds it."
-            % (path, DATA_FILE)
+            f"no training data: {path} does not exist. --data_url must be {DATA_FILE} or the folder that holds it."
         )
     images = []
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
@@ -53,10 +52,10 @@ def read_images(data_url):
         except (KeyError, ValueError):
             image = [], -1
         if len(image[0]) != PIXELS or not 0 <= image[1] < DIGITS:
-            raise Unusable("%s, line %d: not 64 pixels and a digit. Upload the file again." % (path, number))
+            raise Unusable(f"{path}, line {number}: not 64 pixels and a digit. Upload the file again.")
         images.append(image)
     if len(images) < 5 * BATCH:
-        raise Unusable("%s holds %d images, too few to train on. Upload the file again." % (path, len(images)))
+        raise Unusable(f"{path} holds {len(images)} images, too few to train on. Upload the file again.")
     return images
 
 
@@ -149,12 +148,12 @@ def newest_checkpoint(folder, hidden, seed):
             made_with = checkpoint["hidden"], checkpoint["seed"]
             checkpoint["epoch"], checkpoint["network"]["biases2"]
         except (OSError, ValueError, KeyError, TypeError):
-            say("checkpoint %s is not complete, trying the one before" % path)
+            say(f"checkpoint {path} is not complete, trying the one before")
             continue
         if made_with == (hidden, seed):
-            say("resumed from %s, epoch %d is done" % (path, checkpoint["epoch"]))
+            say(f"resumed from {path}, epoch {checkpoint['epoch']} is done")
             return checkpoint
-        say("checkpoint %s was made with hidden %s and seed %s, not used" % ((path,) + made_with))
+        say(f"checkpoint {path} was made with hidden {made_with[0]} and seed {made_with[1]}, not used")
     return None
 
 
@@ -169,13 +168,13 @@ def run(options):
     results = Path(options.train_url)
     checkpoints = results / "ckpt"
     say(
-        "%d images to train on, %d held out, network %d-%d-%d, learning rate %g, seed %d"
-        % (len(training), len(held_out), PIXELS, options.hidden, DIGITS, options.lr, options.seed)
+        f"{len(training)} images to train on, {len(held_out)} held out, "
+        f"network {PIXELS}-{options.hidden}-{DIGITS}, learning rate {options.lr:g}, seed {options.seed}"
     )
     resume_from = Path(options.resume) if options.resume else checkpoints
     checkpoint = newest_checkpoint(resume_from, options.hidden, options.seed)
     if options.resume and not checkpoint:
-        say("no checkpoint to resume from in %s, starting at epoch 1" % resume_from)
+        say(f"no checkpoint to resume from in {resume_from}, starting at epoch 1")
     if checkpoint:
         network, done, history = checkpoint["network"], checkpoint["epoch"], checkpoint["history"]
     else:
@@ -192,13 +191,13 @@ def run(options):
             batch_loss, batch_right = train_batch(network, batch, options.lr)
             loss, right, seen = loss + batch_loss, right + batch_right, seen + len(batch)
             if step % STEPS_PER_LINE == 0 or step == steps:
-                place = "epoch %d/%d step %d/%d" % (epoch, options.epochs, step, steps)
-                say("%s loss %.4f accuracy %.4f" % (place, loss / seen, right / seen))
+                place = f"epoch {epoch}/{options.epochs} step {step}/{steps}"
+                say(f"{place} loss {loss / seen:.4f} accuracy {right / seen:.4f}")
                 loss, right, seen = 0.0, 0, 0
         test_loss, test_accuracy = evaluate(network, held_out)
-        say("epoch %d/%d test_loss %.4f test_accuracy %.4f" % (epoch, options.epochs, test_loss, test_accuracy))
+        say(f"epoch {epoch}/{options.epochs} test_loss {test_loss:.4f} test_accuracy {test_accuracy:.4f}")
         history.append({"epoch": epoch, "test_loss": test_loss, "test_accuracy": test_accuracy})
-        path = checkpoints / ("epoch-%03d.json" % epoch)
+        path = checkpoints / f"epoch-{epoch:03d}.json"
         write_whole(
             path,
             {
@@ -209,17 +208,15 @@ def run(options):
                 "network": network,
             },
         )
-        say("checkpoint %s" % path)
+        say(f"checkpoint {path}")
 
     if options.epochs <= done:
-        say("nothing left to do: %d epochs asked for, %d done" % (options.epochs, done))
+        say(f"nothing left to do: {options.epochs} epochs asked for, {done} done")
     write_whole(results / "model.json", network)
     write_whole(results / "metrics.json", {"epochs": history, "hidden": options.hidden, "seed": options.seed})
     last = history[-1]
-    say(
-        "finished: test_accuracy %.4f after epoch %d, %.1f s"
-        % (last["test_accuracy"], last["epoch"], time.time() - began)
-    )
+    seconds = time.time() - began
+    say(f"finished: test_accuracy {last['test_accuracy']:.4f} after epoch {last['epoch']}, {seconds:.1f} s")
 
 
 def positive_number(kind):
@@ -229,7 +226,7 @@ def positive_number(kind):
             raise ValueError(text)
         return number
 
-    read.__name__ = "positive %s" % kind.__name__
+    read.__name__ = f"positive {kind.__name__}"
     return read
 
 
@@ -247,11 +244,11 @@ def main():
     # Platforms add arguments of their own; parse_args() would end the job on the first one.
     options, unknown = parser.parse_known_args()
     if unknown:
-        say("arguments of the platform, not used here: %s" % " ".join(unknown))
+        say(f"arguments of the platform, not used here: {' '.join(unknown)}")
     try:
         run(options)
     except (Unusable, OSError) as problem:
-        print("error: %s" % problem, file=sys.stderr, flush=True)
+        print(f"error: {problem}", file=sys.stderr, flush=True)
         return 1
     return 0
 

@@ -1,0 +1,123 @@
+"""Finds every process of a job, also those that left their parent or their session, and ends them."""
+
+import os
+import signal
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import psutil
+
+_POLL_S = 0.05
+_KILL_ROUNDS = 20
+_KILL_WAIT_S = 0.5
+
+
+@dataclass(frozen=True)
+class ProcessId:
+    """A process that cannot be mistaken for a later one with the same number."""
+
+    pid: int
+    created: float
+
+    @classmethod
+    def of(cls, pid: int) -> "ProcessId":
+        return cls(pid, psutil.Process(pid).create_time())
+
+    def process(self) -> psutil.Process | None:
+        try:
+            process = psutil.Process(self.pid)
+            # The time is computed from the boot time, which may be rounded differently after a restart of the Lab.
+            return process if abs(process.create_time() - self.created) < 1 else None
+        except psutil.NoSuchProcess:
+            return None
+
+
+class ProcessTree:
+    """All processes of one job: the ones started, their children, and whatever carries the job's variable."""
+
+    def __init__(self, variable: str, value: str, roots: Iterable[ProcessId] = ()) -> None:
+        self._variable = variable
+        self._value = value
+        self._known: dict[int, ProcessId] = {root.pid: root for root in roots}
+
+    def add(self, root: ProcessId) -> None:
+        self._known[root.pid] = root
+
+    def members(self) -> list[psutil.Process]:
+        """The living processes found by descent; those seen once stay known when their parent is gone."""
+        found: dict[int, psutil.Process] = {}
+        for known in list(self._known.values()):
+            process = known.process()
+            if process is None:
+                del self._known[known.pid]
+                continue
+            for member in [process, *_descendants(process)]:
+                found[member.pid] = member
+        return [process for process in found.values() if self._remember(process)]
+
+    def end(self, grace_s: float) -> None:
+        """Ask all to end, then kill what is left until nothing is left. Blocks for `grace_s` and a little."""
+        self._signal_all(self._everyone(), gently=True)
+        deadline = time.monotonic() + grace_s
+        while time.monotonic() < deadline:
+            if not self.members():
+                break
+            time.sleep(_POLL_S)
+        for _ in range(_KILL_ROUNDS):
+            members = self._everyone()
+            if not members:
+                return
+            self._signal_all(members, gently=False)
+            deadline = time.monotonic() + _KILL_WAIT_S
+            while time.monotonic() < deadline and any(_is_alive(member) for member in members):
+                time.sleep(_POLL_S)
+
+    def _everyone(self) -> list[psutil.Process]:
+        members = {process.pid: process for process in self.members()}
+        for process in psutil.process_iter():
+            if process.pid not in members and process.pid != os.getpid() and self._carries_variable(process):
+                members[process.pid] = process
+        return [process for process in members.values() if self._remember(process)]
+
+    def _carries_variable(self, process: psutil.Process) -> bool:
+        try:
+            return process.environ().get(self._variable) == self._value and _is_alive(process)
+        except (psutil.Error, OSError):
+            return False
+
+    def _remember(self, process: psutil.Process) -> bool:
+        if not _is_alive(process):
+            return False
+        try:
+            self._known[process.pid] = ProcessId(process.pid, process.create_time())
+        except psutil.NoSuchProcess:
+            return False
+        return True
+
+    @staticmethod
+    def _signal_all(members: Iterable[psutil.Process], *, gently: bool) -> None:
+        for process in members:
+            try:
+                if os.name == "posix" and os.getpgid(process.pid) == process.pid and process.is_running():
+                    os.killpg(process.pid, signal.SIGTERM if gently else signal.SIGKILL)
+                elif gently:
+                    process.terminate()
+                else:
+                    process.kill()
+            except (psutil.Error, ProcessLookupError, PermissionError):
+                continue
+
+
+def _descendants(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return process.children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

@@ -1,0 +1,116 @@
+"""Buckets, objects and the many ways people write where one is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from traindeck.domain.errors import InvalidInput
+from traindeck.domain.texts import text
+
+_BUCKET = re.compile(r"[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]")
+_IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
+_SCHEME = re.compile(r"(?:obs|s3|s3a)://?", re.IGNORECASE)
+MAX_KEY_BYTES = 1024
+
+
+def is_bucket_name(name: str) -> bool:
+    if _BUCKET.fullmatch(name) is None or _IPV4.fullmatch(name):
+        return False
+    return not any(pair in name for pair in ("..", ".-", "-."))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ObjectPath:
+    """A place in object storage; a folder ends with a slash, a bucket has no key."""
+
+    bucket: str
+    key: str = ""
+
+    @classmethod
+    def parse(cls, spelling: str) -> ObjectPath:
+        """Take `obs://b/k`, `s3://b/k`, `obs:/b/k`, `/b/k` and `b/k`, with blanks around them."""
+        rest = spelling.strip()
+        scheme = _SCHEME.match(rest)
+        rest = rest[scheme.end() :] if scheme else rest
+        rest = rest.replace("\\", "/") if not scheme and "/" not in rest else rest
+        bucket, _, key = rest.removeprefix("/").partition("/")
+        if not is_bucket_name(bucket):
+            raise InvalidInput(
+                text("“{spelling}” is not a place in OBS.", spelling=spelling),
+                text(
+                    "Write it as obs://bucket/folder/. A bucket name has 3 to 63 of a–z, 0–9, dot and hyphen, "
+                    "and begins and ends with a letter or digit."
+                ),
+            )
+        if len(key.encode()) > MAX_KEY_BYTES:
+            raise InvalidInput(
+                text("The name in “{bucket}” is longer than 1,024 bytes.", bucket=bucket),
+                text("Use shorter folder and file names."),
+            )
+        return cls(bucket, key)
+
+    @property
+    def is_bucket(self) -> bool:
+        return not self.key
+
+    @property
+    def is_folder(self) -> bool:
+        return not self.key or self.key.endswith("/")
+
+    @property
+    def name(self) -> str:
+        return self.key.rstrip("/").rpartition("/")[2] or self.bucket
+
+    @property
+    def parent(self) -> ObjectPath:
+        head = self.key.rstrip("/").rpartition("/")
+        return ObjectPath(self.bucket, head[0] + head[1])
+
+    def as_folder(self) -> ObjectPath:
+        return self if self.is_folder else ObjectPath(self.bucket, self.key + "/")
+
+    def join(self, relative: str) -> ObjectPath:
+        return ObjectPath(self.bucket, self.as_folder().key + relative)
+
+    @property
+    def api_form(self) -> str:
+        """As ModelArts wants it: `/bucket/key`."""
+        return f"/{self.bucket}/{self.key}"
+
+    def __str__(self) -> str:
+        return f"obs://{self.bucket}/{self.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    name: str
+    created: datetime | None = None
+    region: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectEntry:
+    """One row of a listing: an object, or a folder with no size and no time of its own."""
+
+    path: ObjectPath
+    size_bytes: int | None = None
+    modified: datetime | None = None
+    etag: str = ""
+
+    @property
+    def is_folder(self) -> bool:
+        return self.size_bytes is None
+
+
+def size_words(size_bytes: int | None) -> str:
+    """`84 kB`; an unknown size stays unknown."""
+    if size_bytes is None:
+        return "–"
+    value, unit = float(size_bytes), "B"
+    for larger in ("kB", "MB", "GB", "TB", "PB"):
+        if value < 999.5:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:.0f} {unit}" if unit == "B" or value >= 99.5 else f"{value:.3g} {unit}"

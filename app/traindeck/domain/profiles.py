@@ -1,0 +1,90 @@
+"""Named accounts: where to go, never the secret."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+LAB = "lab"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
+_REGION = re.compile(r"[a-z0-9][a-z0-9_-]{1,39}")
+
+
+class Provider(StrEnum):
+    LAB = "lab"
+    MODELARTS = "modelarts"
+
+
+class Signature(StrEnum):
+    AUTO = "auto"
+    OBS = "obs"
+    V2 = "v2"
+    V4 = "v4"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A named account; its secret is in the keyring (the Lab's: in the Lab)."""
+
+    name: str
+    provider: Provider
+    region: str
+    obs_endpoint: str = ""
+    modelarts_endpoint: str = ""
+    iam_endpoint: str = ""
+    project_id: str = ""
+    signature: Signature = Signature.AUTO
+    path_style: bool = False
+    ca_file: str = ""
+    key_hint: str = ""
+
+    @property
+    def is_lab(self) -> bool:
+        return self.provider is Provider.LAB
+
+    @property
+    def obs_url(self) -> str:
+        return self.obs_endpoint or f"https://obs.{self.region}.myhuaweicloud.com"
+
+    @property
+    def modelarts_url(self) -> str:
+        # The SDK's own list has this one region under another domain.
+        domain = "myhuaweicloud.cn" if self.region == "ap-southeast-1" else "myhuaweicloud.com"
+        return self.modelarts_endpoint or f"https://modelarts.{self.region}.{domain}"
+
+    @property
+    def iam_url(self) -> str:
+        return self.iam_endpoint or f"https://iam.{self.region}.myhuaweicloud.com"
+
+
+def is_profile_name(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None
+
+
+def is_region(name: str) -> bool:
+    return _REGION.fullmatch(name) is not None
+
+
+# region id, English name, Chinese name; where training is sold is for the flavors call to say
+REGIONS: tuple[tuple[str, str, str], ...] = (
+    ("cn-north-4", "CN North-Beijing4", "华北-北京四"),
+    ("cn-north-1", "CN North-Beijing1", "华北-北京一"),
+    ("cn-east-3", "CN East-Shanghai1", "华东-上海一"),
+    ("cn-north-9", "CN North-Ulanqab1", "华北-乌兰察布一"),
+    ("cn-south-1", "CN South-Guangzhou", "华南-广州"),
+    ("cn-southwest-2", "CN Southwest-Guiyang1", "西南-贵阳一"),
+    ("cn-east-4", "CN East 2", "华东二"),
+    ("cn-north-2", "CN North-Beijing2", "华北-北京二"),
+    ("ap-southeast-1", "CN-Hong Kong", "中国-香港"),
+    ("ap-southeast-2", "AP-Bangkok", "亚太-曼谷"),
+    ("ap-southeast-3", "AP-Singapore", "亚太-新加坡"),
+    ("ap-southeast-4", "AP-Jakarta", "亚太-雅加达"),
+    ("af-south-1", "AF-Johannesburg", "非洲-约翰内斯堡"),
+    ("af-north-1", "AF-Cairo", "非洲-开罗"),
+    ("la-south-2", "LA-Santiago", "拉美-圣地亚哥"),
+    ("la-north-2", "LA-Mexico City2", "拉美-墨西哥城二"),
+    ("sa-brazil-1", "LA-Sao Paulo1", "拉美-圣保罗一"),
+    ("tr-west-1", "TR-Istanbul", "土耳其-伊斯坦布尔"),
+    ("me-east-1", "ME-Riyadh", "中东-利雅得"),
+)

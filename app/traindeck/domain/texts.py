@@ -1,0 +1,58 @@
+"""Sentences for the user: written once in English, said in the language in use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+ENGLISH = "en"
+CHINESE = "zh_CN"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A whole sentence with named fields, put into words only when it is shown."""
+
+    english: str
+    fields: Mapping[str, object] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return say(self)
+
+    def in_english(self) -> str:
+        """For logs, which are read by people who may not share the user's language."""
+        return self.english.format_map(_in_english(self.fields))
+
+
+def text(english: str, /, **fields: object) -> Text:
+    return Text(english, fields)
+
+
+@dataclass(slots=True)
+class _Speech:
+    """What gettext keeps in a module too: one process speaks one language at a time."""
+
+    language: str
+    catalogue: Mapping[str, str]
+
+
+_speech = _Speech(ENGLISH, {})
+
+
+def speak(language: str, catalogue: Mapping[str, str]) -> None:
+    _speech.language = language
+    _speech.catalogue = catalogue
+
+
+def spoken() -> str:
+    return _speech.language
+
+
+def say(message: str | Text, /, **fields: object) -> str:
+    if isinstance(message, str):
+        message = Text(message, fields)
+    return _speech.catalogue.get(message.english, message.english).format_map(message.fields)
+
+
+def _in_english(fields: Mapping[str, object]) -> dict[str, object]:
+    return {name: value.in_english() if isinstance(value, Text) else value for name, value in fields.items()}

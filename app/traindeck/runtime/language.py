@@ -1,0 +1,30 @@
+"""Which language to speak, and where its sentences come from."""
+
+from __future__ import annotations
+
+import json
+import locale
+import os
+
+from traindeck.domain import texts
+from traindeck.runtime.resources import resource
+
+LANGUAGES = (texts.ENGLISH, texts.CHINESE)
+
+
+def system_language() -> str:
+    """The user's, as the environment or the system tells it."""
+    for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if value := os.environ.get(variable):
+            return texts.CHINESE if value.lower().startswith("zh") else texts.ENGLISH
+    name = locale.getlocale()[0] or ""
+    return texts.CHINESE if name.lower().startswith(("zh", "chinese")) else texts.ENGLISH
+
+
+def speak(language: str) -> None:
+    """Say everything in `language` from now on; what has no translation stays English."""
+    if language == texts.ENGLISH:
+        texts.speak(language, {})
+        return
+    catalogue = json.loads(resource("translations", f"{language}.json").read_text(encoding="utf-8"))
+    texts.speak(language, catalogue)

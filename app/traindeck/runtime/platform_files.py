@@ -1,0 +1,69 @@
+"""Files written whole or not at all, and the errors of this computer in our words."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from traindeck.domain.errors import AppError, DiskFull, LocalTrouble, NotFound
+from traindeck.domain.texts import text
+
+_FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
+_LOCKED = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+def local_error(error: OSError, path: Path | None = None) -> AppError:
+    place = str(path or error.filename or "")
+    if error.errno in _FULL:
+        return DiskFull(
+            text("The disk is full: “{place}” could not be written.", place=place),
+            text("Free some space, or move TrainDeck's folder with TRAINDECK_HOME; then try again."),
+            str(error),
+        )
+    if error.errno in _LOCKED:
+        return LocalTrouble(
+            text("“{place}” cannot be written or read: no permission.", place=place),
+            text("Give yourself the right to this folder, or name another with TRAINDECK_HOME."),
+            str(error),
+        )
+    if isinstance(error, FileNotFoundError):
+        return NotFound(
+            text("“{place}” does not exist.", place=place),
+            text("Check the spelling, and whether the file was moved."),
+            str(error),
+        )
+    return LocalTrouble(
+        text("“{place}” could not be used: {problem}.", place=place, problem=error.strerror or type(error).__name__),
+        text("Look at this file or folder, then try again."),
+        str(error),
+    )
+
+
+@contextmanager
+def local_errors(path: Path | None = None) -> Iterator[None]:
+    """Turn what the operating system says into what the user can act on."""
+    try:
+        yield
+    except OSError as error:
+        raise local_error(error, path) from error
+
+
+def write_whole(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Replace `path` so that a reader or a crash sees the old content or the new, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    part = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.chmod(mode)
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

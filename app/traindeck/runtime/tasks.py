@@ -1,0 +1,85 @@
+"""Ownership of asyncio tasks: everything started has somebody who ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from enum import Enum, auto
+from types import TracebackType
+from typing import Self
+
+from traindeck.domain.errors import AppError, Unexpected
+
+log = logging.getLogger(__name__)
+
+Work = Callable[[], Awaitable[None]]
+Report = Callable[[str, AppError], None]
+
+
+class Repeat(Enum):
+    """What starting a name that is still running means."""
+
+    IGNORE = auto()
+    REPLACE = auto()
+
+
+class TaskScope:
+    """Owns the tasks of one window, dock or job; none outlives `async with`.
+
+    Children fail alone: each failure is reported once, under the task's name.
+    """
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._group = asyncio.TaskGroup()
+        self._open = False
+
+    async def __aenter__(self) -> Self:
+        await self._group.__aenter__()
+        self._open = True
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open = False
+        for task in self._running.values():
+            task.cancel()
+        await self._group.__aexit__(kind, error, trace)
+
+    def start(self, name: str, work: Work, repeat: Repeat = Repeat.IGNORE) -> bool:
+        """Run `work` as `name`; False when it was refused."""
+        before = self._running.get(name)
+        if not self._open or (before and repeat is Repeat.IGNORE):
+            return False
+        if before:
+            before.cancel()
+        task = self._group.create_task(self._guarded(name, work, before), name=name)
+        self._running[name] = task
+        task.add_done_callback(lambda done: self._forget(name, done))
+        return True
+
+    def cancel(self, name: str) -> None:
+        if name in self._running:
+            self._running[name].cancel()
+
+    def is_running(self, name: str) -> bool:
+        return name in self._running
+
+    def _forget(self, name: str, done: asyncio.Task[None]) -> None:
+        if self._running.get(name) is done:
+            del self._running[name]
+
+    async def _guarded(self, name: str, work: Work, before: asyncio.Task[None] | None) -> None:
+        if before:
+            await asyncio.wait([before])  # its cleanup ends before we begin
+        try:
+            await work()
+        except AppError as error:
+            log.warning("task %s: %s %s", name, error, error.detail)
+            self._report(name, error)
+        except Exception as error:
+            log.exception("task %s failed", name)
+            self._report(name, Unexpected(f"{type(error).__name__}: {error}"))

@@ -1,0 +1,117 @@
+"""What the services need from the world, as protocols; adapters and the store implement them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from traindeck.domain.jobs import Engine, Flavor, JobSpec, LogChunk, RemoteJob, Run
+from traindeck.domain.objects import Bucket, ObjectEntry, ObjectPath
+from traindeck.domain.profiles import Profile
+from traindeck.domain.secret import Credentials
+
+Progress = Callable[[int], None]
+"""Called with the number of bytes that just moved; from a worker thread."""
+
+
+class SecretStore(Protocol):
+    """The one place a secret is kept."""
+
+    async def read(self, profile: str) -> Credentials | None: ...
+
+    async def write(self, profile: str, credentials: Credentials) -> None: ...
+
+    async def remove(self, profile: str) -> None: ...
+
+
+class ObjectStorage(Protocol):
+    """One account's object storage. Every method raises AppError."""
+
+    async def buckets(self) -> list[Bucket]: ...
+
+    async def create_bucket(self, name: str) -> None:
+        """Creating one's own bucket again is no error."""
+
+    async def remove_bucket(self, name: str) -> None: ...
+
+    def entries(self, folder: ObjectPath, *, recursive: bool = False) -> AsyncIterator[list[ObjectEntry]]:
+        """Pages of a listing as they arrive; not recursive: one level, folders first in each page."""
+
+    async def info(self, path: ObjectPath) -> ObjectEntry | None: ...
+
+    async def upload(self, source: Path, target: ObjectPath, progress: Progress | None = None) -> None:
+        """Send one file; when it returns the service has confirmed size and MD5."""
+
+    async def put(self, content: bytes, target: ObjectPath) -> None: ...
+
+    async def download(self, source: ObjectPath, target: Path, progress: Progress | None = None) -> None:
+        """Fetch one object into `target`, by way of a .part file beside it."""
+
+    async def remove(self, paths: Sequence[ObjectPath]) -> None: ...
+
+
+class TrainingBackend(Protocol):
+    """Where one account's jobs run. Every method raises AppError."""
+
+    async def engines(self) -> list[Engine]: ...
+
+    async def flavors(self) -> list[Flavor]: ...
+
+    async def create(self, name: str, spec: JobSpec, code: ObjectPath) -> RemoteJob:
+        """Ask for a job once. AnswerLost: nobody knows whether it exists. Conflict: the name does."""
+
+    async def find_by_name(self, name: str) -> RemoteJob | None: ...
+
+    async def show(self, job_id: str) -> RemoteJob | None:
+        """None: the service no longer knows it."""
+
+    async def stop(self, job_id: str) -> None: ...
+
+    async def delete(self, job_id: str) -> None: ...
+
+    async def log_tail(self, job_id: str, task: str) -> LogChunk | None:
+        """None: there is no log yet."""
+
+
+class RunRecords(Protocol):
+    """The runs on disk. Each method is one transaction."""
+
+    async def add(self, run: Run) -> Run:
+        """Store a new run; the answer has its number."""
+
+    async def change(self, run_id: str, **fields: Any) -> Run:
+        """Set fields of Run by name; the answer is the run as it is now."""
+
+    async def get(self, run_id: str) -> Run | None: ...
+
+    async def all(self, limit: int | None = None) -> list[Run]:
+        """Newest first."""
+
+    async def live(self) -> list[Run]:
+        """Every run that is not over."""
+
+    async def matching(self, beginning: str) -> list[Run]:
+        """Runs whose id or name begins so, newest first."""
+
+    async def remove(self, run_id: str) -> None: ...
+
+
+class Clock(Protocol):
+    def __call__(self) -> datetime: ...
+
+
+class ProfileBook(Protocol):
+    """The profiles on disk, without their secrets."""
+
+    def all(self) -> list[Profile]: ...
+
+    def put(self, profile: Profile) -> None: ...
+
+    def remove(self, name: str) -> None: ...
+
+    @property
+    def current(self) -> str: ...
+
+    def use(self, name: str) -> None: ...

@@ -1,0 +1,91 @@
+"""Opening the database: migrate step by step, with a copy first."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from filelock import FileLock
+
+from traindeck.domain.errors import DiskFull, LocalTrouble
+from traindeck.domain.texts import text
+from traindeck.store.migrations import STEPS
+
+Step = Callable[[sqlite3.Connection], None]
+
+
+def open_database(path: Path, steps: Sequence[Step] = STEPS) -> sqlite3.Connection:
+    """A connection for one thread; the schema is today's when this returns."""
+    with database_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+        try:
+            db.row_factory = sqlite3.Row
+            db.execute("PRAGMA journal_mode = WAL")
+            # FULL: an intent must be on the disk before the request leaves, even through a power cut.
+            db.execute("PRAGMA synchronous = FULL")
+            db.execute("PRAGMA foreign_keys = ON")
+            # Two programs may open an old database at once; only one may carry it over.
+            with FileLock(path.with_name(path.name + ".migrate.lock")):
+                _migrate(db, path, steps)
+        except BaseException:
+            db.close()
+            raise
+    return db
+
+
+def _migrate(db: sqlite3.Connection, path: Path, steps: Sequence[Step]) -> None:
+    version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    if version > len(steps):
+        raise LocalTrouble(
+            text("The records were written by a newer TrainDeck."),
+            text("Update TrainDeck, or name another folder with TRAINDECK_HOME. Nothing was changed."),
+        )
+    if 0 < version < len(steps):
+        _back_up(db, path.with_name(f"{path.name}.v{version}.bak"))
+    for number, step in enumerate(steps[version:], start=version + 1):
+        with transaction(db):
+            step(db)
+            db.execute(f"PRAGMA user_version = {number}")
+
+
+def _back_up(db: sqlite3.Connection, target: Path) -> None:
+    part = target.with_name(target.name + ".part")
+    part.unlink(missing_ok=True)
+    with closing(sqlite3.connect(part)) as copy:
+        db.backup(copy)
+    part.replace(target)
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+@contextmanager
+def database_errors(path: Path) -> Iterator[None]:
+    """SQLite's own words are for us; the user gets the disk's or the file's trouble."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", None)
+        if code == sqlite3.SQLITE_FULL:
+            raise DiskFull(
+                text("The disk is full: the records could not be written."),
+                text("Free some space, or move TrainDeck's folder with TRAINDECK_HOME; then try again."),
+                str(error),
+            ) from error
+        raise LocalTrouble(
+            text("The records in “{path}” cannot be used: {problem}.", path=str(path), problem=str(error)),
+            text("Check the rights and the free space of this folder; a copy from before the last update is there."),
+            str(error),
+        ) from error

@@ -1,0 +1,131 @@
+"""The runs in SQLite; every change of state leaves a line of its own."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from dataclasses import fields, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from traindeck.domain import job_file
+from traindeck.domain.errors import NotFound
+from traindeck.domain.jobs import Run, RunState
+from traindeck.domain.texts import text
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.store.database import database_errors, transaction
+
+Result = TypeVar("Result")
+_COLUMNS = tuple(field.name for field in fields(Run))
+_TIMES = ("created", "submitted", "started", "ended", "checked")
+_OVER = tuple(state.value for state in RunState if state.is_over)
+
+
+class RunStore:
+    """Runs through one writer thread, so that no two writes of a program meet."""
+
+    def __init__(self, db: sqlite3.Connection, path: Path, writer: BlockingCalls) -> None:
+        self._db = db
+        self._path = path
+        self._writer = writer
+
+    async def _with(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        def call(_: object) -> Result:
+            with database_errors(self._path):
+                return work(self._db)
+
+        return await self._writer.run(call)
+
+    async def add(self, run: Run) -> Run:
+        row = _row(run)
+        del row["number"]
+        names, marks = ", ".join(row), ", ".join(f":{name}" for name in row)
+
+        def work(db: sqlite3.Connection) -> int:
+            with transaction(db):
+                number = db.execute(f"INSERT INTO runs ({names}) VALUES ({marks})", row).lastrowid
+                _note(db, run)
+            assert number is not None
+            return number
+
+        return replace(run, number=await self._with(work))
+
+    async def change(self, run_id: str, **changes: Any) -> Run:
+        def work(db: sqlite3.Connection) -> Run:
+            with transaction(db):
+                before = _one(db, run_id)
+                if before is None:
+                    raise NotFound(text("This run is no longer in the records."), text("Refresh the list."))
+                after = replace(before, **changes)
+                row = {name: _column(name, getattr(after, name)) for name in changes}
+                settings = ", ".join(f"{name} = :{name}" for name in row)
+                db.execute(f"UPDATE runs SET {settings} WHERE id = :id", {**row, "id": run_id})
+                if (before.state, before.phase) != (after.state, after.phase):
+                    _note(db, after)
+            return after
+
+        return await self._with(work)
+
+    async def get(self, run_id: str) -> Run | None:
+        return await self._with(lambda db: _one(db, run_id))
+
+    async def all(self, limit: int | None = None) -> list[Run]:
+        return await self._select("ORDER BY number DESC LIMIT ?", (-1 if limit is None else limit,))
+
+    async def live(self) -> list[Run]:
+        marks = ", ".join("?" for _ in _OVER)
+        return await self._select(f"WHERE state NOT IN ({marks}) ORDER BY number DESC", _OVER)
+
+    async def matching(self, beginning: str) -> list[Run]:
+        # A range, not LIKE: it uses the index and takes every character as it is.
+        end = beginning + "\U0010ffff"
+        return await self._select(
+            "WHERE (id >= ? AND id < ?) OR (name >= ? AND name < ?) ORDER BY number DESC",
+            (beginning, end, beginning, end),
+        )
+
+    async def remove(self, run_id: str) -> None:
+        def work(db: sqlite3.Connection) -> None:
+            with transaction(db):
+                db.execute("DELETE FROM runs WHERE id = ?", (run_id,))
+
+        await self._with(work)
+
+    async def _select(self, rest: str, values: tuple[object, ...]) -> list[Run]:
+        return await self._with(lambda db: [_run(row) for row in db.execute(f"SELECT * FROM runs {rest}", values)])
+
+
+def _one(db: sqlite3.Connection, run_id: str) -> Run | None:
+    row = db.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
+    return _run(row) if row else None
+
+
+def _note(db: sqlite3.Connection, run: Run) -> None:
+    db.execute(
+        "INSERT INTO transitions (run_id, at, state, reason) VALUES (?, strftime('%Y-%m-%dT%H:%M:%fZ'), ?, ?)",
+        (run.id, run.phase or run.state.value, run.reason),
+    )
+
+
+def _row(run: Run) -> dict[str, object]:
+    return {name: _column(name, getattr(run, name)) for name in _COLUMNS}
+
+
+def _column(name: str, value: Any) -> object:
+    if name == "spec":
+        return job_file.to_toml(value)
+    if name == "tasks":
+        return json.dumps(value)
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _run(row: sqlite3.Row) -> Run:
+    values: dict[str, Any] = {name: row[name] for name in _COLUMNS}
+    values["spec"] = job_file.parse(row["spec"])
+    values["state"] = RunState(row["state"])
+    values["tasks"] = tuple(json.loads(row["tasks"]))
+    for name in _TIMES:
+        values[name] = datetime.fromisoformat(row[name]) if row[name] else None
+    return Run(**values)

@@ -1,0 +1,110 @@
+"""What the user chose: language, theme, profiles. Never a secret, never state."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from traindeck.domain.errors import LocalTrouble
+from traindeck.domain.profiles import LAB, Profile, Provider, Signature
+from traindeck.domain.texts import text
+from traindeck.runtime.platform_files import local_errors, write_whole
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    language: str = ""  # empty: the system's
+    theme: str = ""  # empty: follows the system; else light or dark
+    current_profile: str = LAB
+    profiles: tuple[Profile, ...] = ()
+
+
+class SettingsFile:
+    """The settings on disk; every change re-reads them, so that two programs do not undo each other."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = FileLock(path.with_name(path.name + ".lock"))
+
+    def read(self) -> Settings:
+        with local_errors(self._path):
+            try:
+                source = self._path.read_text(encoding="utf-8")
+            except FileNotFoundError:
+                return Settings()
+        try:
+            content = json.loads(source)
+            schema = int(content.pop("schema"))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise LocalTrouble(
+                text("The settings file “{path}” is damaged.", path=str(self._path)),
+                text("Mend it, or move it away to start with fresh settings; keys and runs are not in it."),
+                str(error),
+            ) from error
+        if schema > SCHEMA:
+            raise LocalTrouble(
+                text("The settings were written by a newer TrainDeck."),
+                text("Update TrainDeck, or name another folder with TRAINDECK_HOME."),
+            )
+        return _settings(content)
+
+    def change(self, edit: Callable[[Settings], Settings]) -> Settings:
+        with local_errors(self._path):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._lock:
+                settings = edit(self.read())
+                content = {"schema": SCHEMA, **asdict(settings)}
+                write_whole(self._path, json.dumps(content, indent=2, ensure_ascii=False).encode())
+        return settings
+
+
+def _settings(content: dict[str, Any]) -> Settings:
+    known = {field.name for field in fields(Settings)}
+    kept = {name: value for name, value in content.items() if name in known}
+    kept["profiles"] = tuple(_profile(entry) for entry in content.get("profiles", ()))
+    return Settings(**kept)
+
+
+def _profile(entry: dict[str, Any]) -> Profile:
+    known = {field.name for field in fields(Profile)}
+    kept = {name: value for name, value in entry.items() if name in known}
+    return Profile(**{**kept, "provider": Provider(entry["provider"]), "signature": Signature(entry["signature"])})
+
+
+class ProfileShelf:
+    """The profiles within the settings."""
+
+    def __init__(self, file: SettingsFile) -> None:
+        self._file = file
+
+    def all(self) -> list[Profile]:
+        return list(self._file.read().profiles)
+
+    def put(self, profile: Profile) -> None:
+        def edit(settings: Settings) -> Settings:
+            others = tuple(other for other in settings.profiles if other.name != profile.name)
+            return replace(settings, profiles=(*others, profile))
+
+        self._file.change(edit)
+
+    def remove(self, name: str) -> None:
+        def edit(settings: Settings) -> Settings:
+            left = tuple(profile for profile in settings.profiles if profile.name != name)
+            current = LAB if settings.current_profile == name else settings.current_profile
+            return replace(settings, profiles=left, current_profile=current)
+
+        self._file.change(edit)
+
+    @property
+    def current(self) -> str:
+        return self._file.read().current_profile
+
+    def use(self, name: str) -> None:
+        self._file.change(lambda settings: replace(settings, current_profile=name))

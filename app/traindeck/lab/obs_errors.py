@@ -1,7 +1,5 @@
 """The refusals of the object store, with the codes and statuses the OBS wire knows."""
 
-# ruff: noqa: N818  (the classes carry the names the wire gives these errors)
-
 from __future__ import annotations
 
 from collections.abc import Mapping

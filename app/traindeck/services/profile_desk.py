@@ -1,0 +1,123 @@
+"""Adding, choosing, checking and removing accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from traindeck.domain.errors import AppError, Conflict, InvalidInput
+from traindeck.domain.profiles import LAB, Profile, is_profile_name, is_region
+from traindeck.domain.secret import Credentials
+from traindeck.domain.texts import Text, text
+from traindeck.services.connections import Connection, Connections
+from traindeck.services.ports import ProfileBook, SecretStore
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding about a profile; `passed` is None when it could not be looked at."""
+
+    title: Text
+    passed: bool | None
+    fact: Text
+    hint: Text | None = None
+
+
+class ProfileDesk:
+    """The accounts of this user."""
+
+    def __init__(self, book: ProfileBook, secrets: SecretStore, connections: Connections) -> None:
+        self._book = book
+        self._secrets = secrets
+        self._connections = connections
+
+    def all(self) -> list[Profile]:
+        return [self._connections.profile(LAB), *self._book.all()]
+
+    @property
+    def current(self) -> str:
+        return self._book.current
+
+    def use(self, name: str) -> None:
+        self._connections.profile(name)
+        self._book.use(name)
+
+    async def add(self, profile: Profile, credentials: Credentials, *, replace_old: bool = False) -> Profile:
+        """Keep the secret first: a profile without its keys is of no use."""
+        _refuse_unusable(profile, credentials)
+        if not replace_old and any(other.name == profile.name for other in self._book.all()):
+            raise Conflict(
+                text("There is a profile “{name}” already.", name=profile.name),
+                text("Remove it first, or take another name."),
+            )
+        await self._secrets.write(profile.name, credentials)
+        kept = replace(profile, key_hint=credentials.hint)
+        self._book.put(kept)
+        return kept
+
+    async def remove(self, name: str) -> None:
+        if name == LAB:
+            raise InvalidInput(text("The Lab's own profile cannot be removed."), text("It costs nothing and stays."))
+        self._connections.profile(name)
+        await self._secrets.remove(name)
+        self._book.remove(name)
+
+    async def check(self, name: str) -> list[Check]:
+        """Ask the services themselves; what cannot be asked is said to be not checked."""
+        opened = text("Keys and project")
+        storage, training = text("OBS"), text("ModelArts")
+        try:
+            connection = await self._connections.open(name)
+        except AppError as error:
+            unknown = text("Not checked: there is no way in yet.")
+            return [
+                Check(opened, False, error.title, error.hint),
+                Check(storage, None, unknown),
+                Check(training, None, unknown),
+            ]
+        return [
+            Check(opened, True, text("The credential is valid.")),
+            await _checked(storage, lambda: _buckets(connection)),
+            await _checked(training, lambda: _engines(connection)),
+        ]
+
+
+async def _checked(title: Text, ask: Callable[[], Awaitable[Text]]) -> Check:
+    try:
+        return Check(title, True, await ask())
+    except AppError as error:
+        # No answer says nothing about the keys.
+        return Check(title, None if error.retryable else False, error.title, error.hint)
+
+
+async def _buckets(connection: Connection) -> Text:
+    return text("Buckets in sight: {count}.", count=len(await connection.storage.buckets()))
+
+
+async def _engines(connection: Connection) -> Text:
+    return text("Engines offered: {count}.", count=len(await connection.training.engines()))
+
+
+def _refuse_unusable(profile: Profile, credentials: Credentials) -> None:
+    if profile.name == LAB or not is_profile_name(profile.name):
+        raise InvalidInput(
+            text("“{name}” cannot be the name of a profile.", name=profile.name),
+            text("Use 1 to 40 letters, digits, “.”, “_” or “-”; “lab” is taken."),
+        )
+    if not is_region(profile.region):
+        raise InvalidInput(
+            text("“{region}” is not the name of a region.", region=profile.region),
+            text("Write it as in the console's address, for example cn-north-4."),
+        )
+    access_key, secret_key = credentials.access_key, credentials.secret_key.reveal()
+    if not access_key or not secret_key:
+        # An empty key would make the SDK look for credentials of the machine it runs on.
+        raise InvalidInput(
+            text("The access key or the secret key is empty."),
+            text("Paste both, as they stand in credentials.csv."),
+        )
+    if not all(part.isascii() and part.isprintable() and " " not in part for part in (access_key, secret_key)):
+        raise InvalidInput(
+            text("The keys hold characters that no key has."),
+            text("Paste them again, without blanks or line ends, as they stand in credentials.csv."),
+        )

@@ -1,0 +1,162 @@
+"""What every test stands on: a clean environment, an event loop, and nothing left behind.
+
+Coroutine tests run on plain asyncio, or, in the folders that need Qt and wherever the fixture `loop` is asked for,
+on the loop the window uses. This file imports Qt only for those.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+from collections.abc import Coroutine, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+# Read when the application object is made; a platform given from outside (xcb under Xvfb) stays.
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import pytest
+
+from leftovers import Leftovers
+from traindeck.domain import texts
+from watched_loop import run_watched
+
+if TYPE_CHECKING:
+    from qt_support import Stalls
+
+ROOT = Path(__file__).parent
+QT_FOLDERS = {"ui", "viewmodels", "window"}
+QT_FILES = {"test_loop_contract.py"}
+LIMIT_S = 30.0
+
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "FTP_PROXY")
+_USERS_OWN = (
+    *_PROXIES,
+    *(name.lower() for name in _PROXIES),
+    "LC_ALL",
+    "LC_MESSAGES",
+    "LC_CTYPE",
+    "LANGUAGE",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "QT_SCALE_FACTOR",
+    "QT_STYLE_OVERRIDE",
+    "REQUESTS_CA_BUNDLE",
+    "SSL_CERT_FILE",
+)
+_failed = pytest.StashKey[bool]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", f"limit(seconds): how long a coroutine test may take, else {LIMIT_S:.0f} s")
+
+
+def needs_qt(item: pytest.Item) -> bool:
+    path = Path(item.path).relative_to(ROOT)
+    return path.parts[0] in QT_FOLDERS or path.name in QT_FILES or "loop" in getattr(item, "fixturenames", ())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if needs_qt(item) and isinstance(item, pytest.Function):
+            if inspect.iscoroutinefunction(item.obj) and "loop" not in item.fixturenames:
+                item.fixturenames.append("loop")
+            if "collected_on_ui_thread" not in item.fixturenames:
+                item.fixturenames.insert(0, "collected_on_ui_thread")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    wanted = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    marker = pyfuncitem.get_closest_marker("limit")
+    limit_s = float(marker.args[0]) if marker else LIMIT_S
+    body = _limited(pyfuncitem.obj(**wanted), limit_s)
+    if needs_qt(pyfuncitem):
+        pyfuncitem.funcargs["loop"].run(body)
+    else:
+        with asyncio.Runner() as runner:
+            run_watched(runner, body)
+    return True
+
+
+async def _limited(test: Coroutine[Any, Any, None], limit_s: float) -> None:
+    async with asyncio.timeout(limit_s):
+        await test
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    report = yield
+    if report.failed:
+        item.stash[_failed] = True
+    return report
+
+
+@pytest.fixture(scope="session")
+def caches(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for the whole run, else every process would index the fonts again."""
+    return tmp_path_factory.mktemp("caches")
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caches: Path) -> Iterator[None]:
+    """The user's folders, proxies, keyring and language stay out of the test."""
+    for name in os.environ:
+        if name in _USERS_OWN or name.startswith(("TRAINDECK_", "HUAWEICLOUD_", "AWS_")):
+            monkeypatch.delenv(name)
+    user = tmp_path / "user"
+    user.mkdir()
+    for name in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, str(user))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(caches))
+    monkeypatch.setenv("TRAINDECK_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+    texts.speak(texts.ENGLISH, {})
+    yield
+    texts.speak(texts.ENGLISH, {})
+
+
+@pytest.fixture(autouse=True)
+def no_leftovers(request: pytest.FixtureRequest, clean_environment: None) -> Iterator[None]:
+    """Threads, child processes and, with Qt, windows and timers must end with the test."""
+    before = Leftovers.now(qt=needs_qt(request.node))
+    yield
+    if request.node.stash.get(_failed, False):
+        before.end_processes()  # the traceback keeps objects alive; only what burns is put out
+        return
+    left = before.left()
+    before.end_processes()
+    assert not left, "left behind: " + "; ".join(left)
+
+
+@pytest.fixture
+def collected_on_ui_thread() -> Iterator[None]:
+    from qt_support import collecting_here
+
+    with collecting_here():
+        yield
+
+
+@pytest.fixture
+def loop(qapp: object, collected_on_ui_thread: None) -> Iterator[object]:
+    """The loop of the window, as something with `run(coroutine)`; coroutine tests need not name it."""
+    from qt_support import QtRunner
+
+    with QtRunner(qapp) as runner:
+        yield runner
+
+
+@pytest.fixture
+def responsive(loop: object) -> Iterator[Stalls]:
+    """Fails the test when the UI thread was kept from answering for more than 100 ms."""
+    from qt_support import watched_for_stalls
+
+    with watched_for_stalls() as stalls:
+        yield stalls
+    stalls.check()

@@ -1,0 +1,85 @@
+"""Finds what a test started and did not end."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+import psutil
+
+GRACE_S = 3.0
+
+
+@dataclass
+class Leftovers:
+    """What was there before the test; everything else must be gone after it."""
+
+    qt: bool
+    threads: set[threading.Thread]
+    processes: set[psutil.Process]
+    widgets: list[Any] = field(default_factory=list)
+    timers: list[Any] = field(default_factory=list)
+
+    @classmethod
+    def now(cls, *, qt: bool) -> Leftovers:
+        return cls(
+            qt,
+            set(threading.enumerate()),
+            _children(),
+            _windows() if qt else [],
+            _timers() if qt else [],
+        )
+
+    def left(self) -> list[str]:
+        found = []
+        if self.qt:
+            found += [f"window {widget!r}" for widget in _windows() if widget not in self.widgets]
+            found += [f"timer {timer!r}" for timer in _timers() if timer not in self.timers]
+        for thread in set(threading.enumerate()) - self.threads:
+            thread.join(GRACE_S)
+            if thread.is_alive():
+                found.append(f"thread {thread.name}")
+        _, alive = psutil.wait_procs(self._new_processes(), timeout=GRACE_S)
+        found += [f"process {_name(process)}" for process in alive]
+        return found
+
+    def end_processes(self) -> None:
+        for process in self._new_processes():
+            process.kill()
+        psutil.wait_procs(self._new_processes(), timeout=GRACE_S)
+
+    def _new_processes(self) -> list[psutil.Process]:
+        return [process for process in _children() - self.processes if process.is_running()]
+
+
+def _children() -> set[psutil.Process]:
+    return set(psutil.Process().children(recursive=True))
+
+
+def _name(process: psutil.Process) -> str:
+    try:
+        return f"{process.pid} {process.name()}"
+    except psutil.NoSuchProcess:
+        return str(process.pid)
+
+
+def _windows() -> list[Any]:
+    from PySide6.QtCore import QCoreApplication, QEvent
+    from PySide6.QtWidgets import QApplication
+
+    gc.collect()
+    if QApplication.instance() is None:
+        return []
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    # Qt keeps one tool tip for the whole program.
+    return [widget for widget in QApplication.topLevelWidgets() if widget.metaObject().className() != "QTipLabel"]
+
+
+def _timers() -> list[Any]:
+    import shiboken6
+    from PySide6.QtCore import QTimer
+
+    alive = [thing for thing in gc.get_objects() if issubclass(type(thing), QTimer) and shiboken6.isValid(thing)]
+    return [timer for timer in alive if timer.isActive() and timer.parent() is None]

@@ -1,0 +1,106 @@
+"""Builds every service, top to bottom, and closes them in reverse order."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from dataclasses import dataclass
+
+from traindeck.assembly.app_log import log_to
+from traindeck.assembly.lab_link import LabLife, LabLink
+from traindeck.domain.profiles import Profile
+from traindeck.domain.secret import Credentials
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.platform_files import local_errors
+from traindeck.runtime.resources import resource
+from traindeck.services.code_bundles import CodeBundles
+from traindeck.services.connections import Connection, Connections
+from traindeck.services.job_choices import JobChoices
+from traindeck.services.make_connection import make_connection
+from traindeck.services.profile_desk import ProfileDesk
+from traindeck.services.run_desk import RunDesk
+from traindeck.services.run_locks import RunLocks
+from traindeck.services.run_logs import RunLogs
+from traindeck.services.run_watch import RunWatch
+from traindeck.services.sample_project import SampleProject
+from traindeck.services.secrets import KeyringSecrets
+from traindeck.services.submission import Submission
+from traindeck.services.transfers import Transfers
+from traindeck.store.database import open_database
+from traindeck.store.paths import Paths
+from traindeck.store.runs import RunStore
+from traindeck.store.settings import ProfileShelf, SettingsFile
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """Everything the window and the command line work with."""
+
+    paths: Paths
+    settings: SettingsFile
+    records: RunStore
+    connections: Connections
+    profiles: ProfileDesk
+    choices: JobChoices
+    submission: Submission
+    desk: RunDesk
+    watch: RunWatch
+    logs: RunLogs
+    transfers: Transfers
+    sample: SampleProject
+    lab: LabLink
+    disk: BlockingCalls
+
+
+@asynccontextmanager
+async def open_core(paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND) -> AsyncIterator[Core]:
+    async with AsyncExitStack() as owned:
+
+        def pool(workers: int, name: str) -> BlockingCalls:
+            calls = BlockingCalls(workers, name)
+            owned.callback(calls.close)
+            return calls
+
+        with local_errors(paths.home):
+            paths.make()
+        owned.enter_context(log_to(paths.app_log))
+        settings = SettingsFile(paths.settings)
+        writer = pool(1, "records")
+        database: sqlite3.Connection = await writer.run(lambda _: open_database(paths.database))
+        owned.enter_context(closing(database))
+        records = RunStore(database, paths.database, writer)
+
+        disk, service, keyring = pool(4, "disk"), pool(16, "service"), pool(1, "keyring")
+        lab = LabLink(paths.lab, lab_life, pool(2, "lab"))
+        owned.push_async_callback(lab.close)
+        book = ProfileShelf(settings)
+        secrets = KeyringSecrets(keyring)
+
+        async def make(profile: Profile, credentials: Credentials) -> Connection:
+            return await make_connection(profile, credentials, service)
+
+        connections = Connections(book, secrets, lab.address, make)
+        logs = RunLogs(records, paths.run_log, disk)
+        watch = RunWatch(records, connections, logs)
+        transfers = Transfers(connections, disk)
+        submission = Submission(
+            records, connections, CodeBundles(paths.bundles, disk), RunLocks(paths.run), book
+        )
+        submission.changed.add(watch.tell)
+        yield Core(
+            paths=paths,
+            settings=settings,
+            records=records,
+            connections=connections,
+            profiles=ProfileDesk(book, secrets, connections),
+            choices=JobChoices(connections),
+            submission=submission,
+            desk=RunDesk(records, connections, watch, transfers),
+            watch=watch,
+            logs=logs,
+            transfers=transfers,
+            sample=SampleProject(resource("sample", "digits"), paths.sample, connections, transfers, disk),
+            lab=lab,
+            disk=disk,
+        )

@@ -210,8 +210,10 @@ class JobRecords:
         *,
         only_from: Iterable[str] = LIVE_PHASES,
         task_statuses: Sequence[dict[str, Any]] | None = None,
+        event: EventText | None = None,
+        level: str = "Info",
     ) -> bool:
-        """Put the job into `phase` if it is in one of `only_from`; says whether it was."""
+        """Put the job into `phase`, and tell so, if it is in one of `only_from`; says whether it was."""
         allowed = tuple(only_from)
         now = now_ms()
         marks = ", ".join("?" * len(allowed))
@@ -234,6 +236,8 @@ class JobRecords:
                     *allowed,
                 ),
             )
+            if moved.rowcount and event is not None:
+                _insert_event(database, job_id, event, level, "Job")
             if moved.rowcount and phase not in LIVE_PHASES:
                 database.execute("UPDATE stages SET end_time = ? WHERE job_id = ? AND end_time = 0", (now, job_id))
                 database.execute("DELETE FROM processes WHERE job_id = ?", (job_id,))
@@ -249,10 +253,7 @@ class JobRecords:
 
     def add_event(self, job_id: str, text: EventText, *, level: str = "Info", source: str = "Job") -> None:
         with self._transaction() as database:
-            database.execute(
-                "INSERT INTO events SELECT id, ?, ?, ?, ?, ? FROM jobs WHERE id = ?",
-                (now_ms(), level, source, text.english, text.chinese, job_id),
-            )
+            _insert_event(database, job_id, text, level, source)
 
     def events(self, job_id: str) -> list[EventRecord]:
         """All events of a job, oldest first."""
@@ -296,6 +297,13 @@ class JobRecords:
     def _rows(self, statement: str, values: Sequence[Any] = ()) -> list[sqlite3.Row]:
         with self._lock:
             return self._database.execute(statement, values).fetchall()
+
+
+def _insert_event(database: sqlite3.Connection, job_id: str, text: EventText, level: str, source: str) -> None:
+    database.execute(
+        "INSERT INTO events SELECT id, ?, ?, ?, ?, ? FROM jobs WHERE id = ?",
+        (now_ms(), level, source, text.english, text.chinese, job_id),
+    )
 
 
 def _job(row: sqlite3.Row) -> JobRecord:

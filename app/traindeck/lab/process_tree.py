@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import psutil
@@ -56,22 +56,21 @@ class ProcessTree:
                 found[member.pid] = member
         return [process for process in found.values() if self._remember(process)]
 
-    def end(self, grace_s: float) -> None:
-        """Ask all to end, then kill what is left until nothing is left. Blocks for `grace_s` and a little."""
+    def end(self, grace_s: float, is_hurried: Callable[[], bool] = lambda: False) -> bool:
+        """Ask all to end, kill what is left after `grace_s`, or sooner when hurried; says whether all are gone."""
         self._signal_all(self._everyone(), gently=True)
         deadline = time.monotonic() + grace_s
-        while time.monotonic() < deadline:
-            if not self.members():
-                break
+        while time.monotonic() < deadline and not is_hurried() and self.members():
             time.sleep(_POLL_S)
         for _ in range(_KILL_ROUNDS):
             members = self._everyone()
             if not members:
-                return
+                return True
             self._signal_all(members, gently=False)
             deadline = time.monotonic() + _KILL_WAIT_S
             while time.monotonic() < deadline and any(_is_alive(member) for member in members):
                 time.sleep(_POLL_S)
+        return False
 
     def _everyone(self) -> list[psutil.Process]:
         members = {process.pid: process for process in self.members()}

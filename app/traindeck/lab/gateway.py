@@ -13,6 +13,7 @@ from http import HTTPStatus
 from aiohttp import web
 
 from traindeck.lab.accounts import Accounts, LabAccount
+from traindeck.lab.activity import Activity
 from traindeck.lab.loopback_only import is_foreign
 from traindeck.lab.signatures import Refusal, Refused, verify_gateway
 from traindeck.lab.wire import raw_request
@@ -50,19 +51,22 @@ class GatewayError(Exception):
 
 
 def gateway_app(
-    accounts: Accounts, add_routes: Sequence[RouteAdder], *, asked: Callable[[], None] = lambda: None
+    accounts: Accounts, add_routes: Sequence[RouteAdder], activity: Activity | None = None
 ) -> web.Application:
-    """The application; `asked` is told of every request that is a customer's."""
+    """The application; `activity` counts the requests that are a customer's."""
+    watched = activity or Activity()
 
     @web.middleware
     async def entrance(request: web.Request, handler: Handler) -> web.StreamResponse:
         request[REQUEST_ID] = secrets.token_hex(16)
         try:
             _check_sender(request)
-            if not request.path.startswith(OPEN_PREFIX):
-                asked()
-                request[ACCOUNT] = await _account(request, accounts)
-            response = await handler(request)
+            if request.path.startswith(OPEN_PREFIX):
+                response = await handler(request)
+            else:
+                with watched.request():
+                    request[ACCOUNT] = await _account(request, accounts)
+                    response = await handler(request)
         except GatewayError as error:
             response = _error_response(request, error)
         except web.HTTPRequestEntityTooLarge:

@@ -1,0 +1,294 @@
+"""The tree of buckets: read one level at a time, as it is opened."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from traindeck.domain.errors import AppError, Conflict, InvalidInput
+from traindeck.domain.objects import ObjectEntry, ObjectPath, is_bucket_name, size_words
+from traindeck.domain.texts import Text, text
+from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.runtime.platform_files import local_errors
+from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.services.ports import ObjectStorage
+from traindeck.viewmodels.ports import Mover, Opener
+
+Folder = ObjectPath | None
+"""None is the root, whose entries are the buckets."""
+
+Confirm = Callable[[Text, Text], Awaitable[bool]]
+"""Asks the user with a question and the word on the button that does it."""
+
+_AT_ONCE = 4
+_REMOVED_AT_ONCE = 1000
+
+
+@dataclass(slots=True)
+class Level:
+    """What is known about one folder."""
+
+    entries: list[ObjectEntry] = field(default_factory=list)
+    is_loading: bool = False
+    is_known: bool = False
+    trouble: AppError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BucketTreeState:
+    profile: str = ""
+    busy: Text | None = None
+
+
+class BucketTree(QObject):
+    """Levels by folder; the news name the folder they are about."""
+
+    changed = Signal()
+    emptied = Signal()
+    """Everything is to be read again: another account."""
+    appended = Signal(object, int)
+    """A page came for this folder; the number is where it begins."""
+    listed = Signal(object)
+    """A folder was read again as a whole."""
+    level_changed = Signal(object)
+    """Loading or trouble of this folder changed, not its entries."""
+    opened = Signal(object)
+
+    def __init__(self, connections: Opener, mover: Mover, disk: BlockingCalls, scope: TaskScope) -> None:
+        super().__init__()
+        self._connections = connections
+        self._mover = mover
+        self._disk = disk
+        self._scope = scope
+        self._levels: dict[Folder, Level] = {}
+        self._moving = asyncio.Semaphore(_AT_ONCE)
+        self._number = 0
+        self.state = BucketTreeState()
+
+    def level(self, folder: Folder) -> Level:
+        return self._levels.setdefault(folder, Level())
+
+    def use_profile(self, name: str) -> None:
+        """Show this account's buckets."""
+        for folder in self._levels:
+            self._scope.cancel(self._listing(folder))
+        self._levels = {}
+        self._become(BucketTreeState(profile=name))
+        self.emptied.emit()
+        self.expand(None)
+
+    def expand(self, folder: Folder) -> None:
+        """Read a folder the first time it is looked into."""
+        level = self.level(folder)
+        if not level.is_known and not level.is_loading:
+            self.refresh(folder)
+
+    def refresh(self, folder: Folder = None) -> None:
+        self._level_becomes(folder, is_loading=True)
+        self._scope.start(self._listing(folder), lambda: self._list(folder), Repeat.REPLACE)
+
+    def open(self, folder: ObjectPath) -> None:
+        self.opened.emit(folder)
+
+    def create_bucket(self, name: str) -> None:
+        self._scope.start(f"create bucket {name}", lambda: self._create_bucket(name.strip()))
+
+    def upload(self, sources: Sequence[Path], target: ObjectPath, confirm: Confirm) -> None:
+        """Say what would go where, and send it when the user agrees."""
+        chosen = tuple(sources)
+        self._scope.start(self._named("upload"), lambda: self._upload(chosen, target.as_folder(), confirm))
+
+    def download(self, paths: Sequence[ObjectPath], target: Path) -> None:
+        """Fetch objects and whole folders into a folder of this computer."""
+        for path in paths:
+            self._scope.start(f"download {path} to {target}", partial(self._download, path, target))
+
+    def remove(self, paths: Sequence[ObjectPath], confirm: Confirm) -> None:
+        """Count what would be deleted, ask, and delete."""
+        chosen = _without_inner(paths)
+        if chosen:
+            self._scope.start("delete from OBS", lambda: self._remove(chosen, confirm))
+
+    async def _list(self, folder: Folder) -> None:
+        again = self.level(folder).is_known
+        fresh: list[ObjectEntry] = []
+        try:
+            async for page in self._pages(folder):
+                fresh += page
+                if not again and page:
+                    level = self.level(folder)
+                    level.entries += page
+                    self.appended.emit(folder, len(level.entries) - len(page))
+        except AppError as error:
+            # Said in the tree, where the missing rows would be.
+            self._level_becomes(folder, is_loading=False, trouble=error)
+            return
+        except asyncio.CancelledError:
+            if not again:
+                self.level(folder).entries = []
+                self.listed.emit(folder)
+            raise
+        if again:
+            self.level(folder).entries = fresh
+            self.listed.emit(folder)
+        self._level_becomes(folder, is_loading=False, is_known=True)
+
+    async def _pages(self, folder: Folder) -> AsyncIterator[list[ObjectEntry]]:
+        storage = await self._storage()
+        if folder is None:
+            buckets = sorted(await storage.buckets(), key=lambda bucket: bucket.name)
+            yield [ObjectEntry(ObjectPath(bucket.name), modified=bucket.created) for bucket in buckets]
+            return
+        async for page in storage.entries(folder):
+            # Some programs mark a folder with an empty object of its own name; it is not one of its entries.
+            yield [entry for entry in page if entry.path != folder]
+
+    async def _create_bucket(self, name: str) -> None:
+        if not is_bucket_name(name):
+            raise InvalidInput(
+                text("“{name}” cannot be the name of a bucket.", name=name),
+                text(
+                    "Use 3 to 63 of a–z, 0–9, dot and hyphen, with a letter or digit at both ends. "
+                    "The name must be free in the whole cloud."
+                ),
+            )
+        await (await self._storage()).create_bucket(name)
+        self.refresh(None)
+
+    async def _upload(self, sources: tuple[Path, ...], target: ObjectPath, confirm: Confirm) -> None:
+        self._say(text("Looking at what was dropped…"))
+        try:
+            files, size_bytes = await self._disk.run(lambda token: _count_local(sources, token))
+        finally:
+            self._say(None)
+        question = text(
+            "Upload {count} files ({size}) to {target}?", count=files, size=size_words(size_bytes), target=str(target)
+        )
+        if files and await confirm(question, text("Upload")):
+            for source in sources:
+                self._scope.start(self._named(f"upload {source.name}"), partial(self._send, source, target))
+
+    async def _send(self, source: Path, target: ObjectPath) -> None:
+        async with self._moving:
+            is_folder = await self._disk.run(lambda _: source.is_dir())
+            into = target.join(source.name + "/") if is_folder else target.join(source.name)
+            await self._mover.upload(self.state.profile, source, into)
+        if target in self._levels:
+            self.refresh(target)
+
+    async def _download(self, path: ObjectPath, target: Path) -> None:
+        async with self._moving:
+            await self._mover.download(self.state.profile, path, target / path.name)
+
+    async def _remove(self, paths: tuple[ObjectPath, ...], confirm: Confirm) -> None:
+        storage = await self._storage()
+        found: list[ObjectEntry] = []
+        try:
+            for path in paths:
+                self._say(text("Counting what is in {place}…", place=str(path)))
+                found += await _below(storage, path)
+            self._say(None)
+            question = await self._question(storage, paths, found)
+            if await confirm(question, text("Delete")):
+                await self._remove_all(storage, paths, [entry.path for entry in found])
+        finally:
+            self._say(None)
+
+    async def _question(self, storage: ObjectStorage, paths: tuple[ObjectPath, ...], found: list[ObjectEntry]) -> Text:
+        for path in paths:
+            if path.is_bucket and any(entry.path.bucket == path.bucket for entry in found):
+                raise Conflict(
+                    text("The bucket “{name}” is not empty.", name=path.bucket),
+                    text("Delete what is in it first; an empty bucket can be deleted."),
+                )
+        names = ", ".join(str(path) for path in paths[:3]) + (" …" if len(paths) > 3 else "")
+        if all(path.is_bucket for path in paths):
+            return text("Delete the empty bucket {names}?", names=names)
+        size_bytes = sum(entry.size_bytes or 0 for entry in found)
+        return text(
+            "Delete {count} objects ({size}) for good? This is {names}.",
+            count=len(found),
+            size=size_words(size_bytes),
+            names=names,
+        )
+
+    async def _remove_all(
+        self, storage: ObjectStorage, paths: tuple[ObjectPath, ...], objects: list[ObjectPath]
+    ) -> None:
+        try:
+            for start in range(0, len(objects), _REMOVED_AT_ONCE):
+                self._say(text("Deleting: {done} of {all} objects…", done=start, all=len(objects)))
+                await storage.remove(objects[start : start + _REMOVED_AT_ONCE])
+            for path in paths:
+                if path.is_bucket:
+                    await storage.remove_bucket(path.bucket)
+        finally:
+            for folder in {None if path.is_bucket else path.parent for path in paths}:
+                if folder in self._levels:
+                    self.refresh(folder)
+
+    async def _storage(self) -> ObjectStorage:
+        return (await self._connections.open(self.state.profile)).storage
+
+    def _listing(self, folder: Folder) -> str:
+        return f"list {folder or 'buckets'}"
+
+    def _named(self, work: str) -> str:
+        """A name of its own: two drops are two uploads."""
+        self._number += 1
+        return f"{work} #{self._number}"
+
+    def _say(self, words: Text | None) -> None:
+        self._become(replace(self.state, busy=words))
+
+    def _level_becomes(
+        self, folder: Folder, *, is_loading: bool, is_known: bool = False, trouble: AppError | None = None
+    ) -> None:
+        level = self.level(folder)
+        level.is_loading, level.trouble = is_loading, trouble
+        level.is_known = level.is_known or is_known
+        self.level_changed.emit(folder)
+
+    def _become(self, state: BucketTreeState) -> None:
+        self.state = state
+        self.changed.emit()
+
+
+def _without_inner(paths: Iterable[ObjectPath]) -> tuple[ObjectPath, ...]:
+    """A folder that is chosen stands for what is chosen inside it."""
+    kept: list[ObjectPath] = []
+    for path in sorted(set(paths)):
+        if not any(_holds(outer, path) for outer in kept):
+            kept.append(path)
+    return tuple(kept)
+
+
+def _holds(outer: ObjectPath, inner: ObjectPath) -> bool:
+    return outer.is_folder and outer.bucket == inner.bucket and inner.key.startswith(outer.key)
+
+
+async def _below(storage: ObjectStorage, path: ObjectPath) -> list[ObjectEntry]:
+    if not path.is_folder:
+        entry = await storage.info(path)
+        return [entry] if entry else []
+    return [entry async for page in storage.entries(path, recursive=True) for entry in page]
+
+
+def _count_local(sources: Sequence[Path], token: CancelToken) -> tuple[int, int]:
+    files, size_bytes = 0, 0
+    for source in sources:
+        with local_errors(source):
+            if not source.is_dir():
+                files, size_bytes = files + 1, size_bytes + source.stat().st_size
+                continue
+            for here, _, names in os.walk(source):
+                for name in names:
+                    token.check()
+                    files, size_bytes = files + 1, size_bytes + (Path(here) / name).stat().st_size
+    return files, size_bytes

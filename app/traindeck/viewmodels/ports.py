@@ -1,0 +1,130 @@
+"""What the panels need from the services, as protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from traindeck.domain.errors import AppError
+from traindeck.domain.jobs import Engine, Flavor, JobSpec, Run
+from traindeck.domain.objects import ObjectEntry, ObjectPath
+from traindeck.domain.profiles import Profile
+from traindeck.domain.texts import Text
+from traindeck.runtime.listeners import Listeners
+from traindeck.services.ports import ObjectStorage
+from traindeck.services.run_logs import Gap, LogGrowth
+from traindeck.services.transfers import Transfer
+
+Stage = Callable[[Text], None]
+"""Told, in words, what a long operation is doing."""
+
+
+class Watch(Protocol):
+    """Where news of the runs come from."""
+
+    @property
+    def changed(self) -> Listeners[Run]: ...
+
+    @property
+    def gone(self) -> Listeners[str]: ...
+
+    @property
+    def weather(self) -> Listeners[str]: ...
+
+    def last_answer(self, profile: str) -> datetime | None: ...
+
+    def trouble(self, profile: str) -> AppError | None: ...
+
+    def next_look(self, profile: str) -> datetime | None: ...
+
+
+class Desk(Protocol):
+    """The recorded runs, and what can be done to one."""
+
+    async def recent(self, limit: int | None = None) -> list[Run]: ...
+
+    async def stop(self, run_id: str) -> Run: ...
+
+    async def remove(self, run_id: str) -> None: ...
+
+    async def outputs(self, run_id: str) -> list[ObjectEntry]: ...
+
+    async def fetch(
+        self, run_id: str, target: Path, on_file: Callable[[ObjectPath, Path], None] | None = None
+    ) -> list[Path]: ...
+
+
+class Sender(Protocol):
+    """The only way a job is created."""
+
+    def profile_for(self, spec: JobSpec, profile: str | None) -> str: ...
+
+    async def submit(self, spec: JobSpec, base: Path, profile: str | None = None, *, stage: Stage = ...) -> Run: ...
+
+    async def rerun(self, run_id: str, *, changes: Sequence[str] = (), stage: Stage = ...) -> Run: ...
+
+
+class Logs(Protocol):
+    """The logs on this computer; `read` and `gaps` touch the disk and belong into a worker."""
+
+    @property
+    def grew(self) -> Listeners[LogGrowth]: ...
+
+    def size(self, run_id: str, task: str) -> int: ...
+
+    def read(self, run_id: str, task: str, offset: int, max_bytes: int = -1) -> bytes: ...
+
+    def gaps(self, run_id: str, task: str) -> tuple[Gap, ...]: ...
+
+
+class Offer(Protocol):
+    """What one account can run a job on."""
+
+    @property
+    def engines(self) -> tuple[Engine, ...]: ...
+
+    @property
+    def flavors(self) -> tuple[Flavor, ...]: ...
+
+
+class Offers(Protocol):
+    async def load(self, profile: str) -> Offer: ...
+
+
+class Profiles(Protocol):
+    def all(self) -> list[Profile]: ...
+
+    @property
+    def current(self) -> str: ...
+
+
+class Opened(Protocol):
+    @property
+    def storage(self) -> ObjectStorage: ...
+
+
+class Opener(Protocol):
+    async def open(self, name: str) -> Opened: ...
+
+
+class Mover(Protocol):
+    """Uploads and downloads that show in the list of transfers."""
+
+    async def upload(self, profile: str, source: Path, target: ObjectPath) -> int: ...
+
+    async def download(self, profile: str, source: ObjectPath, target: Path) -> int: ...
+
+
+class Transferring(Protocol):
+    """What moves, and what moved in this session."""
+
+    @property
+    def changed(self) -> Listeners[Transfer]: ...
+
+    def rows(self) -> list[Transfer]: ...
+
+    def cancel(self, transfer_id: int) -> None: ...
+
+    def clear_finished(self) -> None: ...

@@ -1,0 +1,175 @@
+"""The list of runs: what was submitted, how it goes, and what can be done to it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from traindeck.domain.errors import AppError
+from traindeck.domain.jobs import Run
+from traindeck.domain.texts import Text, text
+from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.services.ports import Clock
+from traindeck.viewmodels.ports import Desk, Sender, Watch
+
+_TICK_MS = 1000
+_AGE_MS = 30_000
+
+_RunWork = Callable[[], Awaitable[None]]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class RunListState:
+    runs: tuple[Run, ...] = ()
+    is_loading: bool = False
+    is_known: bool = False
+    trouble: AppError | None = None
+    selected: str = ""
+    busy: Mapping[str, Text] = field(default_factory=dict)
+
+    @property
+    def selected_run(self) -> Run | None:
+        return next((run for run in self.runs if run.id == self.selected), None)
+
+
+class RunList(QObject):
+    """Live runs on top, then the newest; kept true by the watch."""
+
+    changed = Signal()
+    ticked = Signal()
+    """Only times moved on; no run did."""
+    opened = Signal(object)
+    log_wanted = Signal(object)
+    edit_wanted = Signal(object)
+    submitted = Signal(object)
+
+    def __init__(self, desk: Desk, sender: Sender, watch: Watch, scope: TaskScope, clock: Clock = _now) -> None:
+        super().__init__()
+        self._desk = desk
+        self._sender = sender
+        self._scope = scope
+        self.clock = clock
+        self.state = RunListState()
+        self._runs: dict[str, Run] = {}
+        self._seconds = QTimer(self, interval=_TICK_MS)
+        self._seconds.timeout.connect(self.ticked)
+        self._ages = QTimer(self, interval=_AGE_MS)
+        self._ages.timeout.connect(self.ticked)
+        self._remove_listeners = (watch.changed.add(self._on_changed), watch.gone.add(self._on_gone))
+
+    def close(self) -> None:
+        for remove in self._remove_listeners:
+            remove()
+        self._seconds.stop()
+        self._ages.stop()
+
+    def refresh(self) -> None:
+        self._become(replace(self.state, is_loading=True))
+        self._scope.start("read the runs", self._read, Repeat.REPLACE)
+
+    def run(self, run_id: str) -> Run | None:
+        return self._runs.get(run_id)
+
+    def select(self, run_id: str) -> None:
+        if run_id != self.state.selected:
+            self._become(replace(self.state, selected=run_id))
+
+    def rerun(self, run_id: str) -> None:
+        """Same again; while one is on its way, asking again changes nothing."""
+        self._act(f"run {run_id} again", run_id, lambda: self._rerun(run_id), text("Running again…"))
+
+    def edit_again(self, run_id: str) -> None:
+        if run := self._runs.get(run_id):
+            self.edit_wanted.emit(run)
+
+    def stop(self, run_id: str) -> None:
+        self._act(f"stop {run_id}", run_id, lambda: self._stop(run_id), text("Asking the service to stop…"))
+
+    def remove(self, run_id: str) -> None:
+        self._act(f"remove {run_id}", run_id, lambda: self._remove(run_id), text("Deleting…"))
+
+    def open(self, run_id: str) -> None:
+        if run := self._runs.get(run_id):
+            self.opened.emit(run)
+
+    def show_log(self, run_id: str) -> None:
+        if run := self._runs.get(run_id):
+            self.log_wanted.emit(run)
+
+    def _act(self, name: str, run_id: str, work: _RunWork, words: Text) -> None:
+        async def told() -> None:
+            self._say(run_id, words)
+            try:
+                await work()
+            finally:
+                self._say(run_id, None)
+
+        self._scope.start(name, told)
+
+    def _say(self, run_id: str, words: Text | None) -> None:
+        busy = {key: said for key, said in self.state.busy.items() if key != run_id}
+        if words is not None:
+            busy[run_id] = words
+        self._become(replace(self.state, busy=busy))
+
+    async def _read(self) -> None:
+        try:
+            runs = await self._desk.recent()
+        except AppError as error:
+            self._become(replace(self.state, is_loading=False, trouble=error))
+            return
+        self._runs = {run.id: run for run in runs}
+        self._become(replace(self.state, is_loading=False, is_known=True, trouble=None))
+
+    async def _rerun(self, run_id: str) -> None:
+        run = await self._sender.rerun(run_id, stage=lambda words: self._say(run_id, words))
+        self._on_changed(run)
+        self.submitted.emit(run)
+
+    async def _stop(self, run_id: str) -> None:
+        self._on_changed(await self._desk.stop(run_id))
+
+    async def _remove(self, run_id: str) -> None:
+        await self._desk.remove(run_id)
+        self._on_gone(run_id)
+
+    def _on_changed(self, run: Run) -> None:
+        if self._runs.get(run.id) != run:
+            self._runs[run.id] = run
+            self._become(self.state)
+
+    def _on_gone(self, run_id: str) -> None:
+        if self._runs.pop(run_id, None) is not None:
+            self._become(self.state)
+
+    def _become(self, state: RunListState) -> None:
+        runs = tuple(sorted(self._runs.values(), key=lambda run: (run.state.is_over, -run.number)))
+        selected = state.selected if state.selected in self._runs else ""
+        self.state = replace(state, runs=runs, selected=selected)
+        live = any(run.started is not None and not run.state.is_over for run in _live(runs))
+        _keep(self._seconds, live)
+        _keep(self._ages, bool(runs))
+        self.changed.emit()
+
+
+def _live(runs: tuple[Run, ...]) -> list[Run]:
+    found = []
+    for run in runs:
+        if run.state.is_over:
+            break
+        found.append(run)
+    return found
+
+
+def _keep(timer: QTimer, wanted: bool) -> None:
+    if wanted and not timer.isActive():
+        timer.start()
+    elif not wanted:
+        timer.stop()

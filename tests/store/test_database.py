@@ -1,0 +1,74 @@
+"""Opening, carrying over and refusing databases; real files."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from traindeck.domain.errors import LocalTrouble
+from traindeck.store.database import open_database, transaction
+
+
+def first(db: sqlite3.Connection) -> None:
+    db.execute("CREATE TABLE runs (name TEXT)")
+    db.execute("INSERT INTO runs VALUES ('kept')")
+
+
+def second(db: sqlite3.Connection) -> None:
+    db.execute("ALTER TABLE runs ADD COLUMN note TEXT")
+
+
+def fails(db: sqlite3.Connection) -> None:
+    db.execute("ALTER TABLE runs ADD COLUMN half TEXT")
+    raise RuntimeError("in the middle")
+
+
+def version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def test_an_old_database_is_carried_over_and_a_copy_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "records.db"
+    open_database(path, (first,)).close()
+    with closing(open_database(path, (first, second))) as db:
+        assert version(db) == 2
+        assert tuple(db.execute("SELECT name, note FROM runs").fetchone()) == ("kept", None)
+    with closing(sqlite3.connect(path.with_name("records.db.v1.bak"))) as copy:
+        assert copy.execute("SELECT name FROM runs").fetchone() == ("kept",)
+        assert version(copy) == 1
+
+
+def test_a_step_that_fails_leaves_the_old_version_whole(tmp_path: Path) -> None:
+    path = tmp_path / "records.db"
+    open_database(path, (first,)).close()
+    with pytest.raises(RuntimeError):
+        open_database(path, (first, fails))
+    with closing(open_database(path, (first,))) as db:
+        assert version(db) == 1
+        assert [row[1] for row in db.execute("PRAGMA table_info(runs)")] == ["name"]
+
+
+def test_a_newer_database_is_refused_with_a_sentence_and_untouched(tmp_path: Path) -> None:
+    path = tmp_path / "records.db"
+    open_database(path, (first, second)).close()
+    with pytest.raises(LocalTrouble) as refused:
+        open_database(path, (first,))
+    assert "newer TrainDeck" in refused.value.sentence()
+    with closing(open_database(path, (first, second))) as db:
+        assert version(db) == 2
+
+
+def test_a_file_that_is_no_database_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "records.db"
+    path.write_bytes(b"not a database, but long enough to look at" * 40)
+    with pytest.raises(LocalTrouble, match="cannot be used"):
+        open_database(path)
+
+
+def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    with closing(open_database(tmp_path / "records.db", (first,))) as db:
+        with pytest.raises(RuntimeError), transaction(db):
+            db.execute("INSERT INTO runs VALUES ('half')")
+            raise RuntimeError("in the middle")
+        assert [row["name"] for row in db.execute("SELECT name FROM runs")] == ["kept"]

@@ -1,0 +1,115 @@
+"""The runs in a real SQLite file."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from traindeck.domain.errors import NotFound
+from traindeck.domain.jobs import JobSpec, Run, RunState
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.store.database import open_database
+from traindeck.store.runs import RunStore
+
+WHEN = datetime(2026, 11, 18, 12, 0, 0, 123456, tzinfo=UTC)
+SPEC = JobSpec(name="digits", outputs=(("train_url", "obs://digits/{run}/"),), parameters=(("lr", 0.1), ("on", True)))
+
+
+def run(run_id: str, **changes: object) -> Run:
+    return replace(Run(run_id, 0, f"digits-{run_id}", "lab", SPEC, RunState.PREPARING, WHEN), **changes)
+
+
+@asynccontextmanager
+async def opened(path: Path) -> AsyncIterator[RunStore]:
+    writer = BlockingCalls(1, "records")
+    db = await writer.run(lambda _: open_database(path))
+    try:
+        with closing(db):
+            yield RunStore(db, path, writer)
+    finally:
+        writer.close()
+
+
+async def test_a_run_comes_back_as_it_went_in(tmp_path: Path) -> None:
+    full = run(
+        "aa11", bundle="b", code_url="obs://digits/c/", job_id="j", phase="Running", reason="because", submitted=WHEN,
+        started=WHEN, ended=WHEN, duration_ms=12, resubmission_of="old", checked=WHEN, tasks=("worker-0", "worker-1"),
+    )  # fmt: skip
+    async with opened(tmp_path / "records.db") as store:
+        kept = await store.add(full)
+    async with opened(tmp_path / "records.db") as store:
+        assert await store.get("aa11") == kept == replace(full, number=1)
+
+
+async def test_only_what_is_not_over_is_live_and_the_newest_is_first(tmp_path: Path) -> None:
+    async with opened(tmp_path / "records.db") as store:
+        for index, state in enumerate(RunState):
+            await store.add(run(f"r{index:02}", state=state))
+        assert [kept.state for kept in await store.all()] == list(reversed(RunState))
+        assert {kept.state for kept in await store.live()} == {state for state in RunState if not state.is_over}
+        assert len(await store.all(3)) == 3
+
+
+async def test_a_beginning_is_taken_letter_by_letter(tmp_path: Path) -> None:
+    async with opened(tmp_path / "records.db") as store:
+        await store.add(run("aa11", name="ab_c-1"))
+        await store.add(run("bb22", name="abXc-2"))
+        assert [kept.id for kept in await store.matching("ab_")] == ["aa11"]
+        assert [kept.id for kept in await store.matching("ab")] == ["bb22", "aa11"]
+        assert [kept.id for kept in await store.matching("bb")] == ["bb22"]
+        assert await store.matching("%") == []
+
+
+async def test_a_change_of_state_leaves_a_line_and_other_changes_do_not(tmp_path: Path) -> None:
+    async with opened(tmp_path / "records.db") as store:
+        await store.add(run("aa11"))
+        await store.change("aa11", state=RunState.RUNNING, phase="Running")
+        await store.change("aa11", checked=WHEN)
+        await store.change("aa11", state=RunState.COMPLETED, phase="Completed")
+    with closing(sqlite3.connect(tmp_path / "records.db")) as db:
+        assert [row[0] for row in db.execute("SELECT state FROM transitions")] == ["Preparing", "Running", "Completed"]
+
+
+async def test_what_is_not_there_cannot_be_changed(tmp_path: Path) -> None:
+    async with opened(tmp_path / "records.db") as store:
+        with pytest.raises(NotFound):
+            await store.change("gone", state=RunState.RUNNING)
+        assert await store.get("gone") is None
+
+
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from store.test_runs import opened, run
+async def main():
+    async with opened(Path(sys.argv[1])) as store:
+        for index in range(10_000):
+            await store.add(run(f"{index:06}"))
+            print(index, flush=True)
+asyncio.run(main())
+"""
+
+
+async def test_every_run_that_was_confirmed_survives_a_kill(tmp_path: Path) -> None:
+    path = tmp_path / "records.db"
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path), str(Path(__file__).parents[1])], stdout=subprocess.PIPE, text=True
+    )
+    assert writer.stdout is not None
+    with writer.stdout:
+        confirmed = [int(writer.stdout.readline()) for _ in range(20)][-1]
+        os.kill(writer.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+        confirmed = max([confirmed, *map(int, writer.stdout.read().split("\n")[:-1])])
+    writer.wait()
+    async with opened(path) as store:
+        kept = {entry.id for entry in await store.all()}
+    assert {f"{index:06}" for index in range(confirmed + 1)} <= kept

@@ -1,0 +1,65 @@
+"""Settings on disk: whole, shared, refused when newer."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from traindeck.domain.errors import LocalTrouble
+from traindeck.domain.profiles import Profile, Provider, Signature
+from traindeck.store.paths import Paths
+from traindeck.store.settings import ProfileShelf, Settings, SettingsFile
+
+
+def profile(name: str) -> Profile:
+    return Profile(name, Provider.MODELARTS, "cn-north-4", signature=Signature.V4, key_hint="AKEX…01")
+
+
+def test_profiles_come_back_and_the_current_one_falls_back_to_the_lab(tmp_path: Path) -> None:
+    shelf = ProfileShelf(SettingsFile(tmp_path / "settings.json"))
+    shelf.put(profile("work"))
+    shelf.put(replace(profile("work"), region="cn-east-3"))
+    shelf.use("work")
+    again = ProfileShelf(SettingsFile(tmp_path / "settings.json"))
+    assert [entry.region for entry in again.all()] == ["cn-east-3"]
+    assert again.current == "work"
+    again.remove("work")
+    assert shelf.current == "lab"
+
+
+def test_two_programs_do_not_undo_each_other(tmp_path: Path) -> None:
+    def add(number: int) -> None:
+        ProfileShelf(SettingsFile(tmp_path / "settings.json")).put(profile(f"p{number}"))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(add, range(24)))
+    assert len(SettingsFile(tmp_path / "settings.json").read().profiles) == 24
+
+
+def test_a_newer_or_damaged_file_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    for content in (json.dumps({"schema": 99}), "{ not json", "[]"):
+        path.write_text(content, encoding="utf-8")
+        with pytest.raises(LocalTrouble):
+            SettingsFile(path).change(lambda settings: replace(settings, theme="dark"))
+        assert path.read_text(encoding="utf-8") == content
+
+
+def test_fields_of_another_version_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps({"schema": 1, "language": "zh_CN", "later": 1}), encoding="utf-8")
+    assert SettingsFile(path).read() == Settings(language="zh_CN")
+
+
+def test_one_variable_moves_everything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TRAINDECK_HOME", str(tmp_path / "elsewhere"))
+    paths = Paths.for_user()
+    assert {paths.database.parent, paths.settings.parent, paths.lab.parent} == {tmp_path / "elsewhere"}
+
+
+def test_a_home_below_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(OSError, match="."):
+        Paths(tmp_path / "file" / "home").make()

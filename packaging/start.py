@@ -113,7 +113,7 @@ class Progress:
         else:
             size = re.search(r"\([\d.]+ ?[kMG]?B\)", rest)
             name = re.split(r"[\\/]", rest.split(" (")[0])[-1]
-            text = "fetching " + re.sub(r"-(cp|py)\d.*", "", name) + (f" {size.group()}" if size else "")
+            text = "fetching " + re.sub(r"-(cp|py)\d.*", "", name.replace("==", " ")) + (f" {size.group()}" if size else "")
         if self.on_terminal:
             width = shutil.get_terminal_size().columns - 5
             sys.stderr.write("\r    " + text[:width].ljust(width))

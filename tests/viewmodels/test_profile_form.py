@@ -1,0 +1,188 @@
+"""The form for a new account, against the real profile desk on real files."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from qt_support import until
+from traindeck.domain.errors import AppError, InvalidInput, KeyringMissing, Unreachable
+from traindeck.domain.profiles import Profile
+from traindeck.domain.secret import Credentials
+from traindeck.domain.texts import text
+from traindeck.runtime.tasks import TaskScope
+from traindeck.services.connections import Connection, Connections, LabAddress
+from traindeck.services.profile_desk import ProfileDesk
+from traindeck.store.settings import ProfileShelf, SettingsFile
+from traindeck.viewmodels.credentials_file import parse_credentials, read_credentials
+from traindeck.viewmodels.profile_form import ProfileForm, validate
+
+AK, SK = "AKIAEXAMPLE123456789", "wJalrXUtnFEMIexampleSECRET0123456789abcd"
+
+
+class Drawer:
+    """A place for secrets in memory; `locked` makes it refuse."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Credentials] = {}
+        self.locked: AppError | None = None
+
+    async def read(self, profile: str) -> Credentials | None:
+        return self.kept.get(profile)
+
+    async def write(self, profile: str, credentials: Credentials) -> None:
+        if self.locked:
+            raise self.locked
+        self.kept[profile] = credentials
+
+    async def remove(self, profile: str) -> None:
+        self.kept.pop(profile, None)
+
+
+@dataclass
+class Bench:
+    form: ProfileForm
+    drawer: Drawer
+    desk: ProfileDesk
+
+    def fill(self, **changes: str) -> None:
+        for name, value in {"name": "campus", "access_key": AK, "secret_key": SK, **changes}.items():
+            self.form.set(name, value)
+
+    async def submitted(self) -> None:
+        self.form.submit()
+        await until(lambda: not self.form.state.busy)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Callable[[], object]:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Bench]:
+        async def no_lab() -> LabAddress:
+            raise AssertionError("the Lab has nothing to do with this")
+
+        async def no_network(profile: Profile, credentials: Credentials) -> Connection:
+            raise Unreachable(text("No answer from {host}.", host=profile.obs_url), text("Look at the network."))
+
+        drawer = Drawer()
+        shelf = ProfileShelf(SettingsFile(tmp_path / "settings.json"))
+        desk = ProfileDesk(shelf, drawer, Connections(shelf, drawer, no_lab, no_network))
+        async with TaskScope(lambda name, error: pytest.fail(f"{name}: {error}")) as scope:
+            yield Bench(ProfileForm(desk, scope), drawer, desk)
+
+    return opened
+
+
+async def test_keys_are_kept_used_and_checked(bench: Callable[[], object], tmp_path: Path) -> None:
+    async with bench() as at:
+        added: list[str] = []
+        at.form.added.connect(added.append)
+        at.fill(access_key=f"  {AK}\n", secret_key=f"\t{SK} \r\n", name=" campus ")
+        await at.submitted()
+        assert added == ["campus"]
+        assert at.drawer.kept["campus"].access_key == AK
+        assert at.drawer.kept["campus"].secret_key.reveal() == SK
+        assert at.desk.current == "campus"
+        assert [check.passed for check in at.form.state.checks] == [False, None, None]
+        assert not at.form.state.is_proven
+        assert SK not in (tmp_path / "settings.json").read_text(encoding="utf-8")
+        assert SK not in repr(at.form.state)
+
+
+async def test_a_second_try_with_better_keys_is_no_conflict(bench: Callable[[], object]) -> None:
+    async with bench() as at:
+        at.fill()
+        await at.submitted()
+        at.form.set("secret_key", "another" + SK)
+        await at.submitted()
+        assert at.form.state.error is None
+        assert at.drawer.kept["campus"].secret_key.reveal() == "another" + SK
+
+
+async def test_the_name_of_an_account_that_exists_is_refused(bench: Callable[[], object]) -> None:
+    async with bench() as at:
+        at.fill()
+        await at.submitted()
+        other = ProfileForm(at.desk, at.form._scope)
+        at = Bench(other, at.drawer, at.desk)
+        at.fill(secret_key="x" * 40)
+        await at.submitted()
+        assert "already" in str(other.state.error.title)
+        assert at.drawer.kept["campus"].secret_key.reveal() == SK
+
+
+async def test_without_a_keyring_nothing_is_kept_anywhere(bench: Callable[[], object], tmp_path: Path) -> None:
+    async with bench() as at:
+        at.drawer.locked = KeyringMissing(text("No keyring."), text("Install gnome-keyring."))
+        at.fill()
+        await at.submitted()
+        assert str(at.form.state.error.hint) == "Install gnome-keyring."
+        assert not at.form.state.saved
+        assert not (tmp_path / "settings.json").exists()
+
+
+async def test_a_form_with_mistakes_is_not_sent(bench: Callable[[], object]) -> None:
+    async with bench() as at:
+        at.form.set("name", "mit Leerzeichen drin")
+        at.form.submit()
+        assert set(at.form.state.errors) == {"name", "access_key", "secret_key"}
+        at.form.set("name", "good")
+        assert "name" not in at.form.state.errors
+        assert at.drawer.kept == {}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", "Lab"),
+        ("name", "a" * 41),
+        ("region", "Beijing four"),
+        ("access_key", "has blank"),
+        ("secret_key", "全角"),
+        ("obs_endpoint", "obs.example.com"),
+    ],
+)
+async def test_each_field_says_what_is_wrong(bench: Callable[[], object], field: str, value: str) -> None:
+    async with bench() as at:
+        at.fill(**{field: value})
+        assert list(validate(at.form.state.fields)) == [field]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"User Name,Access Key Id,Secret Access Key\r\nlearner,{AK},{SK}\r\n",
+        f'\ufeff"User Name","Access Key Id","Secret Access Key"\n"学员",{AK},{SK}\n',
+        f"Access Key Id,Secret Access Key\n{AK},{SK}",
+        f"用户名,访问密钥,密钥\n学员,{AK},{SK}\n",
+        f"{AK},{SK}",
+    ],
+)
+async def test_the_consoles_file_fills_both_keys(bench: Callable[[], object], tmp_path: Path, content: str) -> None:
+    for encoding in ("utf-8", "gb18030"):
+        if content.startswith("\ufeff") and encoding == "gb18030":
+            continue
+        path = tmp_path / "credentials.csv"
+        path.write_bytes(content.encode(encoding))
+        async with bench() as at:
+            at.form.load(path)
+            await until(lambda at=at: not at.form.state.busy)
+            assert at.form.state.fields.access_key == AK
+            assert at.form.state.fields.secret_key.reveal() == SK
+
+
+@pytest.mark.parametrize("content", ["", "hello", "a,b\n1,2\n", "Access Key Id,Secret Access Key\n"])
+def test_any_other_file_is_refused_with_a_sentence(content: str) -> None:
+    with pytest.raises(InvalidInput, match="no access key"):
+        parse_credentials(content)
+
+
+def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "big.csv"
+    path.write_bytes(f"{AK},{SK}\n".encode() * 3000)
+    with pytest.raises(InvalidInput):
+        read_credentials(path)

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import ParamSpec, TypeVar
+
+from traindeck.runtime.blocking import BlockingCalls
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
 class Workers:
-    """A pool with an end; a call once started is always waited for, even by a cancelled task."""
+    """A pool for calls that end by themselves, and so are waited for even by a cancelled task."""
 
     def __init__(self, name: str, threads: int) -> None:
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self._calls = BlockingCalls(threads, name)
 
     async def run(self, call: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        future = asyncio.get_running_loop().run_in_executor(self._pool, partial(call, *args, **kwargs))
-        try:
-            return await asyncio.shield(future)
-        except asyncio.CancelledError:
-            # A file must not be closed under a thread that still writes to it.
-            await asyncio.wait([future])
-            if not future.cancelled():
-                future.exception()
-            raise
+        return await self._calls.run(lambda _: call(*args, **kwargs))
 
     def close(self) -> None:
-        self._pool.shutdown(wait=True)
+        self._calls.close()

@@ -1,0 +1,104 @@
+"""When a running Lab ends: asked by a signal or its owner, or left alone for long enough."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+from traindeck.lab.activity import Activity
+
+ORPHAN_IDLE_S = 600.0
+_POLL_S = 1.0
+
+
+class Life:
+    """Waits for the end; made and used on the loop."""
+
+    def __init__(
+        self, activity: Activity, live_jobs: Callable[[], int], idle_exit_s: float | None, *, has_owner: bool
+    ) -> None:
+        self._activity = activity
+        self._live_jobs = live_jobs
+        self._idle_exit_s = idle_exit_s
+        self._has_owner = has_owner
+        self._ended = False
+        self._changed = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    def end(self) -> None:
+        self._ended = True
+        self._changed.set()
+
+    def lose_owner(self) -> None:
+        """Carry on alone, but not for ever."""
+        self._has_owner = False
+        if self._idle_exit_s is None:
+            self._idle_exit_s = ORPHAN_IDLE_S
+        self._activity.touch()
+        self._changed.set()
+
+    async def wait(self) -> None:
+        while not self._ended and not self._is_left_alone():
+            limit = None if self._has_owner else self._idle_exit_s
+            with suppress(TimeoutError):
+                async with asyncio.timeout(None if limit is None else min(_POLL_S, limit / 4)):
+                    await self._changed.wait()
+            self._changed.clear()
+
+    @contextmanager
+    def signals(self) -> Iterator[None]:
+        """Take the usual requests to end; what the starter chose to ignore stays ignored."""
+        names = ["SIGINT", "SIGTERM", "SIGBREAK"] if sys.platform == "win32" else ["SIGINT", "SIGTERM", "SIGHUP"]
+        before = {}
+        for name in names:
+            number = getattr(signal, name)
+            if signal.getsignal(number) is not signal.SIG_IGN or name == "SIGTERM":
+                before[number] = signal.signal(number, self._signalled)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def follow_owner(self) -> None:
+        """Read standard input for "stop" or "detach"; its end means that the owner is gone."""
+        # A daemon, as a read from a pipe cannot be interrupted; it must not keep the process.
+        threading.Thread(target=self._read_owner, name="lab-owner", daemon=True).start()
+
+    def _read_owner(self) -> None:
+        waiting = b""
+        # Past the buffer of sys.stdin: its lock, held by a daemon, would break the end of the interpreter.
+        descriptor = sys.stdin.fileno()
+        while True:
+            try:
+                data = os.read(descriptor, 4096)
+            except OSError:
+                data = b""
+            *lines, waiting = (waiting + data).split(b"\n")
+            words = {line.strip() for line in lines}
+            if b"stop" in words:
+                return self._from_thread(self.end)
+            if b"detach" in words or not data:
+                return self._from_thread(self.lose_owner)
+
+    def _signalled(self, number: int, frame: FrameType | None) -> None:
+        self._from_thread(self.end)
+
+    def _from_thread(self, call: Callable[[], None]) -> None:
+        # The loop may have ended on its own a moment before.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(call)
+
+    def _is_left_alone(self) -> bool:
+        if self._has_owner or self._idle_exit_s is None:
+            return False
+        if self._live_jobs():
+            self._activity.touch()
+            return False
+        return self._activity.idle_s() >= self._idle_exit_s

@@ -1,0 +1,180 @@
+"""The Lab as one running program: its root, its ports, its services, from the lock to the orderly end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+from filelock import FileLock, Timeout
+
+import traindeck
+from traindeck.lab import iam_api, modelarts_api
+from traindeck.lab.accounts import Accounts, AccountsError
+from traindeck.lab.activity import Activity
+from traindeck.lab.gateway import gateway_app
+from traindeck.lab.jobs import JobService
+from traindeck.lab.lab_errors import LabBusy, LabRootUnusable
+from traindeck.lab.lab_log import logging_to
+from traindeck.lab.life import Life
+from traindeck.lab.object_index import StoreTooNewError
+from traindeck.lab.objects import ObjectStore
+from traindeck.lab.obs_api import ObsApi, obs_server
+from traindeck.lab.obs_errors import StorageFull
+from traindeck.lab.ports import BoundPorts, bind
+from traindeck.lab.private_files import read_json, write_json
+
+RUNNING = "running.json"
+# How long an answer under way may still take when the Lab ends.
+_LAST_ANSWERS_S = 0.5
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class LabOptions:
+    """How to run; `announce` gets the addresses and keys once the ports answer."""
+
+    root: Path
+    announce: Callable[[dict[str, object]], None]
+    port: int = 0
+    idle_exit_s: float | None = None
+    owner_pipe: bool = False
+
+
+def serve(options: LabOptions) -> int:
+    """Run until asked to end, or idle for long enough; raises a LabStartError where it cannot start."""
+    root = options.root
+    with ExitStack() as stack:
+        with _told_as_unusable(root):
+            _prepare(root)
+            _locked(root, stack)
+            stack.enter_context(logging_to(root))
+            accounts = Accounts(root)
+            store = ObjectStore(root)
+            stack.callback(store.close)
+        ports = bind(root, options.port)
+        stack.callback(ports.close)
+        asyncio.run(_serve(options, accounts, store, ports))
+    return 0
+
+
+async def _serve(options: LabOptions, accounts: Accounts, store: ObjectStore, ports: BoundPorts) -> None:
+    activity = Activity()
+    service = JobService(options.root, store, accounts)
+    service.obs_url = ports.obs_url
+    facts: dict[str, object] = {
+        "pid": os.getpid(),
+        "instance": secrets.token_hex(16),
+        "obs": ports.obs_url,
+        "modelarts": ports.gateway_url,
+        "iam": ports.gateway_url,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+    async def status(request: web.Request) -> web.Response:
+        shown = {name: facts[name] for name in ("instance", "pid", "started")}
+        return web.json_response({**shown, "version": traindeck.__version__, "live_jobs": service.live_jobs()})
+
+    def add_status(app: web.Application) -> None:
+        app.router.add_get("/lab/status", status)
+
+    def add_modelarts(app: web.Application) -> None:
+        modelarts_api.add_routes(app, service)
+
+    app = gateway_app(accounts, [add_status, add_modelarts, iam_api.add_routes], activity)
+    async with AsyncExitStack() as stack:
+        api = ObsApi(store, accounts, activity)
+        stack.callback(api.close)
+        obs_runner = web.ServerRunner(obs_server(api), shutdown_timeout=_LAST_ANSWERS_S)
+        gateway_runner = web.AppRunner(
+            app, auto_decompress=False, access_log=None, handle_signals=False, shutdown_timeout=_LAST_ANSWERS_S
+        )
+        for runner in (obs_runner, gateway_runner):
+            stack.push_async_callback(runner.cleanup)
+            await runner.setup()
+        # The jobs end first: until then they may still read and write the object store.
+        stack.push_async_callback(service.stop)
+        with _told_as_unusable(options.root):
+            await service.start()
+        life = Life(activity, service.live_jobs, options.idle_exit_s, has_owner=options.owner_pipe)
+        with life.signals():
+            await web.SockSite(obs_runner, ports.obs).start()
+            await web.SockSite(gateway_runner, ports.gateway).start()
+            running = options.root / RUNNING
+            with _told_as_unusable(options.root):
+                write_json(running, facts)
+            stack.callback(_remove, running)
+            if options.owner_pipe:
+                life.follow_owner()
+            _log.info("listening: obs %s, modelarts and iam %s", ports.obs_url, ports.gateway_url)
+            options.announce(_announcement(accounts, ports))
+            await life.wait()
+            _log.info("ending")
+            await stack.aclose()
+
+
+def _announcement(accounts: Accounts, ports: BoundPorts) -> dict[str, object]:
+    account = accounts.first
+    return {
+        "obs": ports.obs_url,
+        "modelarts": ports.gateway_url,
+        "iam": ports.gateway_url,
+        "apulis": None,
+        "access_key": account.access_key,
+        "secret_key": account.secret_key,
+        "project_id": account.project_id,
+        "region": account.region,
+    }
+
+
+def _prepare(root: Path) -> None:
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Keys of the Lab and data of its user: closed even where the folder was made by somebody with an open mask.
+    root.chmod(0o700)
+
+
+def _locked(root: Path, stack: ExitStack) -> None:
+    lock = FileLock(root / "lab.lock")
+    try:
+        stack.enter_context(lock.acquire(timeout=0))
+    except Timeout as error:
+        raise _busy(root) from error
+
+
+def _busy(root: Path) -> LabBusy:
+    running: Any = None
+    with suppress(OSError, ValueError):
+        running = read_json(root / RUNNING)
+    where = f"It answers on {running.get('obs')}." if isinstance(running, dict) else "It is just starting or ending."
+    return LabBusy(
+        f"A Lab is already running on {root}.",
+        where,
+        "Use that one, stop it, or start this one on another folder.",
+    )
+
+
+@contextmanager
+def _told_as_unusable(root: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, AccountsError, StoreTooNewError, StorageFull, sqlite3.DatabaseError) as error:
+        reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+        raise LabRootUnusable(
+            f"The Lab cannot use the folder {root}.",
+            f"{reason.rstrip('.')}.",
+            "Free the disk or give the right to write there, or start the Lab on another folder.",
+        ) from error
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)

@@ -1,0 +1,214 @@
+"""Object storage over the OBS SDK."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from traindeck.domain.errors import InvalidInput
+from traindeck.domain.objects import Bucket, ObjectEntry, ObjectPath
+from traindeck.domain.profiles import Profile
+from traindeck.domain.secret import Credentials
+from traindeck.domain.texts import text
+from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.runtime.platform_files import local_errors
+from traindeck.services.ports import Progress
+from traindeck.services.sdk_errors import Answer, not_understood
+from traindeck.services.storage.obs_account import ObsAccount
+from traindeck.services.storage.obs_errors import damaged, obs_error
+from traindeck.services.storage.obs_sending import MD5, is_encrypted, send_bytes, send_file
+
+if TYPE_CHECKING:
+    from traindeck.services.storage.obs_client import Client, Page
+
+PAGE_ROWS = 1000
+READ_BYTES = 256 * 1024
+
+
+class ObsStorage:
+    """One account's object storage; progress goes back when bytes have to be moved again."""
+
+    def __init__(self, profile: Profile, credentials: Credentials, calls: BlockingCalls) -> None:
+        self._account = ObsAccount(profile, credentials, calls)
+
+    def close(self) -> None:
+        """Close idle connections; the next call opens new ones."""
+        self._account.close()
+
+    async def buckets(self) -> list[Bucket]:
+        answer = await self._account.ask(lambda client, _: client.listBuckets(isQueryLocation=True), None)
+        found: list[Bucket] = self._account.body(answer)
+        return found
+
+    async def create_bucket(self, name: str) -> None:
+        def create(client: Client, _: CancelToken) -> Any:
+            return client.createBucket(name, location=self._account.region)
+
+        await self._account.ask(create, ObjectPath(name), fine=("BucketAlreadyOwnedByYou",))
+
+    async def remove_bucket(self, name: str) -> None:
+        await self._account.ask(lambda client, _: client.deleteBucket(name), ObjectPath(name))
+
+    async def entries(self, folder: ObjectPath, *, recursive: bool = False) -> AsyncIterator[list[ObjectEntry]]:
+        folder = folder.as_folder()
+        marker = ""
+        while True:
+            page = await self._page(folder, marker, None if recursive else "/")
+            entries = _entries(page, folder)
+            if entries:
+                yield entries
+            if not page.next_marker:
+                return
+            if page.next_marker == marker:  # else it would never end
+                words = "the same page again"
+                raise not_understood(Answer(self._account.service, 200, message=words))
+            marker = page.next_marker
+
+    async def info(self, path: ObjectPath) -> ObjectEntry | None:
+        if path.is_bucket:
+            found = await self._account.ask(
+                lambda client, _: client.headBucket(path.bucket), path, missing_is_none=True
+            )
+            return None if found is None else ObjectEntry(path)
+        if path.is_folder:
+            page = await self._page(path, "", None, rows=1)
+            return ObjectEntry(path) if page.rows else None
+        answer = await self._account.ask(
+            lambda client, _: client.getObjectMetadata(path.bucket, path.key), path, missing_is_none=True
+        )
+        if answer is None:
+            return None
+        body = self._account.body(answer)
+        if body.contentLength is None:
+            raise not_understood(self._account.refusal(answer))
+        modified = parsedate_to_datetime(body.lastModified) if body.lastModified else None
+        return ObjectEntry(path, int(body.contentLength), modified, (body.etag or "").strip('"'))
+
+    async def upload(self, source: Path, target: ObjectPath, progress: Progress | None = None) -> None:
+        _need_key(target)
+        await send_file(self._account, source, target, progress)
+
+    async def put(self, content: bytes, target: ObjectPath) -> None:
+        _need_key(target)
+        await send_bytes(self._account, bytes(content), target)
+
+    async def download(self, source: ObjectPath, target: Path, progress: Progress | None = None) -> None:
+        _need_key(source)
+        part = target.with_name(target.name + ".part")
+
+        def fetch(client: Client, token: CancelToken) -> Any:
+            try:
+                answer = self._fetch(client, source, part, token, progress)
+                if answer.status < 300:
+                    with local_errors(target):
+                        part.replace(target)
+            finally:
+                with local_errors(part):
+                    part.unlink(missing_ok=True)
+            return answer
+
+        await self._account.ask(fetch, source)
+
+    async def remove(self, paths: Sequence[ObjectPath]) -> None:
+        keys: dict[str, list[str]] = defaultdict(list)
+        for path in paths:
+            _need_key(path)
+            keys[path.bucket].append(path.key)
+        for bucket, names in keys.items():
+            for start in range(0, len(names), PAGE_ROWS):
+                await self._remove_page(bucket, names[start : start + PAGE_ROWS])
+
+    async def _page(self, folder: ObjectPath, marker: str, delimiter: str | None, rows: int = PAGE_ROWS) -> Page:
+        def look(client: Client, _: CancelToken) -> Any:
+            return client.listObjects(
+                folder.bucket,
+                prefix=folder.key or None,
+                marker=marker or None,
+                max_keys=rows,
+                delimiter=delimiter,
+                encoding_type="url",  # names with control characters would lose the whole page
+            )
+
+        page: Page = self._account.body(await self._account.ask(look, ObjectPath(folder.bucket)))
+        return page
+
+    async def _remove_page(self, bucket: str, keys: list[str]) -> None:
+        def remove(client: Client, _: CancelToken) -> Any:
+            from obs.model import DeleteObjectsRequest, Object
+
+            wanted = DeleteObjectsRequest(quiet=True, objects=[Object(key) for key in keys], encoding_type="url")
+            return client.deleteObjects(bucket, wanted)
+
+        answer = await self._account.ask(remove, ObjectPath(bucket))
+        for failed in self._account.body(answer).error or ():
+            if failed.code != "NoSuchKey":
+                refusal = Answer(self._account.service, answer.status, failed.code or "", failed.message or "")
+                raise obs_error(refusal, ObjectPath(bucket, failed.key or ""))
+
+    def _fetch(
+        self, client: Client, source: ObjectPath, part: Path, token: CancelToken, progress: Progress | None
+    ) -> Any:
+        answer = client.getObject(source.bucket, source.key)
+        if answer.status >= 300:
+            return answer
+        stream = answer.body.response
+        received = 0
+        digest = hashlib.md5(usedforsecurity=False)
+        try:
+            with local_errors(part):
+                part.parent.mkdir(parents=True, exist_ok=True)
+                file = part.open("wb")
+            with file:
+                while data := stream.read(READ_BYTES):
+                    token.check()
+                    digest.update(data)
+                    received += len(data)
+                    if progress:
+                        progress(len(data))
+                    with local_errors(part):
+                        file.write(data)
+                with local_errors(part):
+                    file.flush()
+            self._check_received(answer, source, received, digest.hexdigest())
+        except BaseException:
+            stream.conn._clear = True  # half-read: must not serve the next request
+            if progress and received:
+                progress(-received)
+            raise
+        finally:
+            stream.close()
+        return answer
+
+    def _check_received(self, answer: Any, source: ObjectPath, received: int, md5_hex: str) -> None:
+        body = answer.body
+        etag = (body.etag or "").strip('"')
+        if body.contentLength is None or not etag:
+            raise not_understood(self._account.refusal(answer))
+        # The ETag of encrypted objects and of those made of parts is no MD5 of the content.
+        is_same = MD5.fullmatch(etag) is None or is_encrypted(body) or etag == md5_hex
+        if received != int(body.contentLength) or not is_same:
+            raise damaged(self._account.refusal(answer), str(source))
+
+
+def _entries(page: Page, folder: ObjectPath) -> list[ObjectEntry]:
+    entries = [ObjectEntry(ObjectPath(folder.bucket, key)) for key in page.folders]
+    for row in page.rows:
+        path = ObjectPath(folder.bucket, row.key)
+        if path == folder:
+            continue  # its own marker
+        is_marker = path.is_folder and row.size_bytes == 0
+        entries.append(ObjectEntry(path) if is_marker else ObjectEntry(path, row.size_bytes, row.modified, row.etag))
+    return entries
+
+
+def _need_key(path: ObjectPath) -> None:
+    # Without a key the same request would mean the bucket itself.
+    if path.is_bucket:
+        raise InvalidInput(
+            text("“{place}” is a bucket, not an object.", place=str(path)),
+            text("Name a file or folder inside it."),
+        )

@@ -1,0 +1,122 @@
+"""Asking OBS: in a worker, as often as it is worth it, with one kind of error for everything that goes wrong."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from traindeck.domain.errors import AppError, ServiceTrouble, Unexpected
+from traindeck.domain.objects import ObjectPath
+from traindeck.domain.profiles import Profile
+from traindeck.domain.secret import Credentials
+from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
+from traindeck.services.retrying import TRIES, retried
+from traindeck.services.sdk_errors import Answer, Service, cut_off, network_trouble, no_answer, not_understood
+from traindeck.services.storage.obs_errors import obs_error
+from traindeck.services.storage.outgoing import FileChanged
+
+if TYPE_CHECKING:
+    from traindeck.services.storage.obs_client import Client
+
+Request = Callable[["Client", CancelToken], Any]
+
+
+class ObsAccount:
+    """One account at one endpoint; made at once, connected when first asked."""
+
+    def __init__(self, profile: Profile, credentials: Credentials, calls: BlockingCalls) -> None:
+        self.region = profile.region
+        self._profile = profile
+        self._credentials = credentials
+        self._calls = calls
+        self.service = Service(urlsplit(profile.obs_url).netloc, profile.is_lab, credentials)
+        self._making = threading.Lock()
+        self._client: Client | None = None
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close_idle()
+
+    async def ask(
+        self,
+        request: Request,
+        place: ObjectPath | None,
+        *,
+        fine: tuple[str, ...] = (),
+        missing_is_none: bool = False,
+        tries: int = TRIES,
+    ) -> Any:
+        """The SDK's answer, of success or with a code that is fine too; None when what is missing may be."""
+
+        async def attempt() -> Any:
+            answer = await self._calls.run(lambda token: self._in_worker(request, token))
+            if answer.status < 300 or answer.errorCode in fine:
+                return answer
+            refusal = self.refusal(answer)
+            if missing_is_none and refusal.status == 404 and refusal.code in ("", "NoSuchKey"):
+                return None
+            raise obs_error(refusal, place)
+
+        return await retried(attempt, tries)
+
+    def body(self, answer: Any) -> Any:
+        """What a successful answer holds; the SDK leaves out what it cannot read."""
+        if answer.body is None:
+            raise not_understood(self.refusal(answer))
+        return answer.body
+
+    def refusal(self, answer: Any) -> Answer:
+        header = dict(answer.header or ())
+        try:
+            retry_after_s = float(header.get("retry-after", ""))
+        except ValueError:
+            retry_after_s = None
+        return Answer(
+            self.service,
+            answer.status,
+            # Answers to HEAD carry the code in a header, if at all.
+            answer.errorCode or header.get("error-code", ""),
+            answer.errorMessage or header.get("error-message", "") or answer.reason or "",
+            answer.requestId or "",
+            retry_after_s,
+            header.get("date", ""),
+        )
+
+    def _in_worker(self, request: Request, token: CancelToken) -> Any:
+        from traindeck.services.storage.obs_client import NotReached
+
+        token.check()
+        client = self._connected()
+        try:
+            return client.call(lambda: request(client, token))
+        except (AppError, FileChanged, Cancelled):
+            raise
+        except NotReached as error:
+            raise self._not_reached(error.__cause__ or error) from None
+        except OSError as error:
+            raise network_trouble(error, self.service) from None
+        except Exception as error:  # noqa: BLE001 - the SDK raises bare Exception for a body cut short
+            raise self._odd(error) from None
+
+    def _not_reached(self, cause: BaseException) -> ServiceTrouble:
+        if isinstance(cause, TimeoutError):
+            return no_answer(self.service, self.service.masked(str(cause)))
+        return network_trouble(cause, self.service)
+
+    def _odd(self, error: Exception) -> AppError:
+        detail = self.service.masked(f"{type(error).__name__}: {error}")
+        if type(error).__module__ == "http.client" or "premature end" in detail:
+            return cut_off(self.service, detail)
+        return Unexpected(detail)
+
+    def _connected(self) -> Client:
+        with self._making:
+            if self._client is None:
+                from traindeck.services.storage.obs_client import Client
+
+                self._client = Client(self._profile, self._credentials)
+                weakref.finalize(self, self._client.close_idle)
+            return self._client

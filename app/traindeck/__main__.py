@@ -1,0 +1,62 @@
+"""Where the program begins: a command, or the window."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from traindeck.cli.output import end_streams, prepare_streams
+from traindeck.cli.parser import LANGUAGES, UsageError, read
+from traindeck.runtime.language import speak, system_language
+
+_USAGE = 2
+_INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    prepare_streams()
+    speak(_language(arguments))
+    try:
+        return _main(arguments)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    finally:
+        end_streams()
+
+
+def window() -> int:
+    """The entry of the GUI script, which has no console on Windows."""
+    return main()
+
+
+def _main(arguments: Sequence[str]) -> int:
+    try:
+        options = read(arguments)
+    except UsageError as error:
+        from traindeck.cli.run import say_usage
+
+        say_usage(str(error), error.usage, json_wanted="--json" in arguments)
+        return _USAGE
+    except SystemExit as ended:  # argparse said its help or the version
+        return int(ended.code or 0)
+    if options.group is None:
+        from traindeck.bootstrap import open_window
+
+        return open_window(options)
+    from traindeck.cli.run import run
+
+    return run(options)
+
+
+def _language(arguments: Sequence[str]) -> str:
+    """Looked for before the parser is built: its help is in that language already."""
+    for before, argument in zip(("", *arguments), arguments, strict=False):
+        chosen = argument.removeprefix("--language=") if before != "--language" else argument
+        if chosen in LANGUAGES and (before == "--language" or argument.startswith("--language=")):
+            return chosen
+    return system_language()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

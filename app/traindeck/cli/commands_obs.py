@@ -1,0 +1,179 @@
+"""`traindeck obs`: buckets and objects."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from traindeck.cli import terminal
+from traindeck.cli.call import DONE, Call
+from traindeck.cli.copying import copy
+from traindeck.cli.output import aligned
+from traindeck.domain.errors import InvalidInput, NotFound
+from traindeck.domain.objects import Bucket, ObjectEntry, ObjectPath, size_words
+from traindeck.domain.texts import say, text
+
+if TYPE_CHECKING:
+    from traindeck.services.ports import ObjectStorage
+
+_BATCH = 1000
+_MINUTE = "%Y-%m-%d %H:%M"
+
+
+async def ls(call: Call) -> int:
+    path = ObjectPath.parse(call.options.path) if call.options.path else None
+    async with call.core() as core:
+        storage = (await core.connections.open(call.profile(core))).storage
+        if path is None:
+            _print_buckets(call, await storage.buckets())
+            return DONE
+        async for page in _listing(storage, path, recursive=call.options.recursive):
+            _print_entries(call, path, page)
+    return DONE
+
+
+async def mb(call: Call) -> int:
+    path = ObjectPath.parse(call.options.bucket)
+    if not path.is_bucket:
+        raise InvalidInput(
+            text("“{path}” is a folder, not a bucket.", path=str(path)),
+            text("Give the name of the bucket alone, for example obs://{bucket}.", bucket=path.bucket),
+        )
+    async with call.core() as core:
+        await (await core.connections.open(call.profile(core))).storage.create_bucket(path.bucket)
+    call.output.result({"bucket": path.bucket, "path": str(path)}, say("Made {path}", path=str(path)))
+    return DONE
+
+
+async def rm(call: Call) -> int:
+    paths = [ObjectPath.parse(path) for path in call.options.paths]
+    recursive = call.options.recursive
+    for path in paths:
+        if path.is_folder and not recursive:
+            raise InvalidInput(
+                text("“{path}” is a folder.", path=str(path)),
+                text("Add --recursive to remove everything below it."),
+            )
+    async with call.core() as core:
+        storage = (await core.connections.open(call.profile(core))).storage
+        doomed = [entry for path in paths for entry in await _doomed(storage, path, recursive=recursive)]
+        size = sum(entry.size_bytes or 0 for entry in doomed)
+        if recursive and not _is_meant(call, len(doomed), size):
+            call.output.note(say("Nothing was removed."))
+            return DONE
+        for start in range(0, len(doomed), _BATCH):
+            await storage.remove([entry.path for entry in doomed[start : start + _BATCH]])
+    call.output.result(
+        {"removed": len(doomed), "bytes": size},
+        say("Removed {count} objects, {size}.", count=len(doomed), size=size_words(size)),
+    )
+    return DONE
+
+
+COMMANDS = {"ls": ls, "mb": mb, "cp": copy, "rm": rm}
+
+
+async def _listing(storage: ObjectStorage, path: ObjectPath, *, recursive: bool) -> AsyncIterator[list[ObjectEntry]]:
+    """The object of that very name, else what is in the folder."""
+    if not path.is_folder:
+        entry = await storage.info(path)
+        if entry is not None:
+            yield [entry]
+            return
+    folder = path.as_folder()
+    empty = True
+    async for page in storage.entries(folder, recursive=recursive):
+        inside = [entry for entry in page if entry.path != folder]
+        empty = empty and not page
+        if inside:
+            yield inside
+    if empty and not path.is_bucket and await storage.info(folder) is None:
+        raise NotFound(
+            text("There is nothing at {place}.", place=str(path)),
+            text("List the folder above it to see what is there."),
+        )
+
+
+async def _doomed(storage: ObjectStorage, path: ObjectPath, *, recursive: bool) -> list[ObjectEntry]:
+    if not path.is_folder:
+        entry = await storage.info(path)
+        if entry is not None:
+            return [entry]
+        if not recursive:
+            raise NotFound(
+                text("There is no object {place}.", place=str(path)),
+                text("List the folder above it to see what is there."),
+            )
+    folder = path.as_folder()
+    found = [entry async for page in storage.entries(folder, recursive=True) for entry in page]
+    # Some listings leave the folder's own marker out.
+    marker = None if folder.is_bucket or any(entry.path == folder for entry in found) else await storage.info(folder)
+    found += [marker] if marker is not None else []
+    if not found and not path.is_bucket:
+        raise NotFound(
+            text("There is nothing at {place}.", place=str(path)),
+            text("List the folder above it to see what is there."),
+        )
+    return found
+
+
+def _is_meant(call: Call, count: int, size: int) -> bool:
+    if call.options.yes or count == 0:
+        return True
+    question = text("Remove {count} objects, {size}?", count=count, size=size_words(size))
+    if not terminal.somebody_is_there():
+        raise terminal.refuse_without_a_yes(
+            text("This would remove {count} objects, {size}.", count=count, size=size_words(size))
+        )
+    return terminal.confirmed(say(question))
+
+
+def _print_buckets(call: Call, buckets: list[Bucket]) -> None:
+    if call.output.json_wanted:
+        for bucket in buckets:
+            call.output.document(
+                {
+                    "path": str(ObjectPath(bucket.name)),
+                    "bucket": bucket.name,
+                    "created": bucket.created.isoformat() if bucket.created else None,
+                    "region": bucket.region,
+                }
+            )
+        return
+    rows = [
+        (f"{bucket.created.astimezone():{_MINUTE}}" if bucket.created else "–", str(ObjectPath(bucket.name)))
+        for bucket in buckets
+    ]
+    for line in aligned(rows):
+        call.output.line(line)
+
+
+def _print_entries(call: Call, below: ObjectPath, page: list[ObjectEntry]) -> None:
+    if call.output.json_wanted:
+        for entry in page:
+            call.output.document(_document(entry))
+        return
+    start = len(below.as_folder().key)
+    rows = [
+        (
+            f"{entry.modified.astimezone():{_MINUTE}}" if entry.modified else "–",
+            size_words(entry.size_bytes),
+            entry.path.key[start:] or entry.path.name,
+        )
+        for entry in page
+    ]
+    # A page at a time: a bucket with a million objects begins to print at once.
+    for line in aligned(rows, right=frozenset({1}), least=(16, 8)):
+        call.output.line(line)
+
+
+def _document(entry: ObjectEntry) -> dict[str, object]:
+    return {
+        "path": str(entry.path),
+        "bucket": entry.path.bucket,
+        "key": entry.path.key,
+        "folder": entry.is_folder,
+        "size": entry.size_bytes,
+        "modified": entry.modified.isoformat() if entry.modified else None,
+        "etag": entry.etag,
+    }

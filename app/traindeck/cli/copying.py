@@ -1,0 +1,151 @@
+"""`traindeck obs cp`: files, folders and objects from anywhere to anywhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traindeck.cli import terminal
+from traindeck.cli.call import DONE, Call
+from traindeck.cli.progress import Progress
+from traindeck.domain.errors import InvalidInput, NotFound
+from traindeck.domain.objects import ObjectPath
+from traindeck.domain.texts import say, text
+from traindeck.runtime.platform_files import local_errors
+
+if TYPE_CHECKING:
+    from traindeck.assembly.core import Core
+
+STREAM = "-"
+_SCHEMES = ("obs:", "s3:", "s3a:")
+_BLOCK = 1 << 20
+
+Place = ObjectPath | Path
+
+
+@dataclass(frozen=True, slots=True)
+class _Copying:
+    """One `cp` under way."""
+
+    call: Call
+    core: Core
+    profile: str
+
+    async def one(self, source: Place, target: Place) -> int:
+        label = source.resolve().name if isinstance(source, Path) else source.name
+        with Progress(self.call.output, label) as progress:
+            match source, target:
+                case Path(), ObjectPath():
+                    return await self.core.transfers.upload(self.profile, source, target, progress=progress.at)
+                case ObjectPath(), Path():
+                    return await self.core.transfers.download(self.profile, source, target, progress=progress.at)
+                case ObjectPath(), ObjectPath():
+                    return await self._between(source, target, progress)
+        raise InvalidInput(
+            text("Both sides are on this computer."), text("Write at least one side as obs://bucket/key.")
+        )
+
+    async def _between(self, source: ObjectPath, target: ObjectPath, progress: Progress) -> int:
+        with tempfile.TemporaryDirectory(prefix="traindeck-") as name:
+            here = Path(name) / (source.name if target.is_folder else target.name)
+            count = await self.core.transfers.download(self.profile, source, here, progress=progress.at)
+            await self.core.transfers.upload(self.profile, here, target, progress=progress.at)
+        return count
+
+    async def from_standard_input(self, target: ObjectPath) -> int:
+        storage = (await self.core.connections.open(self.profile)).storage
+        with tempfile.TemporaryDirectory(prefix="traindeck-") as name:
+            here = Path(name) / "input"
+            with local_errors(here), here.open("wb") as file, terminal.interruptible():
+                shutil.copyfileobj(sys.stdin.buffer, file, _BLOCK)
+            await storage.upload(here, target)
+        return 1
+
+    async def to_standard_output(self, source: ObjectPath) -> int:
+        storage = (await self.core.connections.open(self.profile)).storage
+        if source.is_folder or await storage.info(source) is None:
+            raise NotFound(
+                text("There is no object {place}.", place=str(source)),
+                text("List the folder above it to see what is there."),
+            )
+        with tempfile.TemporaryDirectory(prefix="traindeck-") as name:
+            here = Path(name) / "output"
+            await storage.download(source, here)
+            with here.open("rb") as file:
+                while block := file.read(_BLOCK):
+                    self.call.output.bytes(block)
+        return 1
+
+
+async def copy(call: Call) -> int:
+    sources, target = [_place(source) for source in call.options.sources], _place(call.options.target)
+    _refuse_impossible(sources, target)
+    if isinstance(target, Path) and (len(sources) > 1 or call.options.target.endswith(("/", os.sep))):
+        with local_errors(target):
+            target.mkdir(parents=True, exist_ok=True)
+    count = 0
+    async with call.core() as core:
+        copying = _Copying(call, core, call.profile(core))
+        for source in sources:
+            if source is None:
+                assert isinstance(target, ObjectPath)
+                count += await copying.from_standard_input(target)
+            elif target is None:
+                assert isinstance(source, ObjectPath)
+                count += await copying.to_standard_output(source)
+            else:
+                count += await copying.one(source, _below(target, source, alone=len(sources) == 1))
+    content = {"files": count, "target": call.options.target}
+    if target is None:
+        if call.output.json_wanted:
+            call.output.document(content)
+    else:
+        call.output.result(content, say("Copied {count} files to {target}", count=count, target=str(target)))
+    return DONE
+
+
+def _place(spelling: str) -> Place | None:
+    """None is the standard stream."""
+    if spelling == STREAM:
+        return None
+    if spelling.lower().startswith(_SCHEMES):
+        return ObjectPath.parse(spelling)
+    return Path(spelling).expanduser()
+
+
+def _refuse_impossible(sources: list[Place | None], target: Place | None) -> None:
+    several = len(sources) > 1
+    if any(isinstance(source, Path) or source is None for source in sources) and not isinstance(target, ObjectPath):
+        raise InvalidInput(
+            text("Both sides are on this computer."), text("Write at least one side as obs://bucket/key.")
+        )
+    if None in sources and (several or (isinstance(target, ObjectPath) and target.is_folder)):
+        raise InvalidInput(
+            text("Standard input becomes one object, and that needs a name."),
+            text("Give it as the only source, and a destination such as obs://bucket/name."),
+        )
+    if target is None and several:
+        raise InvalidInput(
+            text("Only one object can go to standard output."), text("Copy them one by one, or into a folder.")
+        )
+    if several and isinstance(target, ObjectPath) and not target.is_folder:
+        raise InvalidInput(
+            text("Several sources need a folder to go to."),
+            text("End the destination with “/”: {folder}", folder=str(target.as_folder())),
+        )
+
+
+def _below(target: Place, source: Place, *, alone: bool) -> Place:
+    """Where this source goes: alone it is the destination, among others it keeps its name below it."""
+    if alone:
+        return target
+    if isinstance(target, Path):
+        return target / source.name
+    if isinstance(source, Path):
+        return target.join(source.resolve().name + ("/" if source.is_dir() else ""))
+    return target.join(source.name + ("/" if source.is_folder else ""))

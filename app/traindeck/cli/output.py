@@ -1,0 +1,165 @@
+"""What is printed: tables and sentences for people, JSON for programs, each on its own stream."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import zip_longest
+from typing import TextIO
+
+from traindeck.domain.errors import LocalTrouble
+from traindeck.domain.texts import text
+
+_GONE = {errno.EPIPE, errno.EINVAL}  # Windows says EINVAL for a pipe nobody reads any more
+
+
+class ReaderGone(Exception):
+    """Whoever read our output has heard enough, as `head` does."""
+
+
+class Output:
+    """Standard output for results, standard error for everything said beside them."""
+
+    def __init__(self, *, json_wanted: bool = False, verbose: bool = False) -> None:
+        self.json_wanted = json_wanted
+        self.verbose = verbose
+        self.before_writing: Callable[[], None] | None = None
+
+    def document(self, content: Mapping[str, object] | Sequence[object]) -> None:
+        """One JSON document on a line of its own."""
+        # Every encoding can say ASCII; UTF-8 leaves names readable.
+        ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+        self._write(sys.stdout, json.dumps(content, ensure_ascii=ascii_only) + "\n")
+
+    def result(self, content: Mapping[str, object] | Sequence[object], words: str) -> None:
+        """What a command was asked for, as JSON or in words."""
+        if self.json_wanted:
+            self.document(content)
+        else:
+            self.line(words)
+
+    def line(self, words: str) -> None:
+        self._write(sys.stdout, words + "\n")
+
+    def note(self, words: str) -> None:
+        """Said beside the result; never on standard output."""
+        self._write(sys.stderr, words + "\n")
+
+    def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) -> None:
+        for row in aligned([heads, *rows], right):
+            self.line(row)
+
+    def bytes(self, content: bytes) -> None:
+        """Bytes of a log or an object, unchanged; beside JSON they go to standard error."""
+        stream = sys.stderr if self.json_wanted else sys.stdout
+        with self._writing(stream):
+            stream.flush()
+            stream.buffer.write(content)
+
+    def _write(self, stream: TextIO | None, words: str) -> None:
+        if stream is None:  # a program without a console, as Windows starts them
+            return
+        with self._writing(stream):
+            stream.write(words)
+
+    @contextmanager
+    def _writing(self, stream: TextIO) -> Iterator[None]:
+        if self.before_writing:
+            self.before_writing()
+        try:
+            yield
+            stream.flush()
+        except OSError as error:
+            silence(stream)
+            if error.errno in _GONE:
+                raise ReaderGone from error
+            raise LocalTrouble(
+                text("The output could not be written: {problem}.", problem=error.strerror),
+                text("Look at the disk or the program it goes to."),
+                str(error),
+            ) from error
+
+
+def silence(stream: TextIO) -> None:
+    """Let what is still buffered go nowhere, so that the end of the program says nothing about it."""
+    try:
+        target = stream.fileno()
+    except (io.UnsupportedOperation, ValueError):
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, target)
+    os.close(nowhere)
+
+
+def prepare_streams() -> None:
+    """UTF-8 where no console decides otherwise, and no character that stops the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if not isinstance(stream, io.TextIOWrapper):
+            continue
+        chosen = stream.isatty() or "PYTHONIOENCODING" in os.environ
+        encoding = stream.encoding if chosen else "utf-8"
+        stream.reconfigure(encoding=encoding, errors="backslashreplace")
+
+
+def end_streams() -> None:
+    """Say what is still buffered now: at the very end Python would complain about a reader that left."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is None:
+            continue
+        try:
+            stream.flush()
+        except OSError:
+            silence(stream)
+
+
+def printable(words: str) -> str:
+    """A name from elsewhere on one line, unable to steer the terminal."""
+    return "".join(
+        character.encode("unicode_escape").decode() if unicodedata.category(character)[0] == "C" else character
+        for character in words
+    )
+
+
+def width(words: str) -> int:
+    """How many columns of a terminal these words take; Chinese characters take two."""
+    return sum(_columns(character) for character in words)
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Cf", "Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+
+
+def aligned(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset(), least: Sequence[int] = ()) -> list[str]:
+    """Rows as lines whose columns stand below each other, the first of them `least` wide."""
+    cells = [[printable(cell) for cell in row] for row in rows]
+    widths = [max(width(cell) for cell in column) for column in zip(*cells, strict=True)]
+    widths = [max(pair) for pair in zip_longest(widths, least, fillvalue=0)]
+    lines = []
+    for row in cells:
+        padded = []
+        for column, cell in enumerate(row):
+            blanks = " " * (widths[column] - width(cell))
+            padded.append(blanks + cell if column in right else cell + blanks)
+        lines.append("  ".join(padded).rstrip())
+    return lines
+
+
+def cut(words: str, columns: int) -> str:
+    """As much of the words as fits, with a sign where something was left out."""
+    if width(words) <= columns:
+        return words
+    kept, room = "", columns - 1
+    for character in words:
+        room -= _columns(character)
+        if room < 0:
+            break
+        kept += character
+    return kept + "…" if columns > 0 else ""

@@ -1,0 +1,219 @@
+"""What can be typed: the tree of commands, their options and their help."""
+
+from __future__ import annotations
+
+import argparse
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from traindeck import __version__
+from traindeck.domain.texts import say
+
+LANGUAGES = ("en", "zh_CN")
+_LAST_PORT = 65534  # the Lab takes the next one too
+_WINDOW_ONLY = ("self_check", "first_minute", "theme")
+_NEEDS_A_COMMAND = ("profile", "json", "verbose")
+
+
+class UsageError(Exception):
+    """What was typed is not a command; `usage` is the line that says what would be."""
+
+    def __init__(self, message: str, usage: str) -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
+class _Parser(ArgumentParser):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(allow_abbrev=False, add_help=False, **settings)
+        self.add_argument("-h", "--help", action="help", help=say("show this help and end"))
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, self.format_usage().rstrip())
+
+
+Adder = Any
+"""argparse's action that holds subcommands; its class is private to argparse."""
+
+
+def read(arguments: Sequence[str]) -> Namespace:
+    """What was asked for; `group` is None for the window."""
+    parser = build()
+    options = parser.parse_args(arguments)
+    if options.group is None:
+        for name in _NEEDS_A_COMMAND:
+            if getattr(options, name):
+                parser.error(say("--{option} needs a command.", option=name))
+    else:
+        for name in _WINDOW_ONLY:
+            if getattr(options, name):
+                parser.error(say("--{option} is for the window, not for a command.", option=name.replace("_", "-")))
+    return options
+
+
+def build() -> ArgumentParser:
+    common = _common()
+    parser = _Parser(
+        prog="traindeck",
+        parents=[common],
+        description=say("Train on Huawei ModelArts, or first on this computer. Without a command the window opens."),
+    )
+    parser.add_argument("--version", action="version", version=f"traindeck {__version__}", help=say("show the version"))
+    window = parser.add_argument_group(say("window"))
+    window.add_argument("--theme", choices=("light", "dark"), help=say("colours; without it those of the system"))
+    window.add_argument("--self-check", action="store_true", help=say("start, look whether all works, end"))
+    window.add_argument("--first-minute", action="store_true", help=say("walk through the sample project, end"))
+    parser.set_defaults(profile=None, json=False, verbose=False, language=None, action=None)
+    groups = parser.add_subparsers(dest="group", metavar="COMMAND", title=say("commands"))
+    _lab(groups, common)
+    _profile(groups, common)
+    _obs(groups, common)
+    _job(groups, common)
+    _leaf(groups, common, "engines", say("list the engines on offer"))
+    _leaf(groups, common, "flavors", say("list the specifications on offer"))
+    return parser
+
+
+def _common() -> ArgumentParser:
+    """Options every command takes, before or after its name."""
+    common = ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    common.add_argument("--profile", metavar="NAME", help=say("the account to use; without it the current one"))
+    common.add_argument("--json", action="store_true", help=say("print JSON on standard output"))
+    common.add_argument("--language", choices=LANGUAGES, help=say("language of the texts; without it the system's"))
+    common.add_argument("-v", "--verbose", action="store_true", help=say("show the technical part of errors too"))
+    return common
+
+
+def _group(groups: Adder, common: ArgumentParser, name: str, purpose: str) -> Adder:
+    parser = groups.add_parser(name, help=purpose, description=purpose, parents=[common])
+    return parser.add_subparsers(dest="action", metavar="COMMAND", title=say("commands"), required=True)
+
+
+def _leaf(group: Adder, common: ArgumentParser, name: str, purpose: str) -> ArgumentParser:
+    parser: ArgumentParser = group.add_parser(name, help=purpose, description=purpose, parents=[common])
+    return parser
+
+
+def _lab(groups: Adder, common: ArgumentParser) -> None:
+    lab = _group(groups, common, "lab", say("the Lab: the cloud in a box, on this computer"))
+    serve = _leaf(lab, common, "serve", say("run the Lab in the foreground until interrupted"))
+    serve.add_argument("--root", type=Path, metavar="DIR", help=say("where it keeps everything"))
+    serve.add_argument("--port", type=_port, default=0, metavar="N", help=say("its port; without it a free one"))
+    # Between programs only: who starts a Lab in the background says when it should end by itself.
+    serve.add_argument("--idle-exit", type=float, metavar="SECONDS", help=argparse.SUPPRESS)
+    serve.add_argument("--owner-pipe", action="store_true", help=argparse.SUPPRESS)
+
+
+def _profile(groups: Adder, common: ArgumentParser) -> None:
+    profile = _group(groups, common, "profile", say("accounts and their keys"))
+    add = _leaf(profile, common, "add", say("add an account; its keys go to the keyring"))
+    add.epilog = say(
+        "The access key, the secret key and, for temporary keys, the token are read as lines from standard input; "
+        "a terminal is asked for them. They are never arguments."
+    )
+    add.add_argument("name", metavar="NAME")
+    add.add_argument("--region", required=True, metavar="R", help=say("for example cn-north-4"))
+    add.add_argument("--obs-endpoint", default="", metavar="URL", help=say("address of OBS, if not the usual one"))
+    add.add_argument("--modelarts-endpoint", default="", metavar="URL", help=say("address of ModelArts"))
+    add.add_argument("--iam-endpoint", default="", metavar="URL", help=say("address of IAM"))
+    add.add_argument("--project-id", default="", metavar="ID", help=say("project; without it, it is looked up"))
+    add.add_argument(
+        "--signature", choices=("auto", "obs", "v2", "v4"), default="auto", help=say("how OBS requests are signed")
+    )
+    add.add_argument("--path-style", action="store_true", help=say("bucket in the path, not in the host name"))
+    add.add_argument(
+        "--ca", type=_absolute, default="", metavar="FILE", help=say("certificates to trust, for a private cloud")
+    )
+    add.add_argument("--csv", type=Path, metavar="FILE", help=say("take the keys from a credentials.csv"))
+    add.add_argument("--env", action="store_true", help=say("take the keys from HUAWEICLOUD_SDK_AK and _SK"))
+    add.add_argument("--replace", action="store_true", help=say("replace an account of this name"))
+    _leaf(profile, common, "list", say("list the accounts"))
+    use = _leaf(profile, common, "use", say("make an account the current one"))
+    use.add_argument("name", metavar="NAME")
+    check = _leaf(profile, common, "check", say("try the keys: clock, OBS, project, ModelArts, right to write"))
+    check.add_argument("name", nargs="?", metavar="NAME")
+    remove = _leaf(profile, common, "remove", say("remove an account and its keys from this computer"))
+    remove.add_argument("name", metavar="NAME")
+    _yes(remove)
+
+
+def _obs(groups: Adder, common: ArgumentParser) -> None:
+    obs = _group(groups, common, "obs", say("buckets and objects"))
+    ls = _leaf(obs, common, "ls", say("list buckets, or what is in one"))
+    ls.add_argument("path", nargs="?", metavar="PATH", help=say("obs://bucket/folder/; without it the buckets"))
+    ls.add_argument("-r", "--recursive", action="store_true", help=say("everything below, not one level"))
+    mb = _leaf(obs, common, "mb", say("make a bucket"))
+    mb.add_argument("bucket", metavar="BUCKET")
+    cp = _leaf(obs, common, "cp", say("copy files, folders and objects"))
+    cp.epilog = say(
+        "Either side may be obs://bucket/key. A folder is copied whole: one folder alone gives its content to the "
+        "destination, several sources keep their names below it. “-” is standard input or output."
+    )
+    cp.add_argument("sources", nargs="+", metavar="SRC")
+    cp.add_argument("target", metavar="DST")
+    rm = _leaf(obs, common, "rm", say("remove objects"))
+    rm.add_argument("paths", nargs="+", metavar="PATH")
+    rm.add_argument("-r", "--recursive", action="store_true", help=say("everything below a folder or in a bucket"))
+    _yes(rm)
+
+
+def _job(groups: Adder, common: ArgumentParser) -> None:
+    job = _group(groups, common, "job", say("training jobs"))
+    init = _leaf(job, common, "init", say("write a commented job.toml; into an empty folder the sample project too"))
+    init.add_argument("folder", type=Path, metavar="DIR")
+    submit = _leaf(job, common, "submit", say("send the job a file describes"))
+    submit.add_argument("file", type=Path, metavar="FILE", help=say("a job.toml, or the folder it is in"))
+    _sending(submit)
+    ls = _leaf(job, common, "ls", say("list the runs, newest first"))
+    ls.add_argument("-n", "--limit", type=_count, default=50, metavar="N", help=say("how many at most; 0 for all"))
+    _run_leaf(job, common, "show", say("show one run"))
+    logs = _run_leaf(job, common, "logs", say("print the log of a run"))
+    logs.add_argument("-f", "--follow", action="store_true", help=say("go on until the run is over"))
+    logs.add_argument("--worker", metavar="W", help=say("which worker, for example worker-1 or 1"))
+    logs.add_argument("--grep", metavar="RE", help=say("only lines this regular expression is found in"))
+    _run_leaf(job, common, "stop", say("stop a run"))
+    rerun = _run_leaf(job, common, "rerun", say("send the same job again, with the code as it was"))
+    _sending(rerun)
+    rm = _run_leaf(job, common, "rm", say("remove a run that is over, here and at the service"))
+    _yes(rm)
+    _run_leaf(job, common, "wait", say("wait until a run is over"))
+    fetch = _run_leaf(job, common, "fetch", say("bring the outputs of a run home"))
+    fetch.add_argument("--to", type=Path, metavar="DIR", help=say("where to; without it a folder named like the run"))
+
+
+def _run_leaf(group: Adder, common: ArgumentParser, name: str, purpose: str) -> ArgumentParser:
+    parser = _leaf(group, common, name, purpose)
+    parser.add_argument("run", metavar="RUN", help=say("its id, the beginning of its id or name, or “last”"))
+    return parser
+
+
+def _sending(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="changes",
+        help=say("change a parameter (lr=0.01) or any other key (resources.nodes=2)"),
+    )  # fmt: skip
+    parser.add_argument("--wait", action="store_true", help=say("wait until the run is over"))
+    parser.add_argument("--follow", action="store_true", help=say("print its log until the run is over"))
+
+
+def _yes(parser: ArgumentParser) -> None:
+    parser.add_argument("-y", "--yes", action="store_true", help=say("do not ask"))
+
+
+def _absolute(value: str) -> str:
+    """As seen from anywhere, because it is kept for commands started elsewhere."""
+    return str(Path(value).absolute()) if value else ""
+
+
+def _port(value: str) -> int:
+    if not value.isdecimal() or int(value) > _LAST_PORT:
+        raise argparse.ArgumentTypeError(say("a port is a number up to {last}", last=_LAST_PORT))
+    return int(value)
+
+
+def _count(value: str) -> int:
+    if not value.isdecimal():
+        raise argparse.ArgumentTypeError(say("give a number, 0 or more"))
+    return int(value)

@@ -1,0 +1,105 @@
+"""One line on a terminal that shows how far the work is."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from types import TracebackType
+from typing import Self
+
+from traindeck.cli.output import Output, cut, printable, width
+from traindeck.domain.jobs import duration_words
+from traindeck.domain.objects import size_words
+from traindeck.domain.texts import Text, say
+
+_EVERY_S = 0.1
+_BAR_COLUMNS = 24
+_RATE_AFTER_S = 1.0
+
+
+class StatusLine:
+    """Redrawn in place while a terminal is there to see it; gone before anything else is said."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._shown = sys.stderr is not None and sys.stderr.isatty()
+        self._drawn_at = float("-inf")
+        self._columns = 0
+
+    def __enter__(self) -> Self:
+        self._output.before_writing = self.clear
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.clear()
+        self._output.before_writing = None
+
+    @property
+    def is_due(self) -> bool:
+        return self._shown and time.monotonic() - self._drawn_at >= _EVERY_S
+
+    def draw(self, words: str) -> None:
+        if not self.is_due:
+            return
+        words = cut(printable(words), shutil.get_terminal_size().columns - 1)
+        # Blanks, not an escape: older consoles print escapes as they are.
+        rest = " " * max(0, self._columns - width(words))
+        sys.stderr.write(f"\r{words}{rest}")
+        sys.stderr.flush()
+        self._drawn_at = time.monotonic()
+        self._columns = width(words)
+
+    def clear(self) -> None:
+        if self._columns:
+            sys.stderr.write("\r" + " " * self._columns + "\r")
+            sys.stderr.flush()
+            self._columns = 0
+
+
+class Progress(StatusLine):
+    """How many bytes of a transfer have moved."""
+
+    def __init__(self, output: Output, label: str) -> None:
+        super().__init__(output)
+        self._label = label
+        self._begun = time.monotonic()
+
+    def at(self, done: int, total: int | None = None) -> None:
+        if self.is_due:
+            self.draw(bar(self._label, done, total, time.monotonic() - self._begun))
+
+
+class Stages(StatusLine):
+    """What a submission is doing; a log file gets each stage once."""
+
+    def __init__(self, output: Output) -> None:
+        super().__init__(output)
+        self._last = ""
+
+    def at(self, stage: Text) -> None:
+        if self._shown:
+            self.draw(say(stage))
+        elif stage.english != self._last:
+            self._last = stage.english
+            self._output.note(say(stage))
+
+
+def bar(label: str, done: int, total: int | None, seconds: float) -> str:
+    """`data  [######······] 42 %  84 kB / 200 kB  1.2 MB/s  0:07`; what is not known is left out."""
+    parts = [label]
+    rate = done / seconds if seconds >= _RATE_AFTER_S else 0.0
+    if total:
+        share = min(1.0, done / total)
+        filled = int(share * _BAR_COLUMNS)
+        parts.append(f"[{'#' * filled}{'.' * (_BAR_COLUMNS - filled)}] {int(share * 100)} %")
+        parts.append(f"{size_words(done)} / {size_words(total)}")
+    else:
+        parts.append(size_words(done))
+    if rate:
+        parts.append(f"{size_words(int(rate))}/s")
+        if total:
+            parts.append(duration_words((total - done) / rate))
+    return "  ".join(parts)

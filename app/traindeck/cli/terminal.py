@@ -1,0 +1,59 @@
+"""Asking the person at the terminal, and reading what a program hands us on standard input."""
+
+from __future__ import annotations
+
+import getpass
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from traindeck.domain.errors import InvalidInput
+from traindeck.domain.texts import Text, say, text
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C end a blocking read: asyncio's own handler would wait for the read first."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def somebody_is_there() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def confirmed(question: str) -> bool:
+    """Only a clear yes is one."""
+    sys.stderr.write(f"{question} {say('[y/N]')} ")
+    sys.stderr.flush()
+    with interruptible():
+        answer = sys.stdin.readline()
+    return answer.strip().lower() in ("y", "yes", "是", "好")
+
+
+def refuse_without_a_yes(what: Text) -> InvalidInput:
+    """For a script that did not say --yes to something that cannot be undone."""
+    return InvalidInput(what, text("Nobody can be asked here; add --yes if this is meant."))
+
+
+def asked(question: str) -> str:
+    sys.stderr.write(f"{question}: ")
+    sys.stderr.flush()
+    with interruptible():
+        return sys.stdin.readline().strip()
+
+
+def asked_unseen(question: str) -> str:
+    with interruptible():
+        return getpass.getpass(f"{question}: ", stream=sys.stderr).strip()
+
+
+def lines_from_standard_input() -> list[str]:
+    if sys.stdin is None:
+        return []
+    with interruptible():
+        return [line.strip() for line in sys.stdin.read().splitlines()]

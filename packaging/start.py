@@ -112,8 +112,8 @@ class Progress:
             text = "building " + rest.split()[0]
         else:
             size = re.search(r"\([\d.]+ ?[kMG]?B\)", rest)
-            name = re.split(r"[\\/]", rest.split(" (")[0])[-1]
-            text = "fetching " + re.sub(r"-(cp|py)\d.*", "", name.replace("==", " ")) + (f" {size.group()}" if size else "")
+            name = re.split(r"[\\/]", rest.split(" (")[0])[-1].replace("==", " ")
+            text = "fetching " + re.sub(r"-(cp|py)\d.*", "", name) + (f" {size.group()}" if size else "")
         if self.on_terminal:
             width = shutil.get_terminal_size().columns - 5
             sys.stderr.write("\r    " + text[:width].ljust(width))

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from folder_cloud import FolderCloud, code_folder, offline
+from traindeck.domain.objects import ObjectPath
+from traindeck.domain.texts import Text
+from traindeck.viewmodels.bucket_tree import BucketTree
+from waiting import until
+
+BUCKET = ObjectPath("bucket")
+DATA = ObjectPath("bucket", "data/")
+
+
+class Answers:
+    """A user who answers every question the same way."""
+
+    def __init__(self, answer: bool) -> None:
+        self.answer = answer
+        self.asked: list[str] = []
+
+    async def __call__(self, question: Text, button: Text) -> bool:
+        self.asked.append(str(question))
+        return self.answer
+
+
+@asynccontextmanager
+async def tree_of(folder: Path) -> AsyncIterator[tuple[FolderCloud, BucketTree]]:
+    async with FolderCloud(folder) as cloud:
+        for number in range(5):
+            await cloud.storage.put(b"12345", DATA.join(f"{number}.txt"))
+        await cloud.storage.put(b"", BUCKET.join("readme.md"))
+        tree = BucketTree(cloud.connections, cloud.transfers, cloud.disk, cloud.scope)
+        tree.use_profile("lab")
+        await until(lambda: tree.level(None).is_known)
+        yield cloud, tree
+
+
+def names(tree: BucketTree, folder: ObjectPath | None) -> list[str]:
+    return [entry.path.name for entry in tree.level(folder).entries]
+
+
+async def test_levels_are_read_when_they_are_opened_and_once(tmp_path: Path) -> None:
+    async with tree_of(tmp_path) as (cloud, tree):
+        assert names(tree, None) == ["bucket"]
+        assert cloud.storage.listed == []
+        for _ in range(3):
+            tree.expand(BUCKET)
+        await until(lambda: tree.level(BUCKET).is_known)
+        tree.expand(BUCKET)
+        assert cloud.storage.listed == ["obs://bucket/"]
+        assert names(tree, BUCKET) == ["data", "readme.md"]
+
+
+async def test_pages_are_shown_as_they_come(tmp_path: Path) -> None:
+    async with tree_of(tmp_path) as (cloud, tree):
+        cloud.storage.page_size = 2
+        pages: list[tuple[object, int]] = []
+        tree.appended.connect(lambda folder, start: pages.append((folder, start)))
+        tree.expand(DATA)
+        await until(lambda: tree.level(DATA).is_known)
+        assert pages == [(DATA, 0), (DATA, 2), (DATA, 4)]
+        assert names(tree, DATA) == [f"{number}.txt" for number in range(5)]
+
+
+async def test_a_refresh_keeps_the_rows_until_the_new_ones_are_all_there(tmp_path: Path) -> None:
+    async with tree_of(tmp_path) as (cloud, tree):
+        tree.expand(DATA)
+        await until(lambda: tree.level(DATA).is_known)
+        await cloud.storage.put(b"", DATA.join("9.txt"))
+        cloud.storage.wait = asyncio.Event()
+        tree.refresh(DATA)
+        assert len(names(tree, DATA)) == 5
+        cloud.storage.wait.set()
+        await until(lambda: len(names(tree, DATA)) == 6)
+
+
+async def test_trouble_stays_with_its_folder_and_another_try_mends_it(tmp_path: Path) -> None:
+    async with tree_of(tmp_path) as (cloud, tree):
+        cloud.storage.trouble = offline()
+        tree.expand(DATA)
+        await until(lambda: tree.level(DATA).trouble is not None)
+        assert names(tree, None) == ["bucket"]
+        cloud.storage.trouble = None
+        tree.expand(DATA)
+        await until(lambda: tree.level(DATA).is_known)
+        assert tree.level(DATA).trouble is None
+        assert len(names(tree, DATA)) == 5
+
+
+async def test_dropped_files_and_folders_go_where_they_were_dropped(tmp_path: Path) -> None:
+    async with tree_of(tmp_path) as (cloud, tree):
+        tree.expand(DATA)
+        await until(lambda: tree.level(DATA).is_known)
+        code = code_folder(tmp_path / "code")
+        (tmp_path / "one file.txt").write_bytes(b"one")
+        user = Answers(True)
+        tree.upload([code, tmp_path / "one file.txt"], DATA, user)
+        await until(lambda: {"code", "one file.txt"} <= set(names(tree, DATA)))
+        assert user.asked == ["Upload 3 files (24 B) to obs://bucket/data/?"]
+        assert (cloud.storage.root / "bucket/data/code/train.py").is_file()
+        assert (tmp_path / "one file.txt").is_file()
+
+
+async def test_nothing_is_sent_when_the_user_says_no(tmp_path: Path) -> None:
+    async with tree_of(tmp_path) as (cloud, tree):
+        user = Answers(False)
+        tree.upload([code_folder(tmp_path / "code")], DATA, user)
+        await until(lambda: user.asked)
+        assert cloud.transfers.rows() == []
+
+
+async def test_deleting_says_how_much_and_deletes_just_that(tmp_path: Path) -> None:
+    async with tree_of(tmp_path) as (cloud, tree):
+        tree.expand(BUCKET)
+        await until(lambda: tree.level(BUCKET).is_known)
+        no, yes = Answers(False), Answers(True)
+        tree.remove([DATA, DATA.join("1.txt")], no)
+        await until(lambda: no.asked and not cloud.scope.is_running("delete from OBS"))
+        assert "5 objects (25 B)" in no.asked[0]
+        assert len(list((cloud.storage.root / "bucket/data").iterdir())) == 5
+        tree.remove([DATA, DATA.join("1.txt")], yes)
+        await until(lambda: names(tree, BUCKET) == ["readme.md"])
+        assert tree.state.busy is None
+
+
+async def test_a_bucket_is_deleted_only_when_it_is_empty(tmp_path: Path) -> None:
+    async with tree_of(tmp_path) as (cloud, tree):
+        user = Answers(True)
+        tree.remove([BUCKET], user)
+        await until(lambda: cloud.reported)
+        assert user.asked == []
+        tree.create_bucket("empty-one")
+        await until(lambda: names(tree, None) == ["bucket", "empty-one"])
+        tree.remove([ObjectPath("empty-one")], user)
+        await until(lambda: names(tree, None) == ["bucket"])
+
+
+async def test_a_bad_bucket_name_is_refused_before_it_is_sent(tmp_path: Path) -> None:
+    async with tree_of(tmp_path) as (cloud, tree):
+        tree.create_bucket("No Good")
+        await until(lambda: cloud.reported)
+        assert "No Good" in str(cloud.reported[0][1])
+        assert len(list(cloud.storage.root.iterdir())) == 1
+
+
+async def test_objects_and_folders_come_down_under_their_names(tmp_path: Path) -> None:
+    async with tree_of(tmp_path) as (_, tree):
+        target = tmp_path / "here"
+        target.mkdir()
+        tree.download([DATA, BUCKET.join("readme.md")], target)
+        await until(lambda: (target / "readme.md").is_file() and len(list((target / "data").glob("*"))) == 5)
+
+
+async def test_another_account_begins_with_an_empty_tree(tmp_path: Path) -> None:
+    async with tree_of(tmp_path) as (cloud, tree):
+        await cloud.add_cloud_profile("work")
+        emptied: list[int] = []
+        tree.emptied.connect(lambda: emptied.append(1))
+        cloud.storage.wait = asyncio.Event()
+        tree.expand(BUCKET)
+        tree.use_profile("work")
+        assert tree.level(None).is_loading
+        assert emptied
+        cloud.storage.wait.set()
+        await until(lambda: tree.level(None).is_known)
+        assert tree.level(BUCKET).entries == []

@@ -9,8 +9,9 @@ import ssl
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
 
-from traindeck.domain.errors import AccessRefused, AppError, ServiceTrouble, Unreachable
+from traindeck.domain.errors import AccessRefused, AppError, InvalidInput, ServiceTrouble, Unreachable
 from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import text
 
@@ -61,6 +62,27 @@ class Answer:
     def detail(self) -> str:
         parts = [f"HTTP {self.status}", self.code, self.message, self.request_id and f"request {self.request_id}"]
         return self.service.masked("; ".join(part for part in parts if part))
+
+
+def check_usable(url: str, credentials: Credentials) -> None:
+    """Refuse what would make the SDKs fail in odd ways, or look for keys elsewhere."""
+    if not credentials.access_key or not credentials.secret_key:
+        raise AccessRefused(
+            text("The keys are incomplete."), text("Both are needed, the access key and the secret key.")
+        )
+    parts = [credentials.access_key, credentials.secret_key.reveal()]
+    parts += [credentials.token.reveal()] if credentials.token else []
+    if not all(part.isascii() and part.isprintable() and " " not in part for part in parts):
+        raise InvalidInput(
+            text("The keys hold characters that no key has."),
+            text("Paste them again, without blanks or line breaks."),
+        )
+    address = urlsplit(url)
+    if address.scheme not in ("http", "https") or not address.hostname:
+        raise InvalidInput(
+            text("“{url}” is not the address of a service.", url=url),
+            text("Write it with https:// and the host name."),
+        )
 
 
 def wrong_secret_key(answer: Answer) -> AppError:

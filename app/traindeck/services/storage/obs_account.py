@@ -14,7 +14,15 @@ from traindeck.domain.profiles import Profile
 from traindeck.domain.secret import Credentials
 from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
 from traindeck.services.retrying import TRIES, retried
-from traindeck.services.sdk_errors import Answer, Service, cut_off, network_trouble, no_answer, not_understood
+from traindeck.services.sdk_errors import (
+    Answer,
+    Service,
+    check_usable,
+    cut_off,
+    network_trouble,
+    no_answer,
+    not_understood,
+)
 from traindeck.services.storage.obs_errors import obs_error
 from traindeck.services.storage.outgoing import FileChanged
 
@@ -28,6 +36,7 @@ class ObsAccount:
     """One account at one endpoint; made at once, connected when first asked."""
 
     def __init__(self, profile: Profile, credentials: Credentials, calls: BlockingCalls) -> None:
+        check_usable(profile.obs_url, credentials)
         self.region = profile.region
         self._profile = profile
         self._credentials = credentials

@@ -6,7 +6,6 @@ The SDK's own connections verify no host name, are mixed between servers, and le
 from __future__ import annotations
 
 import http.client
-import ipaddress
 import ssl
 import threading
 import time
@@ -16,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
-from urllib.parse import unquote_plus, urlsplit
+from urllib.parse import unquote_plus
 
 import certifi
 from obs import ObsClient, convertor
@@ -24,6 +23,7 @@ from obs import ObsClient, convertor
 from traindeck.domain.objects import Bucket
 from traindeck.domain.profiles import Profile, Signature
 from traindeck.domain.secret import Credentials
+from traindeck.services.loopback import is_loopback
 from traindeck.services.sdk_errors import CUT
 
 CONNECT_S = 6.0
@@ -216,14 +216,6 @@ class Client(ObsClient):  # type: ignore[misc]
         # The SDK drops this one.
         kept: list[tuple[str, str]] = super()._rename_response_headers(headers)
         return [*kept, *((name, value) for name, value in headers.items() if name == "retry-after")]
-
-
-def is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _moment(iso: str | None) -> datetime | None:

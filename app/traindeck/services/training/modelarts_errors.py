@@ -9,6 +9,7 @@ from traindeck.services.sdk_errors import (
     by_status,
     in_arrears,
     no_right,
+    not_understood,
     refused,
     service_failed,
     too_many_requests,
@@ -17,14 +18,21 @@ from traindeck.services.sdk_errors import (
     wrong_secret_key,
 )
 
-JOB_GONE = "ModelArts.2775"
-NAME_TAKEN = "ModelArts.2751"
 CANNOT_STOP = "ModelArts.2796"
-STATE_MOVED = "ModelArts.2878"
 NO_LOG_YET = frozenset({"ModelArts.2776", "ModelArts.2818", "ModelArts.2819", "ModelArts.2820", "ModelArts.2822"})
 
 
+def is_gone(answer: Answer) -> bool:
+    """The service does not know the job; a page that is missing for another reason says nothing about it."""
+    if answer.code == "ModelArts.2775":
+        return True
+    return answer.status == 404 and answer.code.startswith("ModelArts.") and answer.code != "ModelArts.2786"
+
+
 def modelarts_error(answer: Answer) -> AppError:
+    if answer.message.lstrip().startswith("<"):
+        # A page for people, not an answer of the service.
+        return service_failed(answer) if answer.status >= 500 else not_understood(answer)
     match answer.code.removeprefix("ModelArts."):
         case "APIGW.0301":
             return _identity(answer)
@@ -118,7 +126,13 @@ def modelarts_error(answer: Answer) -> AppError:
                 text("Try again later, or choose another specification."),
                 answer.detail,
             )
-        case "2796" | "2813" | "2878":
+        case "2878":
+            return ServiceTrouble(
+                text("The job is just changing its state."),
+                text("Try again in a moment."),
+                answer.detail,
+            )
+        case "2796" | "2813":
             return Conflict(
                 text("The job is in a state that does not allow this."),
                 text("Look at its state again, then decide."),

@@ -1,0 +1,173 @@
+"""Asking ModelArts and IAM: in a worker, with one kind of error for everything that goes wrong."""
+
+from __future__ import annotations
+
+import json
+import threading
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from traindeck.domain.errors import AppError, ServiceTrouble, Unexpected
+from traindeck.domain.secret import Credentials
+from traindeck.runtime.blocking import BlockingCalls, Cancelled
+from traindeck.services.retrying import TRIES, retried
+from traindeck.services.sdk_errors import (
+    Answer,
+    Service,
+    check_usable,
+    cut_off,
+    host_unknown,
+    no_answer,
+    not_running,
+    not_trusted,
+    not_understood,
+    too_slow,
+)
+from traindeck.services.training.modelarts_errors import modelarts_error
+
+if TYPE_CHECKING:
+    from traindeck.services.training.modelarts_client import Client
+
+NO_CONTENT = 204
+
+
+class Refusal(Exception):
+    """The service said no; what that means depends on what was asked."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.code)
+        self.answer = answer
+
+
+def _never_fine(_: Answer) -> bool:
+    return False
+
+
+class ModelArtsAccount:
+    """One account at one endpoint; made at once, connected when first asked."""
+
+    def __init__(
+        self,
+        url: str,
+        credentials: Credentials,
+        calls: BlockingCalls,
+        *,
+        project_id: str = "",
+        ca_file: str = "",
+        is_lab: bool = False,
+    ) -> None:
+        check_usable(url, credentials)
+        self.service = Service(urlsplit(url).netloc, is_lab, credentials)
+        self._url = url
+        self._credentials = credentials
+        self._calls = calls
+        self._project_id = project_id
+        self._ca_file = ca_file
+        self._making = threading.Lock()
+        self._client: Client | None = None
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+
+    async def ask(
+        self, request: Callable[[Client], Any], *, tries: int = TRIES, fine: Callable[[Answer], bool] = _never_fine
+    ) -> Any:
+        """The JSON of the answer; None when there is none, or when the refusal is fine too."""
+
+        async def attempt() -> Any:
+            try:
+                return await self._calls.run(lambda _: self._in_worker(request))
+            except Refusal as refusal:
+                if fine(refusal.answer):
+                    return None
+                raise modelarts_error(refusal.answer) from None
+
+        return await retried(attempt, tries)
+
+    async def ask_once(self, request: Callable[[Client], Any]) -> Any:
+        """The same for what must never be done twice; raises Refusal as it came."""
+        return await self._calls.run(lambda _: self._in_worker(request))
+
+    def _in_worker(self, request: Callable[[Client], Any]) -> Any:
+        import requests
+        from huaweicloudsdkcore.exceptions.exceptions import SdkException, ServiceResponseException
+
+        client = self._connected()
+        try:
+            answer = request(client)
+        except (AppError, Cancelled):
+            raise
+        except ServiceResponseException as error:
+            raise Refusal(self._refusal(error)) from None
+        except (SdkException, requests.RequestException) as error:
+            raise self._trouble(error) from None
+        except (ValueError, TypeError, AttributeError) as error:
+            raise Unexpected(self.service.masked(f"{type(error).__name__}: {error}")) from None
+        return self._read(answer)
+
+    def _read(self, answer: Any) -> Any:
+        status, content = (200, answer) if isinstance(answer, bytes) else (answer.status_code, answer.raw_content)
+        if status >= 300:
+            raise not_understood(Answer(self.service, status, message="redirected"))
+        if status == NO_CONTENT or not content:
+            return None
+        try:
+            # Not strict: logs have been seen with raw control characters in their JSON.
+            return json.loads(content.decode("utf-8", "replace"), strict=False)
+        except ValueError as error:
+            raise not_understood(Answer(self.service, status, message=str(error))) from None
+
+    def _refusal(self, error: Any) -> Answer:
+        headers = {name.lower(): value for name, value in getattr(error, "kept_headers", {}).items()}
+        try:
+            retry_after_s = float(headers.get("retry-after", ""))
+        except ValueError:
+            retry_after_s = None
+        return Answer(
+            self.service,
+            int(error.status_code),
+            str(error.error_code or ""),
+            str(error.error_msg or ""),
+            str(error.request_id or ""),
+            retry_after_s,
+            headers.get("date", ""),
+        )
+
+    def _trouble(self, error: Exception) -> ServiceTrouble:
+        """Unreachable when certainly nothing was sent."""
+        import requests
+        from urllib3 import exceptions as urllib3_errors
+
+        # The SDK keeps only the words of what happened; the kind is in the error it was handling.
+        cause = error if isinstance(error, requests.RequestException) else error.__context__
+        detail = self.service.masked(f"{type(error).__name__}: {cause or error}")
+        if isinstance(cause, requests.exceptions.ReadTimeout):
+            return too_slow(self.service, detail)
+        reason = next((each.reason for each in getattr(cause, "args", ()) if hasattr(each, "reason")), None)
+        if isinstance(reason, urllib3_errors.SSLError):
+            return not_trusted(self.service, detail)
+        if isinstance(reason, urllib3_errors.NameResolutionError):
+            return host_unknown(self.service, detail)
+        if isinstance(reason, urllib3_errors.NewConnectionError) and isinstance(
+            reason.__cause__, ConnectionRefusedError
+        ):
+            return not_running(self.service, detail)
+        if isinstance(
+            reason,
+            urllib3_errors.NewConnectionError | urllib3_errors.ConnectTimeoutError | urllib3_errors.ProxyError,
+        ):
+            return no_answer(self.service, detail)
+        return cut_off(self.service, detail)
+
+    def _connected(self) -> Client:
+        with self._making:
+            if self._client is None:
+                from traindeck.services.training.modelarts_client import Client
+
+                project_id = self._project_id or None
+                self._client = Client.connect(self._url, self._credentials, project_id, self._ca_file)
+                weakref.finalize(self, self._client.close)
+            return self._client

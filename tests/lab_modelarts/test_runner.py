@@ -199,21 +199,23 @@ def test_a_log_that_is_no_text_is_still_told(jobs: Jobs) -> None:
         "w(b'bad \\xff\\xfe bytes\\n'); w(b'10%\\r20%\\r\\x1b[31mred\\x1b[0m\\n'); w('没有换行'.encode())"
     )
     job = jobs.run(job_body())
-    preview = jobs.preview(job["metadata"]["id"])
+    job_id = job["metadata"]["id"]
+    preview = jobs.preview(job_id)
     assert "bad \ufffd\ufffd bytes\n" in preview["content"]
     assert "10%\r20%\r\x1b[31mred\x1b[0m\n没有换行\n" in preview["content"]
     assert preview["current_size"] == preview["full_size"]
-    path = jobs.lab.root / "jobs" / job["metadata"]["id"] / "log" / f"modelarts-job-{job['metadata']['id']}-worker-0.log"
+    path = jobs.lab.root / "jobs" / job_id / "log" / f"modelarts-job-{job_id}-worker-0.log"
     assert preview["full_size"] == path.stat().st_size
 
 
 FORKS = """
 import os, signal, subprocess, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-child = "import signal, time, os; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('pid', os.getpid()); time.sleep(600)"
+child = "import os, signal, time; signal.signal(15, signal.SIG_IGN); print('pid', os.getpid()); time.sleep(600)"
+parent = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', sys.argv[1]], start_new_session=True)"
 subprocess.Popen([sys.executable, "-c", child])
 subprocess.Popen([sys.executable, "-c", child], start_new_session=True)
-subprocess.Popen([sys.executable, "-c", "import subprocess, sys; subprocess.Popen([sys.executable, '-c', %r], start_new_session=True)" % child])
+subprocess.Popen([sys.executable, "-c", parent, child])
 print('pid', os.getpid())
 time.sleep(600)
 """
@@ -301,7 +303,7 @@ def test_the_end_of_the_lab_ends_its_jobs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "cause"),
     [
-        ({"algorithm__inputs": [channel("data_url", "nothing/here/")]}, "there is nothing at /lab-bucket/nothing/here/"),
+        ({"algorithm__inputs": [channel("d", "nothing/here/")]}, "there is nothing at /lab-bucket/nothing/here/"),
         (
             {"algorithm__inputs": [{"name": "d", "remote": {"obs": {"obs_url": "obs://no-such-bucket/x/"}}}]},
             "the bucket no-such-bucket does not exist",

@@ -75,6 +75,8 @@ def gateway_app(
             response = _error_response(request, _no_route(request, error))
         except web.HTTPException as error:
             response = _error_response(request, GatewayError(error.status, "APIGW.0106", error.reason))
+        except ConnectionError:
+            response = web.Response(status=400)  # nobody is there to read it
         except Exception:  # noqa: BLE001 - one request that fails is answered and must not end the others
             _log.exception("request %s %s failed", request.method, request.path)
             message = "The Lab failed while it handled this request; its log tells more."

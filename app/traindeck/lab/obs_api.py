@@ -68,7 +68,8 @@ class ObsApi:
             except ObsError as error:
                 return await self._refused(request, error)
             except ConnectionError:
-                raise
+                # Nobody is there to be answered; the body that was cut is discarded already.
+                return web.Response(status=400)
             except Exception:  # noqa: BLE001 - one request that fails is answered and must not end the others
                 _log.exception("%s on %s failed", request.method, request.resource)
                 message = "The Lab failed while it handled this request; its log tells more."
@@ -142,4 +143,12 @@ def _bound_port(http: web.BaseRequest) -> int:
 
 def obs_server(api: ObsApi) -> web.Server:
     """Bodies are taken as they come: decompressing one would store something else than was sent."""
-    return web.Server(api.handle, auto_decompress=False, max_line_size=32768, max_field_size=16384, access_log=None)
+    return web.Server(
+        api.handle,
+        auto_decompress=False,
+        max_line_size=32768,
+        max_field_size=16384,
+        # What is left of a body was drained already, or must not be waited for.
+        lingering_time=0,
+        access_log=None,
+    )

@@ -91,7 +91,8 @@ class Buckets:
         await self.owned(request, request.bucket)
         if request.dialect is Dialect.OBS:
             return document(request, "Location", self._region)
-        return document(request, "LocationConstraint", self._region)
+        # The OBS SDK looks for a child of this name, S3 clients read the text of the root: both find it.
+        return document(request, "LocationConstraint", self._region + element("LocationConstraint", self._region))
 
     async def delete(self, request: ObsRequest) -> web.StreamResponse:
         request.only_these()

@@ -1,0 +1,336 @@
+"""The OBS port byte by byte: what no client library would send, or would hide."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+import socket
+import zlib
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from urllib.parse import quote, urlsplit
+
+import pytest
+
+from servers.lab_process import LabProcess
+from traindeck.lab.aws_chunks import ChunkDecoder
+from traindeck.lab.obs_errors import AccessDenied, IncompleteBody, InvalidRequest
+from traindeck.lab.signature_v4 import signing_key
+from traindeck.lab.signatures import ChunkSeed
+
+
+class Answer:
+    def __init__(self, raw: bytes, method: str) -> None:
+        head, _, self.body = raw.partition(b"\r\n\r\n")
+        lines = head.decode("latin-1").split("\r\n")
+        self.status = int(lines[0].split(" ")[1])
+        self.headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
+        self.code = (re.findall(rb"<Code>(.*?)</Code>", self.body) or [b""])[0].decode()
+        if method == "HEAD" or self.status in (204, 304):
+            assert self.body == b""
+
+
+class Wire:
+    """Signs by hand with the OBS signature and sends exactly the bytes it is told to."""
+
+    def __init__(self, lab: LabProcess) -> None:
+        self.lab = lab
+        self.port = urlsplit(lab.obs).port or 0
+
+    def exchange(self, data: bytes, method: str = "GET") -> Answer:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as sock:
+            sock.sendall(data)
+            raw = b""
+            while piece := sock.recv(65536):
+                raw += piece
+        return Answer(raw, method)
+
+    def head(
+        self,
+        method: str,
+        target: str,
+        headers: dict[str, str] | None = None,
+        *,
+        host: str = "",
+        resource: str | None = None,
+        date: datetime | None = None,
+    ) -> bytes:
+        given = {"Date": format_datetime(date or datetime.now(UTC), usegmt=True), **(headers or {})}
+        lower = {name.lower(): value for name, value in given.items()}
+        extra = "".join(f"{n}:{v}\n" for n, v in sorted(lower.items()) if n.startswith("x-obs-"))
+        signed = resource if resource is not None else target
+        text = f"{method}\n{lower.get('content-md5', '')}\n{lower.get('content-type', '')}\n{given['Date']}\n{extra}"
+        digest = hmac.new(self.lab.secret_key.encode(), (text + signed).encode(), hashlib.sha1).digest()
+        given["Authorization"] = f"OBS {self.lab.access_key}:{base64.b64encode(digest).decode()}"
+        lines = [f"{method} {target} HTTP/1.1", f"Host: {host or f'127.0.0.1:{self.port}'}", "Connection: close"]
+        lines += [f"{name}: {value}" for name, value in given.items()]
+        return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+    def ask(self, method: str, target: str, headers: dict[str, str] | None = None, **more: object) -> Answer:
+        return self.exchange(self.head(method, target, headers, **more), method)  # type: ignore[arg-type]
+
+    def put(self, target: str, body: bytes, headers: dict[str, str] | None = None, **more: object) -> Answer:
+        given = {"Content-Length": str(len(body)), **(headers or {})}
+        return self.exchange(self.head("PUT", target, given, **more) + body)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
+    with LabProcess(tmp_path_factory.mktemp("lab") / "root") as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def wire(lab: LabProcess) -> Wire:
+    wire = Wire(lab)
+    assert wire.put("/wire", b"").status == 200
+    return wire
+
+
+def test_errors_are_xml_with_ids(wire: Wire) -> None:
+    answer = wire.ask("GET", "/wire/none")
+    assert answer.status == 404
+    assert answer.code == "NoSuchKey"
+    assert answer.headers["content-type"] == "application/xml"
+    request_id = answer.headers["x-obs-request-id"].encode()
+    assert b"<RequestId>" + request_id + b"</RequestId>" in answer.body
+    assert b"<Resource>/wire/none</Resource>" in answer.body
+    assert answer.headers["x-obs-id-2"]
+    head = wire.ask("HEAD", "/wire/none")
+    assert (head.status, head.headers["x-obs-error-code"]) == (404, "NoSuchKey")
+    s3 = wire.exchange(
+        f"GET /wire/none HTTP/1.1\r\nHost: 127.0.0.1:{wire.port}\r\nAuthorization: AWS a:b\r\n"
+        f"Date: {format_datetime(datetime.now(UTC), usegmt=True)}\r\nConnection: close\r\n\r\n".encode()
+    )
+    assert s3.code == "InvalidAccessKeyId"
+    assert s3.headers["x-amz-request-id"]
+
+
+def test_virtual_host_style(wire: Wire) -> None:
+    host = f"wire.localhost:{wire.port}"
+    assert wire.put("//a/../b", b"raw", host=host, resource="/wire//a/../b").status == 200
+    assert wire.ask("GET", "/wire//a/../b").body == b"raw"
+    listing = wire.ask("GET", "/?prefix=/a", host=host, resource="/wire/")
+    assert b"<Key>/a/../b</Key>" in listing.body
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Host: example.com",
+        "Host: 127.0.0.1",
+        "Host: 127.0.0.1:1",
+        "Host: localhost.example.com:{port}",
+        "Host: 127.0.0.1:{port}\r\nHost: 127.0.0.1:{port}",
+        "Host: 127.0.0.1:{port}\r\nOrigin: http://example.com",
+        "Host: 127.0.0.1:{port}\r\nOrigin: null",
+        "Host: evil@127.0.0.1:{port}",
+    ],
+)
+def test_foreign_hosts_and_origins_are_refused(wire: Wire, header: str) -> None:
+    text = f"GET / HTTP/1.1\r\n{header}\r\nConnection: close\r\n\r\n".replace("{port}", str(wire.port))
+    answer = wire.exchange(text.encode())
+    assert answer.status == 400 or b"foreign Host or Origin" in answer.body
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "[::1]:{port}", "LOCALHOST:{port}"])
+def test_own_hosts_are_served_and_negotiation_needs_no_signature(wire: Wire, host: str) -> None:
+    own = host.replace("{port}", str(wire.port))
+    text = f"HEAD /?apiversion HTTP/1.1\r\nHost: {own}\r\nOrigin: http://{own}\r\nConnection: close\r\n\r\n"
+    answer = wire.exchange(text.encode(), "HEAD")
+    assert (answer.status, answer.headers["x-obs-api"]) == (200, "3.0")
+    missing = wire.exchange(text.replace("/?api", "/not-there?api").encode(), "HEAD")
+    assert missing.status == 404
+
+
+def test_anonymous_requests_and_old_dates_are_refused(wire: Wire) -> None:
+    bare = f"GET /wire HTTP/1.1\r\nHost: 127.0.0.1:{wire.port}\r\nConnection: close\r\n\r\n"
+    assert wire.exchange(bare.encode()).code == "AccessDenied"
+    for minutes in (16, -16):
+        skewed = wire.ask("GET", "/wire", date=datetime.now(UTC) + timedelta(minutes=minutes))
+        assert (skewed.status, skewed.code) == (403, "RequestTimeTooSkewed")
+
+
+def test_a_refused_upload_is_read_to_its_end(wire: Wire) -> None:
+    body = b"x" * (20 << 20)
+    head = wire.head("PUT", "/wire/refused", {"Content-Length": str(len(body))}, resource="/other")
+    answer = wire.exchange(head + body)
+    assert (answer.status, answer.code) == (403, "SignatureDoesNotMatch")
+    assert b"<StringToSign>" in answer.body
+
+
+def test_continue_comes_only_after_the_signature_is_right(wire: Wire) -> None:
+    headers = {"Content-Length": "5", "Expect": "100-continue"}
+    with socket.create_connection(("127.0.0.1", wire.port), timeout=10) as sock:
+        sock.sendall(wire.head("PUT", "/wire/continued", headers))
+        assert sock.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        sock.sendall(b"12345")
+        assert b"200 OK" in sock.recv(1000)
+    refused = wire.exchange(wire.head("PUT", "/wire/continued", headers, resource="/x"))
+    assert refused.status == 403
+    assert wire.ask("GET", "/wire/continued").body == b"12345"
+
+
+def test_bodies_cut_short_leave_nothing(wire: Wire, lab: LabProcess) -> None:
+    for size, sent in ((1000, 500), (5 << 20, 3 << 20)):
+        with socket.create_connection(("127.0.0.1", wire.port), timeout=10) as sock:
+            sock.sendall(wire.head("PUT", "/wire/cut", {"Content-Length": str(size)}) + b"x" * sent)
+            sock.shutdown(socket.SHUT_WR)
+            while sock.recv(65536):
+                pass
+        assert wire.ask("HEAD", "/wire/cut").status == 404
+    assert "Traceback" not in lab.error_text + (lab.root / "lab.log").read_text("utf-8")
+
+
+def test_length_is_needed_and_chunked_transfer_is_understood(wire: Wire) -> None:
+    assert wire.ask("PUT", "/wire/long").code == "MissingContentLength"
+    huge = wire.ask("PUT", "/wire/long", {"Content-Length": str(6 * 1024**3), "Expect": "100-continue"})
+    assert (huge.status, huge.code) == (400, "EntityTooLarge")
+    head = wire.head("PUT", "/wire/chunks", {"Transfer-Encoding": "chunked"})
+    assert wire.exchange(head + b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n").status == 200
+    assert wire.ask("GET", "/wire/chunks").body == b"abcde"
+
+
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        ("PUT", "/wire/kept?metadata"),
+        ("PUT", "/wire/kept?acl"),
+        ("PUT", "/wire/kept?x-image-process=a"),
+        ("PUT", "/wire/kept?unheard-of=1"),
+        ("DELETE", "/wire/kept?versionId=1"),
+        ("GET", "/wire/kept?torrent"),
+        ("POST", "/wire/kept?uploads"),
+        ("PUT", "/wire?lifecycle"),
+        ("DELETE", "/wire?policy"),
+        ("GET", "/wire?versions"),
+        ("POST", "/wire"),
+    ],
+)
+def test_unknown_sub_resources_are_refused(wire: Wire, method: str, target: str) -> None:
+    wire.put("/wire/kept", b"kept")
+    resource = "/wire/kept" if "unheard" in target else target
+    answer = wire.ask(method, target, {"Content-Length": "0"}, resource=resource)
+    assert (answer.status, answer.code) == (501, "NotImplemented")
+    assert wire.ask("GET", "/wire/kept").body == b"kept"
+
+
+@pytest.mark.parametrize(
+    "name", ["x-obs-server-side-encryption", "x-obs-grant-read", "x-obs-website-redirect-location"]
+)
+def test_headers_the_lab_would_not_honour_are_refused(wire: Wire, name: str) -> None:
+    assert wire.put("/wire/never", b"x", {name: "kms"}).code == "NotImplemented"
+    assert wire.ask("HEAD", "/wire/never").status == 404
+
+
+def test_overwriting_can_be_forbidden(wire: Wire) -> None:
+    wire.put("/wire/once", b"first")
+    again = wire.put("/wire/once", b"second", {"x-obs-forbid-overwrite": "true"})
+    assert (again.status, again.code) == (409, "ObjectAlreadyExists")
+    other = wire.put("/wire/once", b"second", {"If-Match": '"0"'})
+    assert other.code == "PreconditionFailed"
+    assert wire.ask("GET", "/wire/once").body == b"first"
+
+
+def test_overrides_cannot_split_the_answer(wire: Wire) -> None:
+    wire.put("/wire/split", b"x")
+    value = "a\r\nX-Evil: 1"
+    target = f"/wire/split?response-content-type={quote(value, safe='')}"
+    answer = wire.ask("GET", target, resource=f"/wire/split?response-content-type={value}")
+    assert answer.code == "InvalidArgument"
+    assert "x-evil" not in answer.headers
+
+
+def test_broken_requests_get_an_answer(wire: Wire) -> None:
+    assert wire.ask("GET", "/wire/%ff").code == "InvalidArgument"
+    assert wire.ask("GET", "/wire?max-keys=many", resource="/wire").code == "InvalidArgument"
+    assert wire.ask("PATCH", "/wire/kept").code == "MethodNotAllowed"
+    document = b"<!DOCTYPE a [<!ENTITY b 'c'>]><Delete><Object><Key>&b;</Key></Object></Delete>"
+    digest = base64.b64encode(hashlib.md5(document).digest()).decode()
+    headers = {"Content-Length": str(len(document)), "Content-MD5": digest}
+    assert wire.exchange(wire.head("POST", "/wire?delete", headers) + document).code == "MalformedXML"
+    bare = wire.exchange(wire.head("POST", "/wire?delete", {"Content-Length": "3"}) + b"<a>")
+    assert bare.code == "InvalidRequest"
+
+
+# --- aws-chunked -----------------------------------------------------------------------------------------------------
+
+# The worked example of the published description of chunked uploads.
+EXAMPLE_KEY = signing_key("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "20130524", "us-east-1")
+EXAMPLE = ChunkSeed(
+    EXAMPLE_KEY,
+    "20130524T000000Z",
+    "20130524/us-east-1/s3/aws4_request",
+    "4f232c4386841ef735655705268965c44a0e4690baa4adea153f7db9fa80a0a9",
+)
+EXAMPLE_BODY = (
+    b"10000;chunk-signature=ad80c730a21e5b8d04586a2213dd63b9a0e99e0e2307b0ade35a65485a288648\r\n"
+    + b"a" * 65536
+    + b"\r\n400;chunk-signature=0055627c9e194cb4542bae2aa5492e3c1575bbb81b612b7d234b86a503ef5497\r\n"
+    + b"a" * 1024
+    + b"\r\n0;chunk-signature=b6c6ea8a5354eaf15b3cb7646744f4275b71ea724fed81ceb9323e279d449df9\r\n\r\n"
+)
+
+
+@pytest.mark.parametrize("step", [1, 7, 4096, 10**6])
+def test_signed_chunks_are_decoded_however_they_arrive(step: int) -> None:
+    decoder = ChunkDecoder(EXAMPLE)
+    content = b"".join(
+        piece for at in range(0, len(EXAMPLE_BODY), step) for piece in decoder.feed(EXAMPLE_BODY[at : at + step])
+    )
+    decoder.finish()
+    assert content == b"a" * 66560
+
+
+def test_changed_or_cut_chunks_are_refused() -> None:
+    with pytest.raises(AccessDenied):
+        ChunkDecoder(EXAMPLE).feed(EXAMPLE_BODY.replace(b"aaaa", b"aaab", 1))
+    with pytest.raises(InvalidRequest):
+        ChunkDecoder(EXAMPLE).feed(b"3\r\nabc\r\n0\r\n\r\n")
+    with pytest.raises(InvalidRequest):
+        ChunkDecoder(None).feed(b"not hex\r\n")
+    with pytest.raises(InvalidRequest):
+        ChunkDecoder(None).feed(b"3\r\nabcd\r\n")
+    cut = ChunkDecoder(None)
+    cut.feed(b"3\r\nabc\r\n")
+    with pytest.raises(IncompleteBody):
+        cut.finish()
+
+
+def test_unsigned_chunks_with_a_trailing_checksum_over_the_wire(wire: Wire) -> None:
+    def put(crc: int) -> Answer:
+        checksum = base64.b64encode(crc.to_bytes(4, "big")).decode()
+        body = f"5\r\nhello\r\n6\r\n world\r\n0\r\nx-amz-checksum-crc32:{checksum}\r\n\r\n".encode()
+        now = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        host = f"127.0.0.1:{wire.port}"
+        payload = "STREAMING-UNSIGNED-PAYLOAD-TRAILER"
+        signed = {
+            "host": host,
+            "x-amz-content-sha256": payload,
+            "x-amz-date": now,
+            "x-amz-decoded-content-length": "11",
+            "x-amz-trailer": "x-amz-checksum-crc32",
+        }
+        lines = "".join(f"{name}:{value}\n" for name, value in signed.items())
+        names = ";".join(signed)
+        canonical = f"PUT\n/wire/framed\n\n{lines}\n{names}\n{payload}"
+        scope = f"{now[:8]}/lab/s3/aws4_request"
+        text = f"AWS4-HMAC-SHA256\n{now}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
+        key = signing_key(wire.lab.secret_key, now[:8], "lab")
+        signature = hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+        head = "PUT /wire/framed HTTP/1.1\r\n" + lines.replace("\n", "\r\n").replace(":", ": ", 1)
+        head += f"Content-Encoding: gzip,aws-chunked\r\nContent-Length: {len(body)}\r\nConnection: close\r\n"
+        credential = f"{wire.lab.access_key}/{scope}"
+        head += f"Authorization: AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders={names}, "
+        return wire.exchange((head + f"Signature={signature}\r\n\r\n").encode() + body)
+
+    wrong = put(1)
+    assert (wrong.status, wrong.code) == (400, "BadDigest")
+    assert wire.ask("HEAD", "/wire/framed").status == 404
+    assert put(zlib.crc32(b"hello world")).status == 200
+    got = wire.ask("GET", "/wire/framed")
+    assert got.body == b"hello world"
+    assert got.headers["content-encoding"] == "gzip"

@@ -1,0 +1,1 @@
+"""Programs that tests talk to over real sockets."""

@@ -65,7 +65,7 @@ class ObsAccount:
             if answer.status < 300 or answer.errorCode in fine:
                 return answer
             refusal = self.refusal(answer)
-            if missing_is_none and refusal.status == 404 and refusal.code in ("", "NoSuchKey"):
+            if missing_is_none and refusal.status == 404 and _is_itself(refusal.code, place):
                 return None
             raise obs_error(refusal, place)
 
@@ -129,3 +129,8 @@ class ObsAccount:
                 self._client = Client(self._profile, self._credentials)
                 weakref.finalize(self, self._client.close_idle)
             return self._client
+
+
+def _is_itself(code: str, place: ObjectPath | None) -> bool:
+    """A missing object is not told apart from a missing bucket by its status."""
+    return code in ("", "NoSuchKey") or (code == "NoSuchBucket" and place is not None and place.is_bucket)

@@ -33,6 +33,7 @@ CHANGED_TRIES = 3
 MD5 = re.compile(r"[0-9a-f]{32}")
 
 _MEBIBYTE = 1024 * 1024
+_NO_PARTS = ("NotImplemented", "ServiceNotImplemented")
 
 log = logging.getLogger(__name__)
 
@@ -51,9 +52,8 @@ async def send_file(account: ObsAccount, source: Path, target: ObjectPath, progr
     for _ in range(CHANGED_TRIES):
         look = Look.at(source)
         try:
-            if look.size_bytes > SINGLE_PUT_BYTES:
-                await _Parts(account, source, look, target, progress).send()
-            else:
+            by_parts = look.size_bytes > SINGLE_PUT_BYTES
+            if not (by_parts and await _Parts(account, source, look, target, progress).send()):
                 await _send_whole(account, source, look, target, progress)
         except FileChanged:
             continue
@@ -129,8 +129,11 @@ class _Parts:
     target: ObjectPath
     progress: Progress | None
 
-    async def send(self) -> None:
+    async def send(self) -> bool:
+        """False: this service takes files in one piece only."""
         upload_id = await self._begin()
+        if not upload_id:
+            return False
         try:
             hashes = await self._send_each(upload_id)
             if Look.at(self.source) != self.look:
@@ -139,11 +142,16 @@ class _Parts:
         except (AppError, FileChanged, asyncio.CancelledError):
             await self._give_up(upload_id)
             raise
+        return True
 
     async def _begin(self) -> str:
         answer = await self.account.ask(
-            lambda client, _: client.initiateMultipartUpload(self.target.bucket, self.target.key), self.target
+            lambda client, _: client.initiateMultipartUpload(self.target.bucket, self.target.key),
+            self.target,
+            fine=_NO_PARTS,
         )
+        if answer.status >= 300:
+            return ""
         upload_id = self.account.body(answer).uploadId
         if not upload_id:
             raise not_understood(self.account.refusal(answer))

@@ -108,9 +108,7 @@ def running_lab(root: Path, timing: Timing = FAST) -> Iterator[LabApp]:
 
 @contextmanager
 def sdk_client(url: str, account: LabAccount, *, project_id: str = "", secret: str = "") -> Iterator[ModelArtsClient]:
-    credentials = BasicCredentials(
-        account.access_key, secret or account.secret_key, project_id or account.project_id
-    )
+    credentials = BasicCredentials(account.access_key, secret or account.secret_key, project_id or account.project_id)
     config = HttpConfig(timeout=(5, 20))
     client = ModelArtsClient.new_builder().with_http_config(config).with_credentials(credentials)
     client = client.with_endpoint(url).build()

@@ -423,5 +423,3 @@ def test_iam_knows_the_project_of_the_account(lab: LabApp) -> None:
     finally:
         client.close()
         client.get_http_client()._executor.shutdown()
-
-

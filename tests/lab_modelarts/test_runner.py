@@ -334,6 +334,44 @@ def test_an_object_that_climbs_out_of_the_folder_is_refused(jobs: Jobs) -> None:
     assert not list(jobs.lab.root.rglob("evil.txt"))
 
 
+def test_a_file_where_a_folder_must_be_fails_the_job(jobs: Jobs) -> None:
+    jobs.script("print('never')")
+    jobs.lab.put("data/a", "file")
+    jobs.lab.put("data/a/b", "file below a file")
+    job = jobs.run(job_body(algorithm__inputs=[channel("data_url", "data/")]))
+    assert job["status"]["phase"] == "Failed"
+    assert "/lab-bucket/data/ cannot be copied" in jobs.messages(job["metadata"]["id"], level="Error")
+
+
+def test_outputs_that_cannot_go_fail_a_good_script_and_stay(jobs: Jobs) -> None:
+    jobs.script(
+        "import pathlib, sys, time\n"
+        "out = pathlib.Path(sys.argv[1].partition('=')[2]); print('up')\n"
+        "while not (out / 'go').exists(): time.sleep(0.02)\n"
+        "(out / 'result').write_text('kept')"
+    )
+    jobs.lab.objects.create_bucket("other-bucket", jobs.lab.account.domain_id)
+    output = {"name": "train_url", "remote": {"obs": {"obs_url": "obs://other-bucket/out/"}}}
+    job = jobs.create(job_body(algorithm__outputs=[output], spec__log_export_path={"obs_url": "/no-such-bucket/"}))
+    job_id, folder = job["metadata"]["id"], Path(job["algorithm"]["outputs"][0]["local_dir"])
+    wait_for(lambda: "up" in jobs.log(job_id))
+    jobs.lab.objects.delete_bucket("other-bucket")
+    (folder / "go").touch()
+    assert jobs.ended(job_id)["status"]["phase"] == "Failed"
+    assert "the bucket other-bucket does not exist" in jobs.messages(job_id, level="Error")
+    assert jobs.messages(job_id, level="Warning").count("Uploading the log failed") == 1
+    assert (folder / "result").read_text(encoding="utf-8") == "kept"
+
+
+def test_what_the_lab_does_not_do_is_said(jobs: Jobs) -> None:
+    jobs.script("print('ok')")
+    jobs.script("six", name="pip-requirements.txt")
+    job = jobs.run(job_body(algorithm__working_dir="/home/ma-user/x"))
+    warnings = jobs.messages(job["metadata"]["id"], level="Warning")
+    assert "pip-requirements.txt" in warnings
+    assert "working_dir has no effect" in warnings
+
+
 def test_a_python_named_by_the_user_runs_the_engine(jobs: Jobs) -> None:
     jobs.script("print('never')")
     (jobs.lab.root / "lab.toml").write_text('[engines]\ndefault = "/no/such/python"\n', encoding="utf-8")

@@ -109,7 +109,7 @@ class Interpreters:
         if choice is None:
             return self._of_this_computer()
         path = Path(str(choice)).expanduser()
-        found = shutil.which(path)
+        found = shutil.which(str(path))
         if found is None:
             raise NoInterpreterError(f"{self._settings} names the Python {path}, which cannot be run")
         return Path(found).absolute()

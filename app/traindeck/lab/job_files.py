@@ -14,12 +14,16 @@ _UNUSABLE_ON_WINDOWS = re.compile(r'[<>:"|?*\\\x00-\x1f]')
 
 _BLOCK = 1 << 20
 
-# Raises to give up.
+# Raises GivenUpError when the rest is not wanted any more.
 KeepGoing = Callable[[], None]
 
 
 class TransferError(Exception):
     """Files could not be carried; the text says which and why."""
+
+
+class GivenUpError(Exception):
+    """The carrying was called off half-way."""
 
 
 @dataclass(frozen=True)

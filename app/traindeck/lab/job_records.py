@@ -184,9 +184,7 @@ class JobRecords:
 
     def is_taken(self, project_id: str, workspace_id: str, name: str) -> bool:
         wanted = (project_id, workspace_id, name)
-        return bool(
-            self._rows("SELECT 1 FROM jobs WHERE project_id = ? AND workspace_id = ? AND name = ?", wanted)
-        )
+        return bool(self._rows("SELECT 1 FROM jobs WHERE project_id = ? AND workspace_id = ? AND name = ?", wanted))
 
     def search(
         self, conditions: Sequence[str], values: Sequence[Any], *, newest_first: bool, skip: int, limit: int

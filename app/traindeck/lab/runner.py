@@ -7,8 +7,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future
+from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 import psutil
 
 from traindeck.lab import job_events as events
+from traindeck.lab.job_delivery import Delivery
 from traindeck.lab.job_environment import (
     JOB_VARIABLE,
     Interpreters,
@@ -24,16 +25,14 @@ from traindeck.lab.job_environment import (
     Rank,
     Sandbox,
     launch,
-    log_name,
     ranks,
     write_rank_table,
 )
-from traindeck.lab.job_files import Fetched, ObsPath, OutputFolder, OwnBuckets, TransferError, fetch
+from traindeck.lab.job_files import Fetched, GivenUpError, ObsPath, OwnBuckets, TransferError, fetch
 from traindeck.lab.job_form import JobForm
 from traindeck.lab.job_log import add_service_line
 from traindeck.lab.job_metrics import Meter
 from traindeck.lab.job_records import LIVE_PHASES, STOPPABLE_PHASES, EventText, JobRecords
-from traindeck.lab.obs_errors import ObsError
 from traindeck.lab.process_tree import ProcessId, ProcessTree
 
 log = logging.getLogger(__name__)
@@ -87,7 +86,7 @@ class _EndedError(Exception):
         self.outcome = outcome
 
 
-class _StoppedError(Exception):
+class _StoppedError(GivenUpError):
     """Somebody asked for the end of the run."""
 
 
@@ -125,7 +124,7 @@ class JobRun:
         self._records = records
         self._buckets = buckets
         self._interpreters = interpreters
-        self._upload_pool = uploads
+        self._delivery = Delivery(form, sandbox, records, buckets, uploads)
         self._obs_url = obs_url
         self._timing = timing
         self._tree = job_tree(self._id)
@@ -133,13 +132,6 @@ class JobRun:
         self._meters: list[Meter] = []
         self._measured_at = 0.0
         self._last_lines: list[tuple[str, str]] = []
-        self._outputs = [
-            (channel.name, OutputFolder(buckets, sandbox.output(index, channel.name), channel.path))
-            for index, channel in enumerate(form.outputs)
-        ]
-        self._upload: dict[str, Future[None]] = {}
-        self._told: set[str] = set()
-        self._log_sizes: dict[str, int] = {}
         self._stop_lock = threading.Lock()
         self._stop = threading.Event()
         self._reason: StopReason | None = None
@@ -204,10 +196,22 @@ class JobRun:
         self._measure(is_last=True)
         if not all_gone:
             outcome = Outcome("Abnormal", "TerminatedFailed", events.NOT_STOPPED)
-        outcome, all_sent = self._send_the_rest(outcome)
-        if all_sent:
+        self._delivery.wait()
+        unsent = self._delivery.send_outputs(self._check_lab) if self._processes else None
+        if unsent is not None and outcome.phase == "Completed":
+            outcome = self._failed(unsent).outcome
+        self._say_goodbye(outcome)
+        if unsent is None:
             self._clear()
         return outcome
+
+    def _say_goodbye(self, outcome: Outcome) -> None:
+        for task in self._form.tasks:
+            try:
+                add_service_line(self._sandbox.log(task), f"the job ends as {outcome.phase}: {outcome.event.english}")
+            except OSError as error:
+                self._tell(events.log_not_uploaded(task, error), level="Warning", source="Task")
+        self._delivery.send_logs()
 
     def _recorded(self, outcome: Outcome) -> bool:
         try:
@@ -240,10 +244,10 @@ class JobRun:
                 add_service_line(self._sandbox.log(task), f"job {self._form.name} ({self._id}) is being prepared")
         except OSError as error:
             raise _EndedError(Outcome("Abnormal", "CreateFailed", events.not_prepared(error))) from error
-        for name, folder in self._outputs:
-            if not self._buckets.has_bucket(folder.target.bucket):
-                cause = f"the bucket {folder.target.bucket} does not exist"
-                raise self._failed(events.output_not_uploaded(name, cause))
+        for channel in self._form.outputs:
+            if not self._buckets.has_bucket(channel.path.bucket):
+                cause = f"the bucket {channel.path.bucket} does not exist"
+                raise self._failed(events.output_not_uploaded(channel.name, cause))
         code = self._sandbox.code(self._form)
         self._tell(events.code_download_started(self._form.code), source="Task")
         fetched, seconds = self._fetched("the code", self._form.code, code)
@@ -342,9 +346,9 @@ class JobRun:
             if metrics.is_due():
                 self._measure()
             if logs.is_due():
-                self._in_background("logs", self._send_logs)
+                self._delivery.send_logs_soon()
             if outputs.is_due():
-                self._in_background("outputs", self._send_changed_outputs)
+                self._delivery.send_outputs_soon(self._check_stop)
 
     def _time_limit(self) -> tuple[float | None, int]:
         limits = [hours for hours in (self._form.stop_after_hours, self._form.flavor.hours_limit) if hours]
@@ -367,69 +371,6 @@ class JobRun:
             self._records.add_metrics(self._id, task, *meter.reading(now - self._measured_at))
         self._measured_at = now
 
-    # Files out
-
-    def _in_background(self, name: str, work: Callable[[], object]) -> None:
-        running = self._upload.get(name)
-        if running is None or running.done():
-            self._upload[name] = self._upload_pool.submit(self._reported, name, work)
-
-    def _reported(self, name: str, work: Callable[[], object]) -> None:
-        try:
-            work()
-        except Exception:
-            log.exception("uploading the %s of job %s failed", name, self._id)
-
-    def _send_changed_outputs(self) -> None:
-        for name, folder in self._outputs:
-            try:
-                folder.send_changes(self._check_stop)
-            except TransferError as error:
-                self._tell_once(events.output_not_uploaded(name, error), level="Warning")
-            except _StoppedError:
-                return
-
-    def _send_logs(self) -> None:
-        if self._form.log is None:
-            return
-        for task in self._form.tasks:
-            path = self._sandbox.log(task)
-            try:
-                size = path.stat().st_size
-                if self._log_sizes.get(task) == size:
-                    continue
-                self._buckets.store(self._form.log.bucket, self._form.log.folder + log_name(self._id, task), path)
-                self._log_sizes[task] = size
-            except ObsError as error:
-                self._tell_once(events.log_not_uploaded(task, error.message), level="Warning")
-            except (OSError, TransferError) as error:
-                self._tell_once(events.log_not_uploaded(task, error), level="Warning")
-
-    def _send_the_rest(self, outcome: Outcome) -> tuple[Outcome, bool]:
-        for running in self._upload.values():
-            running.result()
-        all_sent = True
-        for name, folder in self._outputs if self._processes else ():
-            began = time.monotonic()
-            self._tell(events.output_upload_started(name, folder.target), source="Task")
-            try:
-                folder.send_changes(self._check_lab)
-            except TransferError as error:
-                all_sent = False
-                event = events.output_not_uploaded(name, error)
-                self._tell(event, level="Error", source="Task")
-                if outcome.phase == "Completed":
-                    outcome = self._failed(event).outcome
-            else:
-                self._tell(events.output_uploaded(name, time.monotonic() - began), source="Task")
-        for task in self._form.tasks:
-            try:
-                add_service_line(self._sandbox.log(task), f"the job ends as {outcome.phase}: {outcome.event.english}")
-            except OSError as error:
-                self._tell_once(events.log_not_uploaded(task, error), level="Warning")
-        self._send_logs()
-        return outcome, all_sent
-
     def _clear(self) -> None:
         try:
             self._sandbox.clear()
@@ -445,7 +386,7 @@ class JobRun:
     def _check_lab(self) -> None:
         ended_at = self._lab_ended_at
         if ended_at is not None and time.monotonic() - ended_at > _LAB_END_UPLOAD_S:
-            raise TransferError(f"the Lab ended; what is missing is in {self._sandbox.root / 'outputs'}")
+            raise GivenUpError(f"the Lab ended; what is missing is in {self._sandbox.root / 'outputs'}")
 
     def _is_hurried(self) -> bool:
         return self._lab_ended_at is not None
@@ -456,11 +397,6 @@ class JobRun:
 
     def _tell(self, text: EventText, *, level: str = "Info", source: str = "Job") -> None:
         self._records.add_event(self._id, text, level=level, source=source)
-
-    def _tell_once(self, text: EventText, *, level: str) -> None:
-        if text.english not in self._told:
-            self._told.add(text.english)
-            self._tell(text, level=level, source="Task")
 
 
 def job_tree(job_id: str, roots: Sequence[ProcessId] = ()) -> ProcessTree:

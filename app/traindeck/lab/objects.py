@@ -64,10 +64,13 @@ class ObjectStore:
         except BaseException:
             self._index.close()
             raise
+        self._is_open = True
 
     def close(self) -> None:
-        self._bodies.close()
-        self._index.close()
+        if self._is_open:
+            self._is_open = False
+            self._bodies.close()
+            self._index.close()
 
     def create_bucket(self, name: str, owner: str) -> BucketInfo:
         checked_bucket_name(name)

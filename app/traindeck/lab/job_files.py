@@ -9,7 +9,7 @@ from pathlib import Path
 from traindeck.lab.objects import ObjectInfo, ObjectStore
 from traindeck.lab.obs_errors import ObsError
 
-_SPELLING = re.compile(r"(?:(?:obs|s3):)?/{0,2}(?P<bucket>[^/]+)(?:/(?P<key>.*))?", re.DOTALL)
+_SPELLING = re.compile(r"(?:(?:obs|s3):)?/{0,2}(?P<bucket>[^/:]+)(?:/(?P<key>.*))?", re.DOTALL)
 _UNUSABLE_ON_WINDOWS = re.compile(r'[<>:"|?*\\\x00-\x1f]')
 
 _BLOCK = 1 << 20

@@ -60,7 +60,7 @@ def drawn_icon(name: str, color: str, disabled: str) -> QIcon:
     return icon
 
 
-def program_icon(back: str, front: str) -> QIcon:
+def drawn_mark(back: str, front: str) -> QIcon:
     """The mark of the program."""
     icon = QIcon()
     for size in (16, 32, 48, 64, 128, 256):

@@ -15,6 +15,7 @@ QToolTip { background: $surface; color: $text; border: 1px solid $border_strong;
 
 QLabel[role="title"] { font-size: ${title_pt}pt; font-weight: 600; }
 QLabel[role="heading"] { font-size: ${heading_pt}pt; font-weight: 600; }
+QLabel[role="strong"] { font-weight: 600; }
 QLabel[role="dim"] { color: $dim; }
 QLabel[role="small"] { color: $dim; font-size: ${small_pt}pt; }
 QLabel[role="error"] { color: $bad; }

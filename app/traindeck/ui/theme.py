@@ -9,10 +9,9 @@ from PySide6.QtCore import QDir, QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory, QWidget
 
-from traindeck.ui.icons import drawn_icon
+from traindeck.ui.icons import drawn_icon, drawn_mark
 from traindeck.ui.style_sheet import style_sheet
-
-SYSTEM, LIGHT, DARK = "", "light", "dark"
+from traindeck.viewmodels.preferences import DARK, LIGHT, SYSTEM
 
 SPACE = 8  # everything stands on multiples of this, or on its half
 HALF = SPACE // 2
@@ -143,6 +142,9 @@ class Theme(QObject):
         if key not in self._icons:
             self._icons[key] = drawn_icon(name, key[1], self.colors.disabled)
         return self._icons[key]
+
+    def program_icon(self) -> QIcon:
+        return drawn_mark(LIGHT_COLORS.accent, LIGHT_COLORS.on_accent)
 
     def color(self, name: str) -> QColor:
         return QColor(getattr(self.colors, name))

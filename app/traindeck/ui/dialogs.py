@@ -1,0 +1,167 @@
+"""Dialogs that are awaited: `exec()` would stop every task that wakes while it is open."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from traindeck.domain.texts import say
+from traindeck.ui.theme import SPACE, Theme, set_role
+
+CANCEL = "cancel"
+
+
+async def shown(dialog: QDialog) -> int:
+    """Open `dialog` window-modally and return its result code; whoever stops waiting closes it."""
+    result: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def finish(code: int) -> None:
+        if not result.done():
+            result.set_result(code)
+
+    dialog.finished.connect(finish)
+    dialog.open()
+    try:
+        return await result
+    finally:
+        dialog.close()
+        dialog.deleteLater()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A button of a question: what it stands for and what it says."""
+
+    id: str
+    label: str
+    role: str = ""  # primary or danger
+
+
+class Question(QDialog):
+    """One sentence, what it means, and buttons that say what they do."""
+
+    def __init__(self, title: str, hint: str, answers: Sequence[Answer], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.answer = CANCEL
+        self.setWindowTitle(title)
+        self.setMinimumWidth(420)
+        heading, words = QLabel(title), QLabel(hint)
+        set_role(heading, "heading")
+        for label in (heading, words):
+            label.setWordWrap(True)
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        words.setVisible(bool(hint))
+        self.buttons = QDialogButtonBox()
+        for answer in answers:
+            self._add(answer)
+        cancel = self.buttons.addButton(say("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
+        cancel.setAutoDefault(not any(answer.role == "primary" for answer in answers))
+        self.buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE)
+        layout.setSpacing(SPACE)
+        layout.addWidget(heading)
+        layout.addWidget(words)
+        layout.addSpacing(SPACE)
+        layout.addWidget(self.buttons)
+
+    def _add(self, answer: Answer) -> None:
+        # All on one side: the system's order by role would tear them apart.
+        button = QPushButton(answer.label)
+        self.buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
+        button.setObjectName(f"answer.{answer.id}")
+        button.setAutoDefault(answer.role == "primary")
+        button.setDefault(answer.role == "primary")
+        set_role(button, answer.role)
+        button.clicked.connect(partial(_choose, self, answer.id))
+
+
+def _choose(question: Question, answer: str) -> None:
+    question.answer = answer
+    question.accept()
+
+
+async def asked(parent: QWidget | None, title: str, hint: str, *answers: Answer) -> str:
+    """The id of the answer, or CANCEL."""
+    question = Question(title, hint, answers, parent)
+    await shown(question)
+    return question.answer
+
+
+class ErrorReport(QDialog):
+    """A mistake of ours: one sentence, and a report to copy."""
+
+    def __init__(self, report: str, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(say("Something went wrong"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(640, 420)
+        heading = QLabel(say("Something went wrong inside TrainDeck."))
+        set_role(heading, "heading")
+        words = QLabel(say("Your jobs and files are not affected. Copy the report and send it to us."))
+        words.setWordWrap(True)
+        self.report = QPlainTextEdit(report)
+        self.report.setReadOnly(True)
+        self.report.setFont(theme.mono_font())
+        self.report.setAccessibleName(say("Error report"))
+        buttons = QDialogButtonBox()
+        self.copy = QPushButton(theme.icon("copy", "on_accent"), say("&Copy report"))
+        set_role(self.copy, "primary")
+        self.copy.clicked.connect(self._copy)
+        buttons.addButton(self.copy, QDialogButtonBox.ButtonRole.ActionRole)
+        buttons.addButton(say("Close"), QDialogButtonBox.ButtonRole.RejectRole)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
+        layout.setSpacing(SPACE)
+        for widget in (heading, words, self.report, buttons):
+            layout.addWidget(widget)
+        self.copy.setFocus()
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.report.toPlainText())
+        self.copy.setText(say("Copied"))
+
+
+async def chosen_file(parent: QWidget | None, title: str, pattern: str = "", folder: Path | None = None) -> Path | None:
+    """An existing file of the user's choice."""
+    dialog = QFileDialog(parent, title, str(folder or ""), pattern)
+    dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+    return await _chosen(dialog)
+
+
+async def chosen_folder(parent: QWidget | None, title: str, folder: Path | None = None) -> Path | None:
+    dialog = QFileDialog(parent, title, str(folder or ""))
+    dialog.setFileMode(QFileDialog.FileMode.Directory)
+    dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+    return await _chosen(dialog)
+
+
+async def chosen_place(parent: QWidget | None, title: str, name: str, pattern: str = "") -> Path | None:
+    """Where to save; asks itself before a file is replaced."""
+    dialog = QFileDialog(parent, title, name, pattern)
+    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    return await _chosen(dialog)
+
+
+async def _chosen(dialog: QFileDialog) -> Path | None:
+    if await shown(dialog) != QDialog.DialogCode.Accepted:
+        return None
+    files = dialog.selectedFiles()
+    return Path(files[0]) if files else None

@@ -1,0 +1,258 @@
+"""The frame: tabs in the middle, docks around them, menus, notice bar, status bar, and where all of it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from PySide6.QtCore import QByteArray, Qt, Signal
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget, QVBoxLayout, QWidget
+
+from traindeck.domain.texts import say
+from traindeck.ui.command_palette import CommandPalette
+from traindeck.ui.dialogs import ErrorReport
+from traindeck.ui.menus import Menus
+from traindeck.ui.notice_bar import NoticeBar
+from traindeck.ui.panel import Panel
+from traindeck.ui.status_bar import StatusBar
+from traindeck.ui.theme import Theme
+from traindeck.viewmodels.commands import Commands
+from traindeck.viewmodels.notices import Notices
+from traindeck.viewmodels.status import Status
+from traindeck.viewmodels.window_state import Layout, WindowState
+
+LAYOUT_VERSION = 1  # raise it when docks come, go or change their names
+FIRST_SIZE = (1280, 800)
+SMALLEST_SIZE = (960, 600)
+SIDE_WIDTH, FORM_WIDTH, BOTTOM_HEIGHT = 260, 380, 240
+
+_SIDES = (
+    (Qt.DockWidgetArea.LeftDockWidgetArea, Qt.Orientation.Horizontal, SIDE_WIDTH),
+    (Qt.DockWidgetArea.RightDockWidgetArea, Qt.Orientation.Horizontal, FORM_WIDTH),
+    (Qt.DockWidgetArea.BottomDockWidgetArea, Qt.Orientation.Vertical, BOTTOM_HEIGHT),
+)
+
+
+class MainWindow(QMainWindow):
+    """Holds panels and pages; knows nothing of what they are about."""
+
+    tab_closed = Signal(str)
+    """The key of a page that is about to be deleted."""
+
+    def __init__(
+        self,
+        *,
+        theme: Theme,
+        commands: Commands,
+        notices: Notices,
+        status: Status,
+        state: WindowState,
+        panels: Sequence[Panel],
+        on_close_request: Callable[[], None],
+        toolbar: Sequence[str] = (),
+    ) -> None:
+        super().__init__()
+        self._theme = theme
+        self._commands = commands
+        self._state = state
+        self._on_close_request = on_close_request
+        self._docks: dict[str, QDockWidget] = {}
+        self._panels: dict[str, Panel] = {}
+        self._pages: dict[str, QWidget] = {}
+        self._report: ErrorReport | None = None
+        self.setObjectName("main_window")
+        self.setWindowTitle("TrainDeck")
+        self.setWindowIcon(theme.program_icon())
+        self.setMinimumSize(*SMALLEST_SIZE)
+        self.setDockNestingEnabled(True)
+        self.setDockOptions(self.dockOptions() | QMainWindow.DockOption.AllowTabbedDocks)
+        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
+        self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
+        self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
+        self.tabs = QTabWidget()
+        self._build_centre(notices)
+        self.setStatusBar(StatusBar(status, self))
+        for panel in panels:
+            self._put(panel)
+        self.menus = Menus(self, commands, theme, toolbar)
+        self._arrange()
+        self._load_layout()
+        notices.crashed.connect(self._show_report)
+
+    # pages
+
+    def open_tab(self, key: str, title: str, make: Callable[[], QWidget]) -> QWidget:
+        """Bring the page to the front; `make` it when it is not there."""
+        page = self._pages.get(key)
+        if page is None:
+            page = make()
+            page.setObjectName(f"page.{key}")
+            self._pages[key] = page
+            self.tabs.addTab(page, title)
+        self.tabs.setCurrentWidget(page)
+        return page
+
+    def close_tab(self, key: str) -> None:
+        page = self._pages.pop(key, None)
+        if page is None:
+            return
+        self.tab_closed.emit(key)
+        self.tabs.removeTab(self.tabs.indexOf(page))
+        page.close()
+        page.deleteLater()
+
+    def set_tab_title(self, key: str, title: str) -> None:
+        if key in self._pages:
+            self.tabs.setTabText(self.tabs.indexOf(self._pages[key]), title)
+
+    def open_tabs(self) -> list[str]:
+        """The keys in the order of the tabs."""
+        return sorted(self._pages, key=lambda key: self.tabs.indexOf(self._pages[key]))
+
+    def current_tab(self) -> str:
+        page = self.tabs.currentWidget()
+        return next((key for key, widget in self._pages.items() if widget is page), "")
+
+    def close_current_tab(self) -> None:
+        self.close_tab(self.current_tab())
+
+    # docks
+
+    def add_dock(self, panel: Panel) -> None:
+        """A dock that came later, such as the log of one more run; goes where it was last time."""
+        dock = self._put(panel)
+        if not self.restoreDockWidget(dock):
+            self._tabify(panel.id)
+        if panel.raise_:
+            self.show_dock(panel.id)
+
+    def remove_dock(self, panel_id: str) -> None:
+        dock = self._docks.pop(panel_id)
+        del self._panels[panel_id]
+        self.removeDockWidget(dock)
+        dock.deleteLater()
+
+    def show_dock(self, panel_id: str) -> None:
+        """Make it visible, in front of its neighbours, and give it the keyboard."""
+        dock = self._docks[panel_id]
+        dock.show()
+        dock.raise_()
+        inside = dock.widget().focusProxy() or dock.widget()
+        inside.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._commands.refresh()
+
+    def toggle_dock(self, panel_id: str) -> None:
+        dock = self._docks[panel_id]
+        if dock.isVisibleTo(self):
+            dock.hide()
+            self._commands.refresh()
+        else:
+            self.show_dock(panel_id)
+
+    def is_dock_shown(self, panel_id: str) -> bool:
+        return self._docks[panel_id].isVisibleTo(self)
+
+    def dock_titles(self) -> dict[str, str]:
+        return {panel_id: panel.title for panel_id, panel in self._panels.items()}
+
+    # layout
+
+    def save_layout(self) -> None:
+        geometry, docks = bytes(self.saveGeometry().data()), bytes(self.saveState(LAYOUT_VERSION).data())
+        self._state.save(LAYOUT_VERSION, Layout(geometry, docks))
+
+    def reset_layout(self) -> None:
+        """As at the first start."""
+        for dock in self._docks.values():
+            dock.setFloating(False)
+            self.removeDockWidget(dock)
+        for panel_id, dock in self._docks.items():
+            self.addDockWidget(self._panels[panel_id].area, dock)
+            dock.show()
+        self._arrange()
+        self._commands.refresh()
+
+    # asked by commands
+
+    def open_palette(self) -> None:
+        CommandPalette(self._commands, self._theme, self).open()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        event.ignore()
+        self._on_close_request()
+
+    # inside
+
+    def _build_centre(self, notices: Notices) -> None:
+        self.tabs.setDocumentMode(True)
+        self.tabs.setTabsClosable(True)
+        self.tabs.setMovable(True)
+        self.tabs.setElideMode(Qt.TextElideMode.ElideMiddle)
+        self.tabs.tabBar().setAccessibleName(say("Open pages"))
+        self.tabs.tabCloseRequested.connect(self._close_at)
+        centre = QWidget()
+        layout = QVBoxLayout(centre)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        self.notice_bar = NoticeBar(notices, self._theme)
+        layout.addWidget(self.notice_bar)
+        layout.addWidget(self.tabs, 1)
+        self.setCentralWidget(centre)
+
+    def _close_at(self, index: int) -> None:
+        page = self.tabs.widget(index)
+        for key, widget in list(self._pages.items()):
+            if widget is page:
+                self.close_tab(key)
+
+    def _put(self, panel: Panel) -> QDockWidget:
+        dock = QDockWidget(panel.title, self)
+        dock.setObjectName(panel.dock_name)
+        dock.setWidget(panel.widget)
+        dock.visibilityChanged.connect(self._on_visibility)
+        self._docks[panel.id] = dock
+        self._panels[panel.id] = panel
+        self.addDockWidget(panel.area, dock)
+        return dock
+
+    def _on_visibility(self, _visible: bool) -> None:
+        self._commands.refresh()
+
+    def _tabify(self, panel_id: str) -> None:
+        area = self._panels[panel_id].area
+        for other, panel in self._panels.items():
+            if other != panel_id and panel.area == area and area == Qt.DockWidgetArea.BottomDockWidgetArea:
+                self.tabifyDockWidget(self._docks[other], self._docks[panel_id])
+                return
+
+    def _arrange(self) -> None:
+        """Side docks under each other, bottom docks behind each other, the raised ones in front."""
+        for area, direction, size in _SIDES:
+            docks = [self._docks[panel_id] for panel_id, panel in self._panels.items() if panel.area == area]
+            if area == Qt.DockWidgetArea.BottomDockWidgetArea:
+                for before, after in pairwise(docks):
+                    self.tabifyDockWidget(before, after)
+            self.resizeDocks(docks, [size] * len(docks), direction)
+        for panel_id, panel in self._panels.items():
+            if panel.raise_:
+                self._docks[panel_id].raise_()
+
+    def _load_layout(self) -> None:
+        layout = self._state.load(LAYOUT_VERSION)
+        if layout is None or not self.restoreGeometry(QByteArray(layout.geometry)):
+            room = self.screen().availableGeometry()
+            self.resize(min(FIRST_SIZE[0], room.width()), min(FIRST_SIZE[1], room.height()))
+        if layout is not None:
+            self.restoreState(QByteArray(layout.docks), LAYOUT_VERSION)
+
+    def _show_report(self, report: str) -> None:
+        """One at a time: a mistake in a timer would bury the screen."""
+        if self._report is not None:
+            return
+        self._report = ErrorReport(report, self._theme, self)
+        self._report.finished.connect(self._forget_report)
+        self._report.open()
+
+    def _forget_report(self, _code: int) -> None:
+        self._report = None

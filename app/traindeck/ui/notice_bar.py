@@ -1,0 +1,105 @@
+"""The bar under the menus that says what went wrong and what to do."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from traindeck.domain.texts import say
+from traindeck.ui.theme import HALF, SPACE, Theme, set_role
+from traindeck.viewmodels.notices import Notice, Notices
+
+
+class NoticeBar(QFrame):
+    """Shows the most important notice; hidden when there is none."""
+
+    def __init__(self, notices: Notices, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("notice_bar")
+        self._notices = notices
+        self._theme = theme
+        self._shown: Notice | None = None
+        self._picture = QLabel()
+        self.title = QLabel()
+        self.hint = QLabel()
+        self.detail = QLabel()
+        self.more = QLabel()
+        self.retry = QPushButton(say("Try again"))
+        self.details = QPushButton(say("Details"))
+        self.dismiss = QToolButton()
+        self._build()
+        notices.changed.connect(self._refresh)
+        theme.changed.connect(self._paint)
+        self._refresh()
+
+    def _build(self) -> None:
+        for label in (self.title, self.hint, self.detail):
+            label.setWordWrap(True)
+            label.setTextInteractionFlags(
+                Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+            )
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        set_role(self.title, "strong")
+        set_role(self.detail, "small")
+        set_role(self.more, "small")
+        set_role(self.details, "flat")
+        self.details.setCheckable(True)
+        self.dismiss.setToolTip(say("Dismiss"))
+        self.dismiss.setAccessibleName(say("Dismiss this message"))
+        self.retry.clicked.connect(self._on_retry)
+        self.details.toggled.connect(self.detail.setVisible)
+        self.dismiss.clicked.connect(self._on_dismiss)
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        for label in (self.title, self.hint, self.detail):
+            words.addWidget(label)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(SPACE + HALF, SPACE, SPACE, SPACE)
+        layout.setSpacing(SPACE)
+        layout.addWidget(self._picture, 0, Qt.AlignmentFlag.AlignTop)
+        layout.addLayout(words, 1)
+        for widget in (self.more, self.details, self.retry, self.dismiss):
+            layout.addWidget(widget, 0, Qt.AlignmentFlag.AlignTop)
+
+    def _refresh(self) -> None:
+        notice = self._notices.current
+        self.setVisible(notice is not None)
+        if notice is None:
+            self._shown = None
+            return
+        if self._shown is None or self._shown.number != notice.number:
+            self.details.setChecked(False)
+            self.detail.setVisible(False)
+        self._shown = notice
+        title, hint = say(notice.title), say(notice.hint)
+        if notice.times > 1:
+            title = say("{title} ({times} times)", title=title, times=notice.times)
+        self.title.setText(title)
+        self.hint.setText(hint)
+        self.hint.setVisible(bool(hint))
+        self.detail.setText(notice.detail)
+        self.details.setVisible(bool(notice.detail))
+        self.retry.setVisible(notice.retry is not None)
+        others = len(self._notices.all) - 1
+        self.more.setText(say("{count} more", count=others) if others else "")
+        self.more.setVisible(bool(others))
+        self.setAccessibleName(f"{title} {hint}")
+        self._paint()
+
+    def _paint(self) -> None:
+        if self._shown is None:
+            return
+        is_error = self._shown.is_error
+        set_role(self, "notice-bad" if is_error else "notice-info")
+        icon = self._theme.icon("error", "bad") if is_error else self._theme.icon("info", "link")
+        self._picture.setPixmap(icon.pixmap(20, 20))
+        self.dismiss.setIcon(self._theme.icon("close"))
+
+    def _on_retry(self) -> None:
+        if self._shown is not None:
+            self._notices.retry(self._shown.number)
+
+    def _on_dismiss(self) -> None:
+        if self._shown is not None:
+            self._notices.dismiss(self._shown.number)

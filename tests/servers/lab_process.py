@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -79,7 +80,7 @@ class LabProcess:
 
     def launch(self) -> None:
         """Start without waiting, as a test of a Lab that must refuse needs it."""
-        self.root.parent.mkdir(parents=True, exist_ok=True)
+        self.stdout.parent.mkdir(parents=True, exist_ok=True)
         with self.stdout.open("wb") as stdout, self.stderr.open("wb") as stderr:
             self._process = subprocess.Popen(
                 self._command,
@@ -87,6 +88,7 @@ class LabProcess:
                 stdout=stdout,
                 stderr=stderr,
                 env={**os.environ, "PYTHONUNBUFFERED": "1", **self._environment},
+                creationflags=subprocess.CREATE_NEW_PROCESS_GROUP if sys.platform == "win32" else 0,
             )
 
     def say(self, word: str) -> None:
@@ -111,7 +113,7 @@ class LabProcess:
     def stop(self) -> int:
         """End it in order and give its exit code."""
         self._note_children()
-        self._running.terminate()
+        self._ask_to_end()
         return self._running.wait(END_S)
 
     def restart(self) -> LabProcess:
@@ -134,7 +136,7 @@ class LabProcess:
             return
         if self._process.poll() is None:
             self._note_children()
-            self._process.terminate()
+            self._ask_to_end()
             try:
                 self._process.wait(END_S)
             except subprocess.TimeoutExpired:
@@ -159,6 +161,10 @@ class LabProcess:
     def _running(self) -> subprocess.Popen[bytes]:
         assert self._process is not None, "the Lab was not started"
         return self._process
+
+    def _ask_to_end(self) -> None:
+        # On Windows `terminate` is a kill; the console event is the only request a process can hear.
+        self._running.send_signal(signal.CTRL_BREAK_EVENT if sys.platform == "win32" else signal.SIGTERM)
 
     def _first_line(self) -> str:
         text = self.stdout.read_text("utf-8")

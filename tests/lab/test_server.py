@@ -1,0 +1,209 @@
+"""The Lab as a program: one per root, the same after a restart, gone when nobody needs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+from obs import ObsClient
+
+from servers.lab_process import LabProcess
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "中文 root" / "lab"
+
+
+def client(lab: LabProcess) -> ObsClient:
+    return ObsClient(access_key_id=lab.access_key, secret_access_key=lab.secret_key, server=lab.obs, max_retry_count=0)
+
+
+def running(root: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((root / "running.json").read_text("utf-8"))
+    return content
+
+
+def free_pair() -> int:
+    """A port that is free together with its neighbour."""
+    while True:
+        with socket.socket() as first, socket.socket() as second:
+            first.bind(("127.0.0.1", 0))
+            port: int = first.getsockname()[1]
+            try:
+                second.bind(("127.0.0.1", port + 1))
+            except (OSError, OverflowError):
+                continue
+            return port
+
+
+def test_announcement_and_files(root: Path) -> None:
+    with LabProcess(root) as lab:
+        facts = json.loads(lab.stdout.read_text("utf-8"))
+        assert list(facts) == [
+            *("obs", "modelarts", "iam", "apulis"),
+            *("access_key", "secret_key", "project_id", "region"),
+        ]
+        assert facts["apulis"] is None
+        assert len(facts["project_id"]) == 32
+        written = running(root)
+        assert set(written) == {"pid", "instance", "obs", "modelarts", "iam", "started"}
+        assert written["pid"] == lab.pid
+        assert (written["obs"], written["modelarts"]) == (lab.obs, lab.modelarts)
+        for name in ("running.json", "lab.log", "ports.json"):
+            assert lab.secret_key not in (root / name).read_text("utf-8")
+        if os.name == "posix":
+            assert stat.S_IMODE(root.stat().st_mode) == 0o700
+            assert stat.S_IMODE((root / "accounts.json").stat().st_mode) == 0o600
+    assert not (root / "running.json").exists()
+
+
+def test_only_loopback_is_bound(root: Path) -> None:
+    with LabProcess(root) as lab:
+        listening = [one.laddr for one in psutil.Process(lab.pid).net_connections() if one.status == "LISTEN"]
+        assert {f"http://{ip}:{port}" for ip, port in listening} == {lab.obs, lab.modelarts}
+
+
+def test_a_restart_keeps_ports_keys_and_objects(root: Path) -> None:
+    with LabProcess(root) as lab:
+        first = json.loads(lab.stdout.read_text("utf-8"))
+        instance = running(root)["instance"]
+        assert client(lab).createBucket("kept").status == 200
+        assert client(lab).putContent("kept", "k", b"content").status == 200
+        for end in (lab.kill, lab.stop):
+            end()
+            lab.restart()
+            assert json.loads(lab.stdout.read_text("utf-8")) == first
+            assert running(root)["instance"] != instance
+            got = client(lab).getObject("kept", "k", loadStreamInMemory=True)
+            assert got.body.buffer == b"content"
+
+
+def test_ports_taken_meanwhile_are_replaced(root: Path) -> None:
+    with LabProcess(root) as lab:
+        before = urlsplit(lab.obs).port or 0
+        lab.stop()
+        with socket.socket() as taken:
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            taken.bind(("127.0.0.1", before))
+            taken.listen()
+            lab.restart()
+            assert urlsplit(lab.obs).port != before
+            assert client(lab).listBuckets().status == 200
+
+
+def test_named_ports_are_used_or_refused_in_words(root: Path, tmp_path: Path) -> None:
+    port = free_pair()
+    with LabProcess(root, port=port) as lab:
+        assert lab.obs == f"http://127.0.0.1:{port}"
+        assert lab.modelarts == lab.iam == f"http://127.0.0.1:{port + 1}"
+        other = LabProcess(tmp_path / "other", port=port)
+        other.launch()
+        assert other.exit_code() == 1
+        assert f"cannot listen on port {port}" in other.error_text
+        assert "--port" in other.error_text
+        assert "Traceback" not in other.error_text
+
+
+def test_a_second_lab_on_the_same_root_is_refused_in_words(root: Path) -> None:
+    with LabProcess(root) as lab:
+        second = LabProcess(root)
+        second.stdout, second.stderr = root.with_name("2.stdout"), root.with_name("2.stderr")
+        second.launch()
+        assert second.exit_code() == 1
+        assert "already running" in second.error_text
+        assert lab.obs in second.error_text
+        assert "Traceback" not in second.error_text
+        assert client(lab).listBuckets().status == 200
+        assert running(root)["pid"] == lab.pid
+
+
+def test_unusable_roots_are_refused_in_words(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("x", encoding="utf-8")
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "accounts.json").write_text("{", encoding="utf-8")
+    no_database = tmp_path / "no database"
+    (no_database / "obs").mkdir(parents=True)
+    (no_database / "obs" / "index.sqlite3").write_bytes(b"not a database, but long enough to be read as one" * 100)
+    for root in (in_the_way / "below", in_the_way, broken, no_database):
+        lab = LabProcess(root)
+        lab.stdout, lab.stderr = tmp_path / "out", tmp_path / "err"
+        lab.launch()
+        assert lab.exit_code() == 1
+        assert "cannot use the folder" in lab.error_text
+        assert "Traceback" not in lab.error_text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files by the shell of POSIX")
+def test_a_full_disk_is_an_error_and_leaves_nothing(root: Path) -> None:
+    # The limit makes every write beyond it fail as it does on a full disk.
+    limited = ["sh", "-c", 'ulimit -f 8192; exec "$@"', "sh"]
+    with LabProcess(root, wrapper=limited) as lab:
+        assert client(lab).createBucket("full").status == 200
+        refused = client(lab).putContent("full", "k", b"x" * (10 << 20))
+        assert (refused.status, refused.errorCode) == (500, "InternalError")
+        assert "full" in refused.errorMessage
+        assert client(lab).getObjectMetadata("full", "k").status == 404
+        assert client(lab).putContent("full", "small", b"x").status == 200
+        bodies = [path for path in (root / "obs" / "bodies").rglob("*") if path.is_file()]
+        assert len(bodies) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_signals_end_it_in_order(root: Path, name: str) -> None:
+    with LabProcess(root) as lab:
+        os.kill(lab.pid, getattr(signal, name))
+        assert lab.exit_code() == 0
+        assert not (root / "running.json").exists()
+        assert lab.error_text == ""
+
+
+def test_it_ends_when_idle_but_not_while_used(root: Path) -> None:
+    with LabProcess(root, idle_exit_s=0.6) as lab:
+        for _ in range(6):
+            assert client(lab).listBuckets().status == 200
+            assert lab.exit_code(0.2) is None
+        # Asking how it is does not keep it alive.
+        with urllib.request.urlopen(lab.modelarts + "/lab/status") as answer:
+            assert json.load(answer)["live_jobs"] == 0
+        assert lab.exit_code() == 0
+        assert not (root / "running.json").exists()
+
+
+def test_the_owner_can_stop_it(root: Path) -> None:
+    with LabProcess(root, owner_pipe=True, idle_exit_s=0.1) as lab:
+        assert lab.exit_code(0.5) is None
+        lab.say("stop")
+        assert lab.exit_code() == 0
+
+
+@pytest.mark.parametrize("farewell", ["detach", ""])
+def test_without_its_owner_it_carries_on_until_idle(root: Path, farewell: str) -> None:
+    with LabProcess(root, owner_pipe=True, idle_exit_s=0.6) as lab:
+        if farewell:
+            lab.say(farewell)
+        else:
+            lab.hang_up()
+        assert client(lab).listBuckets().status == 200
+        assert lab.exit_code(0.3) is None
+        assert lab.exit_code() == 0
+
+
+def test_without_its_owner_and_without_a_limit_it_stays_for_minutes(root: Path) -> None:
+    with LabProcess(root, owner_pipe=True) as lab:
+        lab.hang_up()
+        assert lab.exit_code(1.5) is None
+        assert client(lab).listBuckets().status == 200

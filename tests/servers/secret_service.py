@@ -1,0 +1,117 @@
+"""A real gnome-keyring on a D-Bus of its own, in folders of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from types import TracebackType
+
+PASSWORD = b"only for this test"
+START_S = 10.0
+END_S = 5.0
+
+is_installed = bool(shutil.which("dbus-daemon") and shutil.which("gnome-keyring-daemon"))
+
+
+class SecretService:
+    """Running between `with` and its end; `environment` leads a process to it."""
+
+    def __init__(self, folder: Path, *, unlocked: bool = True) -> None:
+        self._folder = folder
+        self._unlocked = unlocked
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self.environment: dict[str, str] = {}
+
+    @property
+    def stored(self) -> bytes:
+        """Every byte the keyring has on disk."""
+        return b"".join(path.read_bytes() for path in self._folder.rglob("*") if path.is_file())
+
+    def __enter__(self) -> SecretService:
+        try:
+            self._start()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+
+    def _start(self) -> None:
+        for name in ("home", "data", "config", "cache", "run"):
+            (self._folder / name).mkdir(parents=True, mode=0o700)
+        base = {
+            **os.environ,
+            "HOME": str(self._folder / "home"),
+            "XDG_DATA_HOME": str(self._folder / "data"),
+            "XDG_CONFIG_HOME": str(self._folder / "config"),
+            "XDG_CACHE_HOME": str(self._folder / "cache"),
+            "XDG_RUNTIME_DIR": str(self._folder / "run"),
+        }
+        # A prompter must not find the tester's screen.
+        for name in ("DISPLAY", "WAYLAND_DISPLAY", "GNOME_KEYRING_CONTROL"):
+            base.pop(name, None)
+        bus = subprocess.Popen(
+            ["dbus-daemon", "--session", "--nofork", "--print-address"],
+            env=base,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self._processes.append(bus)
+        assert bus.stdout is not None
+        self.environment = {"DBUS_SESSION_BUS_ADDRESS": bus.stdout.readline().decode().strip()}
+        command = ["gnome-keyring-daemon", "--foreground", "--components=secrets"]
+        keyring = subprocess.Popen(
+            [*command, "--unlock"] if self._unlocked else command,
+            env={**base, **self.environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self._processes.append(keyring)
+        assert keyring.stdin is not None
+        if self._unlocked:
+            keyring.stdin.write(PASSWORD)
+        keyring.stdin.close()
+        self._await_name({**base, **self.environment})
+
+    def _await_name(self, environment: dict[str, str]) -> None:
+        ask = [
+            "dbus-send",
+            "--session",
+            "--print-reply=literal",
+            "--dest=org.freedesktop.DBus",
+            "/",
+            "org.freedesktop.DBus.NameHasOwner",
+            "string:org.freedesktop.secrets",
+        ]
+        end = time.monotonic() + START_S
+        while time.monotonic() < end:
+            answer = subprocess.run(ask, env=environment, capture_output=True, check=False, timeout=START_S)
+            if b"true" in answer.stdout:
+                return
+            self._processes[-1].poll()
+            if self._processes[-1].returncode is not None:
+                break
+        raise AssertionError("gnome-keyring did not come up on the private bus")
+
+    def _end(self) -> None:
+        for process in reversed(self._processes):
+            if process.poll() is None:
+                process.terminate()
+            try:
+                process.wait(END_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(END_S)
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+        self._processes.clear()

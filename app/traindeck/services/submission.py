@@ -7,6 +7,7 @@ import logging
 import random
 import secrets
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -81,7 +82,9 @@ class Submission:
         forms.refuse(forms.validate(spec))
         chosen = self.profile_for(spec, profile)
         stage(text("Freezing the code…"))
-        bundle = await self._bundles.freeze(base / spec.code_folder, spec.boot, spec.ignore)
+        # Kept whole, so that the form of an old run still knows its folder.
+        spec = replace(spec, code_folder=str((base / spec.code_folder).absolute()))
+        bundle = await self._bundles.freeze(Path(spec.code_folder), spec.boot, spec.ignore)
         return await self._send_new(spec, chosen, bundle, "", stage)
 
     async def rerun(self, run_id: str, *, changes: Sequence[str] = (), stage: Stage = _quiet) -> Run:

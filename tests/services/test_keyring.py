@@ -1,0 +1,202 @@
+"""Secrets go into a real keyring, or nowhere; the gnome-keyring here runs on a bus of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from servers.secret_service import SecretService, is_installed
+from traindeck.domain.errors import AccessRefused, InvalidInput, KeyringMissing
+from traindeck.domain.secret import Credentials, Secret
+from traindeck.services.secrets import (
+    CHOICE_VARIABLE,
+    MOST_UNITS,
+    SERVICE,
+    EnvironmentSecrets,
+    KeyringSecrets,
+    SessionSecrets,
+)
+
+KEYS = Credentials("AKEXAMPLE0000000001", Secret("marked-secret-marked"))
+OTHER = Credentials("AKEXAMPLE0000000002", Secret("another-secret"))
+needs_keyring = pytest.mark.skipif(not is_installed, reason="needs dbus-daemon and gnome-keyring-daemon")
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[KeyringSecrets]:
+    secrets = KeyringSecrets()
+    try:
+        yield secrets
+    finally:
+        secrets.close()
+
+
+@pytest.fixture
+def keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SecretService]:
+    with SecretService(tmp_path / "keyring") as service:
+        for name, value in service.environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.delenv(CHOICE_VARIABLE)
+        yield service
+
+
+@needs_keyring
+async def test_keys_outlive_the_program(keyring: SecretService) -> None:
+    async with opened() as secrets:
+        assert await secrets.available_backend() == "Secret Service"
+        await secrets.write("lab at home", KEYS)
+    script = (
+        "import asyncio\n"
+        "from traindeck.services.secrets import KeyringSecrets\n"
+        "secrets = KeyringSecrets()\n"
+        "found = asyncio.run(secrets.read('lab at home'))\n"
+        "secrets.close()\n"
+        "print(found.access_key, found.secret_key.reveal() == 'marked-secret-marked')\n"
+    )
+    other = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", script], capture_output=True, text=True, timeout=20, check=True
+    )
+    assert other.stdout.split() == [KEYS.access_key, "True"]
+
+
+@needs_keyring
+async def test_each_profile_has_its_own_entry_and_writing_again_replaces_it(keyring: SecretService) -> None:
+    async with opened() as secrets:
+        await secrets.write("one", KEYS)
+        await secrets.write("two", KEYS)
+        await secrets.write("one", OTHER)
+        assert await secrets.read("one") == OTHER
+        assert await secrets.read("two") == KEYS
+        await secrets.remove("one")
+        assert await secrets.read("one") is None
+        assert await secrets.read("two") == KEYS
+
+
+@needs_keyring
+async def test_what_is_not_there_is_none_and_removed_without_complaint(keyring: SecretService) -> None:
+    async with opened() as secrets:
+        assert await secrets.read("nobody") is None
+        await secrets.remove("nobody")
+
+
+@needs_keyring
+async def test_the_secret_is_not_readable_on_disk(keyring: SecretService) -> None:
+    async with opened() as secrets:
+        await secrets.write("one", KEYS)
+    assert keyring.stored, "gnome-keyring has written its file"
+    assert KEYS.secret_key.reveal().encode() not in keyring.stored
+
+
+@needs_keyring
+async def test_a_damaged_entry_is_named_without_being_shown(keyring: SecretService) -> None:
+    from keyring.backends.SecretService import Keyring
+
+    def spoil() -> None:
+        Keyring().set_password(SERVICE, "profile:one", "marked-secret-marked, not JSON")
+
+    await asyncio.to_thread(spoil)
+    async with opened() as secrets:
+        with pytest.raises(AccessRefused) as caught:
+            await secrets.read("one")
+    assert "marked-secret" not in f"{caught.value.sentence()} {caught.value.detail}"
+
+
+@needs_keyring
+async def test_a_locked_keyring_nobody_can_open_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with SecretService(tmp_path / "keyring", unlocked=False) as service:
+        for name, value in service.environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.delenv(CHOICE_VARIABLE)
+        async with opened() as secrets:
+            with pytest.raises(KeyringMissing) as caught:
+                await secrets.write("one", KEYS)
+    assert "locked" in caught.value.sentence()
+    assert "for this session only" in caught.value.sentence()
+
+
+@needs_keyring
+async def test_a_keyring_that_goes_away_is_an_error_not_a_crash(keyring: SecretService) -> None:
+    async with opened() as secrets:
+        await secrets.write("one", KEYS)
+        keyring.__exit__(None, None, None)
+        with pytest.raises(KeyringMissing):
+            await secrets.read("one")
+        assert await secrets.available_backend() is None
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "keyring.backends.fail.Keyring",
+        "keyring.backends.null.Keyring",
+        "keyring.backends.chainer.ChainerBackend",
+        "keyrings.alt.file.PlaintextKeyring",
+        "",
+    ],
+)
+async def test_only_real_keyrings_are_accepted(choice: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CHOICE_VARIABLE, choice)
+    async with opened() as secrets:
+        assert await secrets.available_backend() is None
+        with pytest.raises(KeyringMissing) as caught:
+            await secrets.write("one", KEYS)
+    assert "for this session only" in caught.value.sentence()
+
+
+@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="these always have one")
+async def test_without_a_keyring_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(CHOICE_VARIABLE)
+    monkeypatch.setenv("DISPLAY", ":99")
+    async with opened() as secrets:
+        with pytest.raises(KeyringMissing, match="no keyring") as caught:
+            await secrets.read("one")
+    assert "gnome-keyring" in caught.value.sentence()
+    monkeypatch.delenv("DISPLAY")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    async with opened() as secrets:
+        with pytest.raises(KeyringMissing) as caught:
+            await secrets.read("one")
+    assert "HUAWEICLOUD_SDK_AK" in caught.value.sentence()
+
+
+async def test_tokens_and_what_windows_cannot_hold_are_refused_before_anything_is_written() -> None:
+    async with opened() as secrets:
+        with pytest.raises(InvalidInput, match="Temporary"):
+            await secrets.write("one", Credentials("AK", Secret("SK"), Secret("token")))
+        with pytest.raises(InvalidInput, match="too long"):
+            await secrets.write("one", Credentials("AK", Secret("x" * MOST_UNITS)))
+
+
+async def test_session_keys_live_in_memory_and_go_first() -> None:
+    async with opened() as beneath:
+        secrets = SessionSecrets(beneath)
+        secrets.keep("one", KEYS)
+        assert await secrets.read("one") == KEYS
+        assert secrets.is_kept("one")
+        with pytest.raises(KeyringMissing):
+            await secrets.read("two")
+        await secrets.remove("one")
+        assert not secrets.is_kept("one")
+        with pytest.raises(KeyringMissing):
+            await secrets.remove("one")
+
+
+async def test_the_environment_profile_is_read_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened() as beneath:
+        secrets = EnvironmentSecrets(beneath)
+        assert await secrets.read("environment") is None
+        monkeypatch.setenv("HUAWEICLOUD_SDK_AK", "AK\n")
+        monkeypatch.setenv("HUAWEICLOUD_SDK_SK", "SK")
+        assert await secrets.read("environment") == Credentials("AK", Secret("SK"))
+        monkeypatch.setenv("HUAWEICLOUD_SDK_SECURITY_TOKEN", "T")
+        assert await secrets.read("environment") == Credentials("AK", Secret("SK"), Secret("T"))
+        with pytest.raises(InvalidInput):
+            await secrets.write("environment", KEYS)
+        with pytest.raises(InvalidInput):
+            await secrets.remove("environment")

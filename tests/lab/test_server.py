@@ -8,6 +8,7 @@ import signal
 import socket
 import stat
 import sys
+import time
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,24 @@ def test_a_full_disk_is_an_error_and_leaves_nothing(root: Path) -> None:
         assert client(lab).putContent("full", "small", b"x").status == 200
         bodies = [path for path in (root / "obs" / "bodies").rglob("*") if path.is_file()]
         assert len(bodies) == 1
+
+
+def test_an_upload_under_way_does_not_hold_up_the_end(root: Path) -> None:
+    with LabProcess(root) as lab:
+        assert client(lab).createBucket("half").status == 200
+        link = client(lab).createSignedUrl("PUT", "half", "k", expires=60).signedUrl
+        target = link.removeprefix(lab.obs)
+        with socket.create_connection(("127.0.0.1", urlsplit(lab.obs).port or 0)) as sock:
+            head = f"PUT {target} HTTP/1.1\r\nHost: {urlsplit(lab.obs).netloc}\r\nContent-Length: 9000000\r\n"
+            sock.sendall(f"{head}Expect: 100-continue\r\n\r\n".encode())
+            assert sock.recv(100).startswith(b"HTTP/1.1 100")
+            sock.sendall(b"x" * 3_000_000)
+            began = time.monotonic()
+            assert lab.stop() == 0
+            assert time.monotonic() - began < 2
+        assert lab.error_text == ""
+        assert "Traceback" not in (root / "lab.log").read_text("utf-8")
+        assert not [path for path in (root / "obs" / "bodies").rglob("*") if path.is_file()]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")

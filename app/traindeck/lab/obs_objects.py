@@ -177,11 +177,20 @@ class Objects:
             incoming.update(block)
             writer.write(block)
 
+        # One block is hashed and written while the next one arrives.
+        taken: asyncio.Future[None] | None = None
         try:
             async for block in incoming.blocks():
-                await self._workers.run(take, block)
+                if taken:
+                    await self._workers.ended(taken)
+                taken = self._workers.start(take, block)
+            if taken:
+                await self._workers.ended(taken)
             return await self._workers.run(self._committed, writer, request, incoming, attributes)
         finally:
+            # A file must not be closed under a thread that still writes to it.
+            if taken:
+                await self._workers.settled(taken)
             await asyncio.shield(self._workers.run(writer.discard))
 
     def _committed(

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from PySide6.QtCore import QByteArray, Qt, Signal
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget, QToolBar, QWidget
 
 from traindeck.domain.texts import say
 from traindeck.ui.command_palette import CommandPalette
@@ -65,17 +65,20 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("TrainDeck")
         self.setWindowIcon(theme.program_icon())
         self.setMinimumSize(*SMALLEST_SIZE)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)  # the View menu lists the docks
         self.setDockNestingEnabled(True)
         self.setDockOptions(self.dockOptions() | QMainWindow.DockOption.AllowTabbedDocks)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
         self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
         self.tabs = QTabWidget()
-        self._build_centre(notices)
+        self._build_centre()
         self.setStatusBar(StatusBar(status, self))
         for panel in panels:
             self._put(panel)
         self.menus = Menus(self, commands, theme, toolbar)
+        self.notice_bar = NoticeBar(notices, theme)
+        self._notice_place = self._place_for_notices()
         self._arrange()
         self._load_layout()
         notices.crashed.connect(self._show_report)
@@ -184,21 +187,25 @@ class MainWindow(QMainWindow):
 
     # inside
 
-    def _build_centre(self, notices: Notices) -> None:
+    def _build_centre(self) -> None:
         self.tabs.setDocumentMode(True)
         self.tabs.setTabsClosable(True)
         self.tabs.setMovable(True)
         self.tabs.setElideMode(Qt.TextElideMode.ElideMiddle)
         self.tabs.tabBar().setAccessibleName(say("Open pages"))
         self.tabs.tabCloseRequested.connect(self._close_at)
-        centre = QWidget()
-        layout = QVBoxLayout(centre)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        self.notice_bar = NoticeBar(notices, self._theme)
-        layout.addWidget(self.notice_bar)
-        layout.addWidget(self.tabs, 1)
-        self.setCentralWidget(centre)
+        self.setCentralWidget(self.tabs)
+
+    def _place_for_notices(self) -> QToolBar:
+        """A toolbar of its own, because only those reach over the docks."""
+        place = QToolBar(say("Notices"), self)
+        place.setObjectName("notices")
+        place.setMovable(False)
+        place.addWidget(self.notice_bar)
+        self.addToolBarBreak()
+        self.addToolBar(place)
+        self.notice_bar.needed.connect(place.setVisible)
+        return place
 
     def _close_at(self, index: int) -> None:
         page = self.tabs.widget(index)
@@ -245,6 +252,7 @@ class MainWindow(QMainWindow):
             self.resize(min(FIRST_SIZE[0], room.width()), min(FIRST_SIZE[1], room.height()))
         if layout is not None:
             self.restoreState(QByteArray(layout.docks), LAYOUT_VERSION)
+        self._notice_place.setVisible(self.notice_bar.is_needed)
 
     def _show_report(self, report: str) -> None:
         """One at a time: a mistake in a timer would bury the screen."""

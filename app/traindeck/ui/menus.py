@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QSize, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QToolBar, QWidget
 
 from traindeck.domain.texts import say
 from traindeck.ui.theme import Theme
-from traindeck.viewmodels.commands import Command, Commands
+from traindeck.viewmodels.commands import Command, Commands, without_mnemonic
 
 SPACER = "-"
 
@@ -42,6 +42,8 @@ class Menus(QObject):
         self.toolbar = QToolBar(say("Toolbar"), window)
         self.toolbar.setObjectName("toolbar.main")
         self.toolbar.setMovable(False)
+        self.toolbar.setIconSize(QSize(18, 18))
+        self.toolbar.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.toolbar.toggleViewAction().setEnabled(False)
         window.addToolBar(self.toolbar)
         commands.changed.connect(self._refresh)
@@ -72,6 +74,7 @@ class Menus(QObject):
         bar.clear()
         for menu_id, title in menu_titles().items():
             members = [command for command in self._commands.all() if command.menu == menu_id]
+            members.sort(key=lambda command: command.group)
             if members:
                 self._fill(bar.addMenu(title), members)
         self._fill_toolbar()
@@ -85,6 +88,7 @@ class Menus(QObject):
         if command.shortcut:
             action.setShortcut(QKeySequence(command.shortcut))
         action.setToolTip(_tip(command))
+        action.setIconText(without_mnemonic(command.title).rstrip("…"))
         action.setCheckable(command.checked is not None)
         action.triggered.connect(partial(_run, self._commands, command.id, action))
         self._window.addAction(action)  # its shortcut works without a menu, too

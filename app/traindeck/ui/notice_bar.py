@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from traindeck.domain.texts import say
@@ -11,7 +12,10 @@ from traindeck.viewmodels.notices import Notice, Notices
 
 
 class NoticeBar(QFrame):
-    """Shows the most important notice; hidden when there is none."""
+    """Shows the most important notice, as wide as the window."""
+
+    needed = Signal(bool)
+    """Whether there is anything to show."""
 
     def __init__(self, notices: Notices, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -27,6 +31,7 @@ class NoticeBar(QFrame):
         self.retry = QPushButton(say("Try again"))
         self.details = QPushButton(say("Details"))
         self.dismiss = QToolButton()
+        self._row = QHBoxLayout(self)
         self._build()
         notices.changed.connect(self._refresh)
         theme.changed.connect(self._paint)
@@ -49,12 +54,13 @@ class NoticeBar(QFrame):
         self.dismiss.setAccessibleName(say("Dismiss this message"))
         self.retry.clicked.connect(self._on_retry)
         self.details.toggled.connect(self.detail.setVisible)
+        self.details.toggled.connect(self._fit)
         self.dismiss.clicked.connect(self._on_dismiss)
         words = QVBoxLayout()
         words.setSpacing(2)
         for label in (self.title, self.hint, self.detail):
             words.addWidget(label)
-        layout = QHBoxLayout(self)
+        layout = self._row
         layout.setContentsMargins(SPACE + HALF, SPACE, SPACE, SPACE)
         layout.setSpacing(SPACE)
         layout.addWidget(self._picture, 0, Qt.AlignmentFlag.AlignTop)
@@ -64,9 +70,9 @@ class NoticeBar(QFrame):
 
     def _refresh(self) -> None:
         notice = self._notices.current
-        self.setVisible(notice is not None)
         if notice is None:
             self._shown = None
+            self.needed.emit(False)
             return
         if self._shown is None or self._shown.number != notice.number:
             self.details.setChecked(False)
@@ -86,6 +92,20 @@ class NoticeBar(QFrame):
         self.more.setVisible(bool(others))
         self.setAccessibleName(f"{title} {hint}")
         self._paint()
+        self._fit()
+        self.needed.emit(True)
+
+    @property
+    def is_needed(self) -> bool:
+        return self._shown is not None
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self, *_: object) -> None:
+        """As high as the wrapped words; a toolbar does not ask for that by itself."""
+        self.setFixedHeight(max(1, self._row.totalHeightForWidth(self.width())))
 
     def _paint(self) -> None:
         if self._shown is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -27,6 +27,7 @@ from traindeck.ui.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.profile_form import ProfileForm
 from traindeck.viewmodels.status import region_words
 
+_WIDTH = 560
 _MORE = ("obs_endpoint", "modelarts_endpoint", "iam_endpoint", "project_id", "ca_file")
 
 
@@ -39,7 +40,7 @@ class ProfileDialog(QDialog):
         self._theme = theme
         self.setWindowTitle(say("Connect your account"))
         self.setAcceptDrops(True)
-        self.setMinimumWidth(540)
+        self.setMinimumWidth(_WIDTH)
         self.fields: dict[str, QLineEdit] = {}
         self._wrong: dict[str, QLabel] = {}
         self.region = QComboBox()
@@ -51,6 +52,7 @@ class ProfileDialog(QDialog):
         self._checks_grid = QGridLayout(self.checks)
         self.save = QPushButton()
         self.buttons = QDialogButtonBox()
+        self._column = QVBoxLayout(self)
         self._build()
         self._bind()
         self._refresh()
@@ -85,16 +87,14 @@ class ProfileDialog(QDialog):
         self.save.setDefault(True)
         self.buttons.addButton(self.save, QDialogButtonBox.ButtonRole.ActionRole)
         self.buttons.addButton(say("Close"), QDialogButtonBox.ButtonRole.RejectRole)
-        layout = QVBoxLayout(self)
+        layout = self._column
         layout.setContentsMargins(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE)
         layout.setSpacing(SPACE + HALF)
-        layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetMinimumSize)
         layout.addWidget(intro)
         layout.addLayout(form)
         layout.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
         for widget in (self.more_box, self.error, self.checks, note, self.buttons):
             layout.addWidget(widget)
-        layout.addStretch(1)
 
     def _build_more(self) -> None:
         form = _form_layout()
@@ -137,7 +137,7 @@ class ProfileDialog(QDialog):
             edit.textEdited.connect(self._on_edited)
         self.region.currentTextChanged.connect(self._on_region)
         self.path_style.toggled.connect(self._form.set_path_style)
-        self.more.toggled.connect(self._show_more)
+        self.more.toggled.connect(self.more_box.setVisible)
         self.save.clicked.connect(self._form.submit)
         self.buttons.rejected.connect(self.reject)
         self._form.changed.connect(self._refresh)
@@ -152,10 +152,18 @@ class ProfileDialog(QDialog):
         at = self.region.findText(shown)
         self._form.set("region", str(self.region.itemData(at)) if at >= 0 else shown)
 
-    def _show_more(self, on: bool) -> None:
-        self.more_box.setVisible(on)
-        if not on:
-            self.adjustSize()
+    def event(self, event: QEvent) -> bool:
+        handled = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit()
+        return handled
+
+    def _fit(self) -> None:
+        """Room for every wrapped line, and no more; a dialog does not follow those by itself."""
+        height = self._column.totalHeightForWidth(self.width())
+        if height != self.height():
+            self.setMinimumHeight(height)
+            self.resize(self.width(), height)
 
     def _refresh(self) -> None:
         state = self._form.state

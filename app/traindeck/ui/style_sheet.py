@@ -30,8 +30,8 @@ QLabel[role="chip-info"] { background: $info_soft; color: $link; border-radius: 
 QFrame[role="card"] { background: $surface; border: 1px solid $border; border-radius: 8px; }
 QFrame[role="page"], QWidget[role="page"] { background: $surface; }
 QFrame[role="line"] { background: $border; border: none; max-height: 1px; min-height: 1px; }
-QFrame[role="notice-bad"] { background: $bad_soft; border: none; border-bottom: 1px solid $border; }
-QFrame[role="notice-info"] { background: $info_soft; border: none; border-bottom: 1px solid $border; }
+QFrame[role="notice-bad"] { background: $bad_soft; border: none; border-radius: 6px; }
+QFrame[role="notice-info"] { background: $info_soft; border: none; border-radius: 6px; }
 
 QPushButton {
     background: $surface; color: $text; border: 1px solid $border_strong; border-radius: 5px;
@@ -127,6 +127,7 @@ QMenu::separator { height: 1px; background: $border; margin: 4px 6px; }
 QMenu::icon { padding-left: 6px; }
 
 QToolBar { background: $window; border: none; padding: 2px 6px; spacing: 4px; }
+QToolBar#notices { padding: 0 6px 2px 6px; spacing: 0; }
 QToolBar::separator { background: $border; width: 1px; margin: 4px 6px; }
 QStatusBar { background: $window; color: $dim; border-top: 1px solid $border; }
 QStatusBar::item { border: none; }

@@ -17,6 +17,10 @@ SPACE = 8  # everything stands on multiples of this, or on its half
 HALF = SPACE // 2
 ROW = 28  # height of a row that holds a button or a field
 
+# Asked for by name, else the system may take Japanese forms for Chinese words.
+_CHINESE_FONTS = ("Microsoft YaHei UI", "PingFang SC", "Noto Sans CJK SC", "Source Han Sans SC", "WenQuanYi Micro Hei")
+_CHINESE_MONO_FONTS = ("Noto Sans Mono CJK SC", *_CHINESE_FONTS)
+
 
 @dataclass(frozen=True, slots=True)
 class Colors:
@@ -116,6 +120,8 @@ class Theme(QObject):
         self.colors = LIGHT_COLORS
         QDir.setSearchPaths("theme", [str(images)])
         self._base_font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
+        self._base_font.setFamilies([*self._base_font.families(), *_CHINESE_FONTS])
+        application.setFont(self._base_font)
         application.setStyle(QStyleFactory.create("Fusion"))
         self.choose(chosen)
         application.styleHints().colorSchemeChanged.connect(self._follow)
@@ -157,6 +163,7 @@ class Theme(QObject):
 
     def mono_font(self) -> QFont:
         font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+        font.setFamilies([*font.families(), *_CHINESE_MONO_FONTS])
         font.setPointSize(self._base_font.pointSize())
         return font
 

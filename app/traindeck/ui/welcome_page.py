@@ -5,13 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeySequence
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from traindeck.domain.texts import say
 from traindeck.ui.theme import HALF, SPACE, Theme, set_role
 
 _WIDTH = 680
+_NARROW = 520  # below, the cards stand under each other
 
 
 class WelcomePage(QScrollArea):
@@ -27,10 +38,12 @@ class WelcomePage(QScrollArea):
         self.setWidgetResizable(True)
         self.setAcceptDrops(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.sample = QPushButton(say("Run the &sample"))
         self.account = QPushButton(say("&Connect your account"))
         self._pictures: list[tuple[QLabel, str]] = []
         self._mark = QLabel()
+        self._cards = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._build()
         self.sample.clicked.connect(self.sample_wanted)
         self.account.clicked.connect(self.account_wanted)
@@ -54,7 +67,7 @@ class WelcomePage(QScrollArea):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(2 * SPACE)
         layout.addLayout(self._head())
-        cards = QHBoxLayout()
+        cards = self._cards
         cards.setSpacing(2 * SPACE)
         cards.addWidget(
             self._card(
@@ -139,6 +152,7 @@ class WelcomePage(QScrollArea):
             set_role(key, "chip")
             key.setAlignment(Qt.AlignmentFlag.AlignCenter)
             set_role(what, "dim")
+            what.setWordWrap(True)
             grid.addWidget(key, row, 0)
             grid.addWidget(what, row, 1)
         grid.setColumnStretch(1, 1)
@@ -148,6 +162,13 @@ class WelcomePage(QScrollArea):
         self._mark.setPixmap(self._theme.program_icon().pixmap(48, 48))
         for picture, name in self._pictures:
             picture.setPixmap(self._theme.icon(name, "link").pixmap(24, 24))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        narrow = self.viewport().width() < _NARROW
+        direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
+        if self._cards.direction() != direction:
+            self._cards.setDirection(direction)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if any(url.isLocalFile() for url in event.mimeData().urls()):

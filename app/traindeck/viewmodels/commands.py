@@ -30,12 +30,15 @@ class Command:
     @property
     def plain_title(self) -> str:
         """Without mnemonics; Chinese menus put theirs in brackets at the end."""
-        title = self.title
-        at = title.find("(&")
-        if at >= 0 and title[at + 3 : at + 4] == ")":
-            title = title[:at] + title[at + 4 :]
-        title = title.replace("&&", "\0").replace("&", "").replace("\0", "&")
-        return f"{self.submenu}: {title}" if self.submenu else title
+        title = without_mnemonic(self.title)
+        return f"{without_mnemonic(self.submenu)}: {title}" if self.submenu else title
+
+
+def without_mnemonic(title: str) -> str:
+    at = title.find("(&")
+    if at >= 0 and title[at + 3 : at + 4] == ")":
+        title = title[:at] + title[at + 4 :]
+    return title.replace("&&", "\0").replace("&", "").replace("\0", "&")
 
 
 class Commands(QObject):

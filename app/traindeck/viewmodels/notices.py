@@ -16,11 +16,12 @@ from PySide6.QtCore import QObject, Signal, qVersion
 
 from traindeck import __version__
 from traindeck.domain.errors import AppError, Unexpected
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import Text
 
 log = logging.getLogger(__name__)
 
 _KEPT = 20
+_NOTHING = Text("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Notices(QObject):
             self._crash(error.detail)
 
     def news(self, message: Text, hint: Text | None = None, *, name: str = "") -> None:
-        self._put(Notice(next(self._numbers), name or message.english, message, hint or text(""), is_error=False))
+        self._put(Notice(next(self._numbers), name or message.english, message, hint or _NOTHING, is_error=False))
 
     def can_retry(self, name: str, action: Callable[[], None]) -> None:
         """Offer `action` with the errors of this task that are worth another try."""

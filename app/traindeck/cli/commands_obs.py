@@ -16,7 +16,6 @@ from traindeck.domain.texts import say, text
 if TYPE_CHECKING:
     from traindeck.services.ports import ObjectStorage
 
-_BATCH = 1000
 _MINUTE = "%Y-%m-%d %H:%M"
 
 
@@ -57,15 +56,15 @@ async def rm(call: Call) -> int:
     async with call.core() as core:
         storage = (await core.connections.open(call.profile(core))).storage
         doomed = [entry for path in paths for entry in await _doomed(storage, path, recursive=recursive)]
-        size = sum(entry.size_bytes or 0 for entry in doomed)
-        if recursive and not _is_meant(call, len(doomed), size):
+        sizes = [entry.size_bytes for entry in doomed if entry.size_bytes is not None]
+        count, size = len(sizes), sum(sizes)
+        if recursive and not _is_meant(call, count, size):
             call.output.note(say("Nothing was removed."))
             return DONE
-        for start in range(0, len(doomed), _BATCH):
-            await storage.remove([entry.path for entry in doomed[start : start + _BATCH]])
+        await storage.remove([entry.path for entry in doomed])
     call.output.result(
-        {"removed": len(doomed), "bytes": size},
-        say("Removed {count} objects, {size}.", count=len(doomed), size=size_words(size)),
+        {"removed": count, "bytes": size},
+        say("Objects removed: {count}, {size}.", count=count, size=size_words(size)),
     )
     return DONE
 
@@ -83,10 +82,8 @@ async def _listing(storage: ObjectStorage, path: ObjectPath, *, recursive: bool)
     folder = path.as_folder()
     empty = True
     async for page in storage.entries(folder, recursive=recursive):
-        inside = [entry for entry in page if entry.path != folder]
-        empty = empty and not page
-        if inside:
-            yield inside
+        empty = False
+        yield page
     if empty and not path.is_bucket and await storage.info(folder) is None:
         raise NotFound(
             text("There is nothing at {place}.", place=str(path)),
@@ -106,24 +103,22 @@ async def _doomed(storage: ObjectStorage, path: ObjectPath, *, recursive: bool) 
             )
     folder = path.as_folder()
     found = [entry async for page in storage.entries(folder, recursive=True) for entry in page]
-    # Some listings leave the folder's own marker out.
-    marker = None if folder.is_bucket or any(entry.path == folder for entry in found) else await storage.info(folder)
-    found += [marker] if marker is not None else []
-    if not found and not path.is_bucket:
+    if not found and not path.is_bucket and await storage.info(folder) is None:
         raise NotFound(
             text("There is nothing at {place}.", place=str(path)),
             text("List the folder above it to see what is there."),
         )
-    return found
+    # A listing leaves out the empty object that stands for the folder itself.
+    return found if folder.is_bucket else [*found, ObjectEntry(folder)]
 
 
 def _is_meant(call: Call, count: int, size: int) -> bool:
     if call.options.yes or count == 0:
         return True
-    question = text("Remove {count} objects, {size}?", count=count, size=size_words(size))
+    question = text("Objects to remove: {count}, {size}. Remove them?", count=count, size=size_words(size))
     if not terminal.somebody_is_there():
         raise terminal.refuse_without_a_yes(
-            text("This would remove {count} objects, {size}.", count=count, size=size_words(size))
+            text("This would remove everything there. Objects: {count}, {size}.", count=count, size=size_words(size))
         )
     return terminal.confirmed(say(question))
 

@@ -105,7 +105,7 @@ async def copy(call: Call) -> int:
         if call.output.json_wanted:
             call.output.document(content)
     else:
-        call.output.result(content, say("Copied {count} files to {target}", count=count, target=str(target)))
+        call.output.result(content, say("Copied to {target}. Files: {count}", count=count, target=str(target)))
     return DONE
 
 

@@ -12,10 +12,10 @@ from traindeck.domain.errors import InvalidInput
 from traindeck.domain.secret import Credentials, Secret
 from traindeck.domain.texts import say, text
 from traindeck.runtime.platform_files import local_errors
+from traindeck.services.secrets import environment_credentials
 
 _ACCESS = "HUAWEICLOUD_SDK_AK"
 _SECRET = "HUAWEICLOUD_SDK_SK"
-_TOKEN = "HUAWEICLOUD_SDK_SECURITY_TOKEN"
 _MOST_BYTES = 1 << 20
 
 
@@ -43,17 +43,17 @@ def from_lines(lines: list[str]) -> Credentials:
                 "They are never arguments."
             ),
         )
-    return _credentials(access_key, secret_key, token)
+    return Credentials(access_key, Secret(secret_key), Secret(token) if token else None)
 
 
 def from_environment() -> Credentials:
-    access_key, secret_key = os.environ.get(_ACCESS, "").strip(), os.environ.get(_SECRET, "").strip()
-    if not access_key or not secret_key:
+    found = environment_credentials()
+    if found is None:
         raise InvalidInput(
             text("The environment holds no keys."),
             text("Set {access} and {secret}.", access=_ACCESS, secret=_SECRET),
         )
-    return _credentials(access_key, secret_key, os.environ.get(_TOKEN, "").strip())
+    return found
 
 
 def from_csv(path: Path) -> Credentials:
@@ -73,15 +73,10 @@ def from_csv(path: Path) -> Credentials:
             text("“{path}” is not a credentials.csv.", path=str(path)),
             text("The file from the console has the columns “Access Key Id” and “Secret Access Key”."),
         )
-    return _credentials(access_key, secret_key, "")
+    return Credentials(access_key, Secret(secret_key))
 
 
 def _from_terminal() -> Credentials:
     access_key = terminal.asked(say("Access key (AK)"))
     secret_key = terminal.asked_unseen(say("Secret key (SK), not shown"))
-    token = terminal.asked_unseen(say("Security token, only for temporary keys; else press Enter"))
-    return from_lines([access_key, secret_key, token])
-
-
-def _credentials(access_key: str, secret_key: str, token: str) -> Credentials:
-    return Credentials(access_key, Secret(secret_key), Secret(token) if token else None)
+    return from_lines([access_key, secret_key])

@@ -41,7 +41,10 @@ Adder = Any
 def read(arguments: Sequence[str]) -> Namespace:
     """What was asked for; `group` is None for the window."""
     parser = build()
-    options = parser.parse_args(arguments)
+    # Given from outside: a default of a subcommand would undo what stood before its name.
+    options = parser.parse_args(
+        arguments, Namespace(profile=None, json=False, verbose=False, language=None, action=None)
+    )
     if options.group is None:
         for name in _NEEDS_A_COMMAND:
             if getattr(options, name):
@@ -65,7 +68,6 @@ def build() -> ArgumentParser:
     window.add_argument("--theme", choices=("light", "dark"), help=say("colours; without it those of the system"))
     window.add_argument("--self-check", action="store_true", help=say("start, look whether all works, end"))
     window.add_argument("--first-minute", action="store_true", help=say("walk through the sample project, end"))
-    parser.set_defaults(profile=None, json=False, verbose=False, language=None, action=None)
     groups = parser.add_subparsers(dest="group", metavar="COMMAND", title=say("commands"))
     _lab(groups, common)
     _profile(groups, common)

@@ -1,0 +1,71 @@
+"""Accounts from the command line, with a real keyring and the real Lab behind them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cli_commands import Traindeck
+from servers.secret_service import SecretService
+
+
+def endpoints(lab: dict[str, str]) -> list[str]:
+    return [
+        "--obs-endpoint", lab["obs"], "--modelarts-endpoint", lab["modelarts"], "--iam-endpoint", lab["iam"],
+        "--path-style", "--project-id", lab["project_id"],
+    ]  # fmt: skip
+
+
+def test_an_account_is_added_checked_used_and_removed_and_its_secret_is_in_the_keyring_alone(
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str], keyring: SecretService
+) -> None:
+    environment = keyring.environment
+    secret = lab["secret_key"]
+    lines = f"{lab['access_key']}\r\n{secret}\r\n".encode()
+    added = traindeck(
+        "profile", "add", "mine", "--region", "lab", *endpoints(lab), "--json", given=lines, environment=environment
+    ).must_be(0)
+    assert added.document["name"] == "mine"
+    assert added.document["current"] is False
+    again = traindeck(
+        "profile", "add", "mine", "--region", "lab", *endpoints(lab), given=lines, environment=environment
+    ).must_be(1)
+    assert "already" in again.said
+
+    checked = traindeck("profile", "check", "mine", "--json", environment=environment).must_be(0)
+    assert all(check["passed"] for check in checked.document["checks"])
+    traindeck("profile", "use", "mine", environment=environment).must_be(0)
+    listed = traindeck("profile", "list", "--json", environment=environment).must_be(0)
+    assert {profile["name"]: profile["current"] for profile in listed.document} == {"lab": False, "mine": True}
+    made = traindeck("obs", "mb", "obs://by-mine", environment=environment).must_be(0)
+    seen = traindeck("obs", "ls", "--profile", "lab", "--json", environment=environment).must_be(0)
+    assert [row["bucket"] for row in seen.rows] == ["by-mine"]
+
+    for answer in (added, again, checked, listed, made):
+        assert secret not in answer.out + answer.said
+    own_files = [path for path in (tmp_path / "home").rglob("*") if path.is_file() and "lab" not in path.parts]
+    assert own_files
+    assert not [path for path in own_files if secret.encode() in path.read_bytes()]
+
+    traindeck("profile", "remove", "mine", environment=environment).must_be(0)
+    assert "mine" not in traindeck("profile", "list", environment=environment).must_be(0).out
+    traindeck("obs", "ls", "--profile", "mine", environment=environment).must_be(4)
+
+
+def test_keys_come_from_the_file_of_the_console_or_the_environment(
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str], keyring: SecretService
+) -> None:
+    file = tmp_path / "credentials.csv"
+    content = f"User Name,Access Key Id,Secret Access Key\nann,{lab['access_key']},{lab['secret_key']}\n"
+    file.write_text(content, encoding="utf-8")
+    traindeck(
+        "profile", "add", "from-file", "--region", "lab", *endpoints(lab), "--csv", file,
+        environment=keyring.environment,
+    ).must_be(0)  # fmt: skip
+    keys = {"HUAWEICLOUD_SDK_AK": lab["access_key"], "HUAWEICLOUD_SDK_SK": lab["secret_key"]}
+    for name, option in (("named", ["--env"]), ("nothing-else-given", [])):
+        traindeck(
+            "profile", "add", name, "--region", "lab", *endpoints(lab), *option,
+            environment=keyring.environment | keys,
+        ).must_be(0)  # fmt: skip
+    for name in ("from-file", "named", "nothing-else-given"):
+        traindeck("obs", "ls", "--profile", name, environment=keyring.environment).must_be(0)

@@ -1,0 +1,65 @@
+"""The line that shows how far the work is: on a terminal only, and gone when it is done."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from traindeck.cli.output import width
+from traindeck.cli.progress import bar
+
+DRAWS = """
+import time
+from traindeck.cli.output import Output
+from traindeck.cli.progress import Progress
+output = Output()
+with Progress(output, "数字 data") as progress:
+    for done in range(0, 3001, 1):
+        progress.at(done, 3000)
+    output.note("said in between")
+    time.sleep(0.11)
+    progress.at(3000, 3000)
+output.note("end")
+"""
+
+
+def test_what_is_known_is_shown_and_nothing_else() -> None:
+    assert bar("x", 50, 200, 0.5) == "x  [######..................] 25 %  50 B / 200 B"
+    assert bar("x", 500_000, 2_000_000, 2.0).endswith("500 kB / 2 MB  250 kB/s  0:06")
+    assert bar("x", 10, None, 0.5) == "x  10 B"
+    assert "100 %" in bar("x", 300, 200, 0.5), "a file that grew while it was sent"
+
+
+def test_a_log_file_gets_no_line_at_all() -> None:
+    done = subprocess.run([sys.executable, "-c", DRAWS], capture_output=True, text=True, encoding="utf-8")
+    assert done.stderr == "said in between\nend\n", done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a pseudo terminal is POSIX")
+def test_a_terminal_sees_few_drawings_none_wider_than_it_and_no_rests() -> None:
+    import pty
+
+    own, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", DRAWS], stdin=theirs, stdout=theirs, stderr=theirs, env=os.environ | {"COLUMNS": "40"}
+    )
+    os.close(theirs)
+    seen = b""
+    try:
+        while block := os.read(own, 4096):
+            seen += block
+    except OSError:  # Linux says so when the other side is closed
+        assert seen
+    finally:
+        os.close(own)
+    assert process.wait() == 0
+    drawings = seen.decode().replace("\r\n", "\n").split("\r")
+    assert 2 < len(drawings) < 12, "throttled: 3,000 calls are a handful of drawings"
+    assert max(width(drawing.rstrip("\n")) for drawing in drawings) <= 39
+    screen = ""
+    for line in "\r".join(drawings).split("\n"):
+        screen += line.rpartition("\r")[2] + "\n"
+    assert screen == "said in between\nend\n\n"

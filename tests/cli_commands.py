@@ -1,0 +1,64 @@
+"""Commands as a user types them: processes of their own, with what they left behind."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+LIMIT_S = 60.0
+
+
+class Answer:
+    """What a command left behind; kept as bytes, because an encoding is part of what is tested."""
+
+    def __init__(self, arguments: tuple[str, ...], done: subprocess.CompletedProcess[bytes]) -> None:
+        self.arguments = arguments
+        self.code = done.returncode
+        self.raw = done.stdout
+        self.said = done.stderr.decode("utf-8", errors="replace")
+        assert "Traceback" not in self.said, self.said
+        assert b"Traceback" not in self.raw, self.raw
+
+    @property
+    def out(self) -> str:
+        return self.raw.decode("utf-8")
+
+    @property
+    def document(self) -> Any:
+        """The one JSON document that was printed."""
+        return json.loads(self.out)
+
+    @property
+    def rows(self) -> list[Any]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def error(self) -> dict[str, Any]:
+        error: dict[str, Any] = self.document["error"]
+        return error
+
+    def must_be(self, code: int) -> Answer:
+        assert self.code == code, f"{self.arguments} ended with {self.code}: {self.said}\n{self.raw!r}"
+        return self
+
+
+Traindeck = Callable[..., Answer]
+
+
+@contextmanager
+def serving(*options: str) -> Iterator[dict[str, str]]:
+    with subprocess.Popen(
+        [sys.executable, "-m", "traindeck", "lab", "serve", "--json", *options],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield json.loads(process.stdout.readline())
+        finally:
+            process.terminate()
+            assert process.wait(20) == 0

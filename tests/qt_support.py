@@ -27,6 +27,7 @@ class QtRunner:
     """Runs coroutines on the loop of the window."""
 
     def __init__(self, application: QApplication) -> None:
+        application.setQuitOnLastWindowClosed(False)  # else a closed dialog would end the loop; so it is in `run`
         self._runner = asyncio.Runner(loop_factory=lambda: new_loop(application))
 
     def __enter__(self) -> Self:

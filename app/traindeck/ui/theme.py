@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from PySide6.QtCore import QDir, QObject, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QPalette
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QIcon, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory, QWidget
 
 from traindeck.ui.icons import drawn_icon, drawn_mark
@@ -120,7 +120,7 @@ class Theme(QObject):
         self.colors = LIGHT_COLORS
         QDir.setSearchPaths("theme", [str(images)])
         self._base_font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
-        self._base_font.setFamilies([*self._base_font.families(), *_CHINESE_FONTS])
+        self._base_font.setFamilies([_real_family(self._base_font), *_CHINESE_FONTS])
         application.setFont(self._base_font)
         application.setStyle(QStyleFactory.create("Fusion"))
         self.choose(chosen)
@@ -163,7 +163,7 @@ class Theme(QObject):
 
     def mono_font(self) -> QFont:
         font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
-        font.setFamilies([*font.families(), *_CHINESE_MONO_FONTS])
+        font.setFamilies([_real_family(font), *_CHINESE_MONO_FONTS])
         font.setPointSize(self._base_font.pointSize())
         return font
 
@@ -191,6 +191,11 @@ def set_role(widget: QWidget, role: str) -> None:
     widget.setProperty("role", role)
     widget.style().unpolish(widget)
     widget.style().polish(widget)
+
+
+def _real_family(font: QFont) -> str:
+    """What a name such as Sans Serif stands for here; as it is, any font of the list would come before it."""
+    return QFontInfo(font).family()
 
 
 def _palette(colors: Colors) -> QPalette:

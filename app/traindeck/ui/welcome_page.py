@@ -78,7 +78,8 @@ class WelcomePage(QScrollArea):
                     "in half a minute and costs nothing."
                 ),
                 self.sample,
-            )
+            ),
+            1,
         )
         cards.addWidget(
             self._card(
@@ -86,7 +87,8 @@ class WelcomePage(QScrollArea):
                 say("Use your own account"),
                 say("Paste your access key, or drop credentials.csv here. The keys go into the system's keyring."),
                 self.account,
-            )
+            ),
+            1,
         )
         layout.addLayout(cards)
         layout.addWidget(self._keys())

@@ -121,7 +121,7 @@ class _Convertor(convertor.Convertor):  # type: ignore[misc]
     """Reads listings itself: the SDK's times are in local time without zone, an hour off in summer."""
 
     def parseListObjects(self, xml: str, headers: object = None) -> Page:
-        root = ET.fromstring(xml)
+        root = _document(xml, "ListBucketResult")
         decode = unquote_plus if root.findtext("EncodingType") == "url" else str
         rows = [
             Row(
@@ -139,11 +139,15 @@ class _Convertor(convertor.Convertor):  # type: ignore[misc]
         return Page(rows, folders, (decode(root.findtext("NextMarker") or "") or last) if more else "")
 
     def parseListBuckets(self, xml: str, headers: object = None) -> list[Bucket]:
-        root = ET.fromstring(xml)
+        root = _document(xml, "ListAllMyBucketsResult")
         return [
             Bucket(node.findtext("Name") or "", _moment(node.findtext("CreationDate")), node.findtext("Location") or "")
             for node in root.iterfind("Buckets/Bucket")
         ]
+
+    def parseDeleteObjects(self, xml: str, headers: object = None) -> object:
+        _document(xml, "DeleteResult")
+        return super().parseDeleteObjects(xml, headers)
 
 
 class Client(ObsClient):  # type: ignore[misc]
@@ -216,6 +220,14 @@ class Client(ObsClient):  # type: ignore[misc]
         # The SDK drops this one.
         kept: list[tuple[str, str]] = super()._rename_response_headers(headers)
         return [*kept, *((name, value) for name, value in headers.items() if name == "retry-after")]
+
+
+def _document(xml: str, name: str) -> ET.Element:
+    """The SDK takes any XML, so that a sign-in page reads as an empty bucket."""
+    root = ET.fromstring(xml)
+    if root.tag != name:
+        raise ValueError(f"expected {name}, got {root.tag}")
+    return root
 
 
 def _moment(iso: str | None) -> datetime | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from folder_cloud import FolderCloud, code_folder, digits_spec, offline
 from traindeck.domain.jobs import Run, RunState
+from traindeck.domain.texts import Text
 from traindeck.viewmodels.run_list import RunList
 from traindeck.viewmodels.run_page import RunPage
 from traindeck.viewmodels.run_words import age_words, state_words
@@ -93,15 +94,26 @@ async def test_a_failing_rerun_is_reported_and_can_be_asked_for_again(tmp_path: 
 async def test_stop_shows_stopping_until_the_service_says_it_is_over(tmp_path: Path) -> None:
     async with list_of(tmp_path) as (cloud, runs):
         run = await submitted(cloud, tmp_path)
-        runs.stop(run.id)
+        runs.refresh()
+        await until(lambda: runs.state.is_known)
+        asked: list[str] = []
+
+        async def agree(question: Text, button: Text) -> bool:
+            asked.append(str(button))
+            return True
+
+        runs.remove([run.id], agree)
+        runs.stop([run.id, "unknown"], agree)
         await until(lambda: runs.state.runs[0].state is RunState.TERMINATING)
         cloud.watch_runs()
         await until(lambda: runs.state.runs[0].state is RunState.TERMINATED)
         runs.select(run.id)
-        runs.remove(run.id)
+        runs.stop([run.id], agree)
+        runs.remove([run.id], agree)
         await until(lambda: not runs.state.runs)
         assert runs.state.selected_run is None
         assert not cloud.jobs.jobs
+        assert asked == ["Stop", "Delete"]
 
 
 async def test_times_tick_only_while_something_runs(tmp_path: Path) -> None:

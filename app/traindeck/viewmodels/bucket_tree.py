@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -18,13 +18,10 @@ from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.ports import ObjectStorage
-from traindeck.viewmodels.ports import Mover, Opener
+from traindeck.viewmodels.ports import Confirm, Mover, Opener
 
 Folder = ObjectPath | None
 """None is the root, whose entries are the buckets."""
-
-Confirm = Callable[[Text, Text], Awaitable[bool]]
-"""Asks the user with a question and the word on the button that does it."""
 
 _AT_ONCE = 4
 _REMOVED_AT_ONCE = 1000

@@ -21,7 +21,6 @@ from traindeck.viewmodels.ports import Logs, Watch
 
 BEAT_MS = 60
 MOST_LINES = 5000
-MOST_PER_BEAT = 500
 _TAIL_BYTES = 1 << 19
 _BLOCK_BYTES = 1 << 18
 _LOOK_AGAIN_S = 0.5
@@ -160,12 +159,11 @@ class LogFeed(QObject):
             self._become(replace(self.state, size_bytes=reading.position, is_read=True))
 
     def _hand_on(self) -> None:
-        lines = tuple(self._waiting.popleft() for _ in range(min(MOST_PER_BEAT, len(self._waiting))))
+        batch = LogBatch(tuple(self._waiting), self._open_line, self._skipped)
+        lines = batch.lines
         self._kept.extend(lines)
-        batch = LogBatch(lines, "" if self._waiting else self._open_line, self._skipped)
+        self._waiting.clear()
         self._skipped = 0
-        if self._waiting:
-            self._beat.start()
         self.arrived.emit(batch)
         if not self.state.is_following and lines:
             self._become(replace(self.state, new_lines=self.state.new_lines + len(lines) + batch.skipped))

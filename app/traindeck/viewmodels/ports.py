@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -19,6 +19,9 @@ from traindeck.services.transfers import Transfer
 
 Stage = Callable[[Text], None]
 """Told, in words, what a long operation is doing."""
+
+Confirm = Callable[[Text, Text], Awaitable[bool]]
+"""Asks the user: the question, and the word on the button that does it."""
 
 
 class Watch(Protocol):

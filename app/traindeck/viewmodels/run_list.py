@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -13,7 +14,7 @@ from traindeck.domain.jobs import Run
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.ports import Clock
-from traindeck.viewmodels.ports import Desk, Sender, Watch
+from traindeck.viewmodels.ports import Confirm, Desk, Sender, Watch
 
 _TICK_MS = 1000
 _AGE_MS = 30_000
@@ -89,11 +90,17 @@ class RunList(QObject):
         if run := self._runs.get(run_id):
             self.edit_wanted.emit(run)
 
-    def stop(self, run_id: str) -> None:
-        self._act(f"stop {run_id}", run_id, lambda: self._stop(run_id), text("Asking the service to stop…"))
+    def stop(self, run_ids: Sequence[str], confirm: Confirm) -> None:
+        """Ask the service to end these jobs, when the user agrees."""
+        runs = [run for run in self._chosen(run_ids) if run.state.can_stop]
+        if runs:
+            self._scope.start("stop runs", lambda: self._stop_all(runs, confirm))
 
-    def remove(self, run_id: str) -> None:
-        self._act(f"remove {run_id}", run_id, lambda: self._remove(run_id), text("Deleting…"))
+    def remove(self, run_ids: Sequence[str], confirm: Confirm) -> None:
+        """Delete runs that are over, when the user agrees."""
+        runs = [run for run in self._chosen(run_ids) if run.state.is_over]
+        if runs:
+            self._scope.start("delete runs", lambda: self._remove_all(runs, confirm))
 
     def open(self, run_id: str) -> None:
         if run := self._runs.get(run_id):
@@ -133,12 +140,36 @@ class RunList(QObject):
         self._on_changed(run)
         self.submitted.emit(run)
 
+    async def _stop_all(self, runs: Sequence[Run], confirm: Confirm) -> None:
+        question = text("Stop “{name}”? What it has written so far stays.", name=runs[0].name)
+        if len(runs) > 1:
+            question = text("Stop {count} runs? What they have written so far stays.", count=len(runs))
+        if await confirm(question, text("Stop")):
+            for run in runs:
+                self._act(f"stop {run.id}", run.id, partial(self._stop, run.id), text("Asking the service to stop…"))
+
+    async def _remove_all(self, runs: Sequence[Run], confirm: Confirm) -> None:
+        question = text(
+            "Delete “{name}” from the list and its job from the service? What it wrote to OBS stays.", name=runs[0].name
+        )
+        if len(runs) > 1:
+            question = text(
+                "Delete {count} runs from the list and their jobs from the service? What they wrote to OBS stays.",
+                count=len(runs),
+            )
+        if await confirm(question, text("Delete")):
+            for run in runs:
+                self._act(f"remove {run.id}", run.id, partial(self._remove, run.id), text("Deleting…"))
+
     async def _stop(self, run_id: str) -> None:
         self._on_changed(await self._desk.stop(run_id))
 
     async def _remove(self, run_id: str) -> None:
         await self._desk.remove(run_id)
         self._on_gone(run_id)
+
+    def _chosen(self, run_ids: Sequence[str]) -> list[Run]:
+        return [self._runs[run_id] for run_id in run_ids if run_id in self._runs]
 
     def _on_changed(self, run: Run) -> None:
         if self._runs.get(run.id) != run:

@@ -14,7 +14,7 @@ from traindeck.domain.objects import ObjectEntry
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.viewmodels.form_values import LABELS, ROW_FIELDS
-from traindeck.viewmodels.ports import Desk, Watch
+from traindeck.viewmodels.ports import Confirm, Desk, Watch
 from traindeck.viewmodels.run_list import RunList
 
 _SHOWN = (
@@ -99,8 +99,8 @@ class RunPage(QObject):
     def edit_again(self) -> None:
         self._runs.edit_again(self.state.run.id)
 
-    def stop(self) -> None:
-        self._runs.stop(self.state.run.id)
+    def stop(self, confirm: Confirm) -> None:
+        self._runs.stop([self.state.run.id], confirm)
 
     def show_log(self) -> None:
         self._runs.show_log(self.state.run.id)

@@ -1,0 +1,285 @@
+"""The buckets as a panel."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QDragMoveEvent, QKeyEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QPushButton,
+    QStackedLayout,
+    QToolButton,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from traindeck.domain.objects import ObjectEntry, ObjectPath
+from traindeck.domain.texts import say
+from traindeck.ui.bucket_model import BucketModel
+from traindeck.ui.empty_page import EmptyPage
+from traindeck.ui.file_choice import choose_files, choose_folder
+from traindeck.ui.theme import HALF, SPACE, Theme, set_role
+from traindeck.viewmodels.bucket_tree import BucketTree, Folder
+from traindeck.viewmodels.ports import Confirm
+
+
+class ObjectTree(QTreeView):
+    """Rows that take what is dropped on them, and know the keys of the tree."""
+
+    delete_wanted = Signal()
+    refresh_wanted = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setUniformRowHeights(True)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.setAcceptDrops(True)
+        self.setDropIndicatorShown(True)
+        self.setDragDropMode(QAbstractItemView.DragDropMode.DropOnly)
+        self.setDragDropOverwriteMode(True)  # on a row, never between two
+        self.setAutoExpandDelay(700)
+        self.setAccessibleName(say("Buckets"))
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        super().dragMoveEvent(event)
+        # The file manager may offer a move; what is dropped is copied and stays where it was.
+        if event.isAccepted():
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Delete:
+            self.delete_wanted.emit()
+        elif event.key() == Qt.Key.Key_F5:
+            self.refresh_wanted.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class BucketView(QWidget):
+    """Shows BucketTree; `confirm` asks the user before anything is sent or deleted."""
+
+    def __init__(self, tree: BucketTree, theme: Theme, confirm: Confirm) -> None:
+        super().__init__()
+        self._tree = tree
+        self._theme = theme
+        self._confirm = confirm
+        self.model = BucketModel(tree, theme)
+        self.rows = ObjectTree()
+        self.rows.setModel(self.model)
+        header = self.rows.header()
+        header.setStretchLastSection(False)
+        header.setMinimumSectionSize(5 * SPACE)
+        header.setSectionResizeMode(BucketModel.NAME, QHeaderView.ResizeMode.Stretch)
+        self.rows.setColumnWidth(BucketModel.SIZE, 9 * SPACE)
+        self.rows.setColumnWidth(BucketModel.MODIFIED, 16 * SPACE)
+        self.rows.hideColumn(BucketModel.MODIFIED)
+
+        self.add = self._button("plus", say("New bucket"))
+        self.send = self._button("upload", say("Upload files…"))
+        self.fetch = self._button("download", say("Download…"))
+        self.delete = self._button("trash", say("Delete…"))
+        self.refresh = self._button("refresh", say("Refresh (F5)"))
+        bar = QHBoxLayout()
+        bar.setContentsMargins(HALF, HALF, HALF, HALF)
+        bar.setSpacing(HALF)
+        for button in (self.add, self.send, self.fetch, self.delete):
+            bar.addWidget(button)
+        bar.addStretch(1)
+        bar.addWidget(self.refresh)
+
+        self.new_name = QLineEdit()
+        self.new_name.setPlaceholderText(say("Name of the new bucket"))
+        self.new_name.setAccessibleName(say("Name of the new bucket"))
+        self.create_button = QPushButton(say("Create bucket"))
+        set_role(self.create_button, "primary")
+        naming = QHBoxLayout()
+        naming.setContentsMargins(SPACE, 0, SPACE, HALF)
+        naming.addWidget(self.new_name, 1)
+        naming.addWidget(self.create_button)
+        self._naming = _NamingBar(naming)
+
+        self.empty = EmptyPage(say("No buckets yet."), say("Press + to create one; then drop files on it."))
+        self.busy = QLabel()
+        self.busy.setContentsMargins(SPACE, HALF, SPACE, HALF)
+        self.busy.setWordWrap(True)
+        set_role(self.busy, "small")
+        self._pages = QStackedLayout()
+        self._pages.addWidget(self.empty)
+        self._pages.addWidget(self.rows)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(bar)
+        layout.addWidget(self._naming)
+        layout.addLayout(self._pages, 1)
+        layout.addWidget(self.busy)
+
+        self.add.clicked.connect(self.name_bucket)
+        self.create_button.clicked.connect(self._create)
+        self.new_name.returnPressed.connect(self._create)
+        self._naming.left.connect(self._end_naming)
+        self.send.clicked.connect(self.choose_uploads)
+        self.fetch.clicked.connect(self.choose_download)
+        self.delete.clicked.connect(self._delete)
+        self.refresh.clicked.connect(self._refresh)
+        self.rows.delete_wanted.connect(self._delete)
+        self.rows.refresh_wanted.connect(self._refresh)
+        self.rows.activated.connect(self._on_activated)
+        self.rows.customContextMenuRequested.connect(self._show_menu)
+        self.rows.selectionModel().selectionChanged.connect(self._on_changed)
+        self.rows.expanded.connect(self._on_expanded)
+        self.model.dropped.connect(self._on_dropped)
+        self.model.rowsInserted.connect(self._on_changed)
+        self.model.rowsRemoved.connect(self._on_changed)
+        self.model.modelReset.connect(self._on_changed)
+        tree.level_changed.connect(self._on_changed)
+        tree.changed.connect(self._on_changed)
+        theme.changed.connect(self._dress)
+        self._dress()
+        self._on_changed()
+
+    def sizeHint(self) -> QSize:
+        return QSize(40 * SPACE, 40 * SPACE)
+
+    def selected(self) -> list[ObjectEntry]:
+        entries = (self.model.entry(index) for index in self.rows.selectionModel().selectedRows())
+        return [entry for entry in entries if entry is not None]
+
+    def target(self) -> ObjectPath | None:
+        """The folder that an upload would go to."""
+        chosen = self.selected()
+        if len(chosen) != 1:
+            return None
+        return chosen[0].path if chosen[0].path.is_folder else chosen[0].path.parent
+
+    def name_bucket(self) -> None:
+        self._naming.show()
+        self.new_name.setFocus()
+
+    def choose_uploads(self) -> None:
+        if target := self.target():
+            choose_files(self, say("Upload to {target}", target=str(target)), partial(self._send, target))
+
+    def choose_upload_folder(self) -> None:
+        if target := self.target():
+            choose_folder(self, say("Upload to {target}", target=str(target)), partial(self._send, target))
+
+    def choose_download(self) -> None:
+        chosen = [entry.path for entry in self.selected()]
+        if chosen:
+            choose_folder(self, say("Download into this folder"), partial(self._fetch, chosen))
+
+    def menu(self) -> QMenu:
+        """What can be done with what is selected."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        chosen, has_target = self.selected(), self.target() is not None
+        send = menu.addAction(self._theme.icon("upload"), say("Upload files…"), self.choose_uploads)
+        send_folder = menu.addAction(say("Upload a folder…"), self.choose_upload_folder)
+        fetch = menu.addAction(self._theme.icon("download"), say("Download…"), self.choose_download)
+        menu.addSeparator()
+        menu.addAction(self._theme.icon("plus"), say("New bucket"), self.name_bucket)
+        menu.addAction(self._theme.icon("refresh"), say("Refresh (F5)"), self._refresh)
+        menu.addSeparator()
+        delete = menu.addAction(self._theme.icon("trash"), say("Delete…") + "\tDel", self._delete)
+        for action, possible in ((send, has_target), (send_folder, has_target), (fetch, chosen), (delete, chosen)):
+            action.setEnabled(bool(possible))
+        return menu
+
+    def _button(self, icon: str, words: str) -> QToolButton:
+        button = QToolButton()
+        button.setToolTip(words)
+        button.setAccessibleName(words)
+        button.setProperty("drawn", icon)
+        return button
+
+    def _dress(self) -> None:
+        for button in (self.add, self.send, self.fetch, self.delete, self.refresh):
+            button.setIcon(self._theme.icon(str(button.property("drawn"))))
+        self.rows.viewport().update()
+
+    def _show_menu(self, place: QPoint) -> None:
+        self.menu().popup(self.rows.viewport().mapToGlobal(place))
+
+    def _create(self) -> None:
+        if name := self.new_name.text().strip():
+            self._tree.create_bucket(name)
+            self._end_naming()
+
+    def _end_naming(self) -> None:
+        self.new_name.clear()
+        self._naming.hide()
+        self.rows.setFocus()
+
+    def _send(self, target: ObjectPath, sources: list[Path]) -> None:
+        self._tree.upload(sources, target, self._confirm)
+
+    def _fetch(self, paths: list[ObjectPath], targets: list[Path]) -> None:
+        self._tree.download(paths, targets[0])
+
+    def _on_dropped(self, sources: list[Path], target: ObjectPath) -> None:
+        self._tree.upload(sources, target, self._confirm)
+
+    def _delete(self) -> None:
+        self._tree.remove([entry.path for entry in self.selected()], self._confirm)
+
+    def _refresh(self) -> None:
+        """The folder that is selected, or everything that is open."""
+        folders: set[Folder] = {entry.path if entry.path.is_folder else entry.path.parent for entry in self.selected()}
+        for folder in folders or {None}:
+            self._tree.refresh(folder)
+
+    def _on_expanded(self, index: QModelIndex) -> None:
+        # A folder that could not be read is tried again when it is opened again.
+        entry = self.model.entry(index)
+        if entry is not None:
+            self._tree.expand(entry.path)
+
+    def _on_activated(self, index: QModelIndex) -> None:
+        entry = self.model.entry(index)
+        if entry is not None and entry.path.is_folder:
+            self._tree.open(entry.path)
+
+    def _on_changed(self, *_: object) -> None:
+        chosen, level = self.selected(), self._tree.level(None)
+        self.send.setEnabled(self.target() is not None)
+        self.fetch.setEnabled(bool(chosen))
+        self.delete.setEnabled(bool(chosen))
+        self.busy.setText(str(self._tree.state.busy or ""))
+        self.busy.setVisible(self._tree.state.busy is not None)
+        self._pages.setCurrentWidget(self.rows if self.model.rowCount() else self.empty)
+        if level.trouble is not None:
+            self.empty.say(say(level.trouble.title), say(level.trouble.hint))
+        elif level.is_known:
+            self.empty.restore()
+        else:
+            self.empty.say(say("Reading the buckets…"), "")
+
+
+class _NamingBar(QWidget):
+    """The line in which a new bucket gets its name; Escape leaves it."""
+
+    left = Signal()
+
+    def __init__(self, layout: QHBoxLayout) -> None:
+        super().__init__()
+        self.setLayout(layout)
+        self.hide()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)

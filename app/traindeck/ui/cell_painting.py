@@ -1,0 +1,84 @@
+"""Cells that are not just text: a chip for a state, a bar for progress."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from traindeck.ui.table_models import SHARE_ROLE, TONE_ROLE, tone_color
+from traindeck.ui.theme import HALF, ROW, SPACE, Theme
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+class _CellDelegate(QStyledItemDelegate):
+    def __init__(self, theme: Theme, parent: QObject) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(super().sizeHint(option, index).width() + 3 * SPACE, ROW)
+
+    def _paint_ground(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        self.initStyleOption(option, index)
+        option.text = ""
+        style = option.widget.style() if option.widget else QApplication.style()
+        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, option.widget)
+
+
+class StateChipDelegate(_CellDelegate):
+    """A word on the colour of what it means."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        words = str(index.data(Qt.ItemDataRole.DisplayRole))
+        tone = index.data(TONE_ROLE)
+        self._paint_ground(painter, option, index)
+        ink, ground = tone_color(tone)
+        metrics = option.fontMetrics
+        room: QRect = option.rect.adjusted(HALF, 0, -HALF, 0)
+        height = metrics.height() + HALF
+        width = min(room.width(), metrics.horizontalAdvance(words) + 2 * SPACE)
+        chip = QRect(room.left(), room.center().y() - height // 2, width, height)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.color(ground))
+        painter.drawRoundedRect(chip, height / 2, height / 2)
+        painter.setPen(self._theme.color(ink))
+        inside = chip.adjusted(SPACE - 1, 0, -SPACE + 1, 0)
+        shown = metrics.elidedText(words, Qt.TextElideMode.ElideRight, inside.width() + 2)
+        painter.drawText(inside, Qt.AlignmentFlag.AlignCenter, shown)
+        painter.restore()
+
+
+class ProgressDelegate(_CellDelegate):
+    """A thin bar with its words beside it; an end that is not a success has words alone."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        words = str(index.data(Qt.ItemDataRole.DisplayRole))
+        tone, share = index.data(TONE_ROLE), index.data(SHARE_ROLE)
+        self._paint_ground(painter, option, index)
+        ink, _ = tone_color(tone)
+        metrics = option.fontMetrics
+        room: QRect = option.rect.adjusted(SPACE, 0, -SPACE, 0)
+        words_width = metrics.horizontalAdvance("100% ") + SPACE
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if ink in ("link", "good"):
+            height = HALF + 2
+            bar = QRect(
+                room.left(), room.center().y() - height // 2, room.width() - max(words_width, 6 * SPACE), height
+            )
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self._theme.color("border"))
+            painter.drawRoundedRect(bar, height / 2, height / 2)
+            if share:
+                painter.setBrush(self._theme.color(ink))
+                done = QRect(bar.left(), bar.top(), max(height, round(bar.width() * share)), height)
+                painter.drawRoundedRect(done, height / 2, height / 2)
+            room.setLeft(bar.right() + SPACE)
+        painter.setPen(self._theme.color("text" if ink == "link" else ink))
+        shown = metrics.elidedText(words, Qt.TextElideMode.ElideRight, room.width())
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
+        painter.restore()

@@ -1,0 +1,206 @@
+"""The log of a run as a panel: a header that says how things stand, and the lines."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QStackedLayout,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from traindeck.domain.jobs import duration_words
+from traindeck.domain.objects import size_words
+from traindeck.domain.texts import say
+from traindeck.ui.chips import StateChip
+from traindeck.ui.empty_page import EmptyPage
+from traindeck.ui.log_pane import LogPane
+from traindeck.ui.theme import HALF, SPACE, Theme, set_role
+from traindeck.viewmodels.log_feed import LogBatch, LogFeed, LogState
+from traindeck.viewmodels.run_words import Tone, tone_of
+
+
+class FindBar(QWidget):
+    """Search in what is shown."""
+
+    def __init__(self, pane: LogPane, theme: Theme) -> None:
+        super().__init__()
+        self._pane = pane
+        self.words = QLineEdit()
+        self.words.setPlaceholderText(say("Find in the lines shown"))
+        self.words.setAccessibleName(say("Find in the lines shown"))
+        self.words.setClearButtonEnabled(True)
+        self.hits = QLabel()
+        set_role(self.hits, "dim")
+        self.shut = QToolButton()
+        self.shut.setIcon(theme.icon("close"))
+        self.shut.setToolTip(say("Close the search"))
+        self.shut.setAccessibleName(say("Close the search"))
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(SPACE, HALF, SPACE, HALF)
+        layout.addWidget(self.words, 1)
+        layout.addWidget(self.hits)
+        layout.addWidget(self.shut)
+        self.words.textChanged.connect(self._count)
+        self.words.installEventFilter(self)
+        self.shut.clicked.connect(self.close_bar)
+        self.hide()
+
+    def open_bar(self) -> None:
+        self.show()
+        chosen = self._pane.textCursor().selectedText()
+        if chosen and "\u2029" not in chosen:
+            self.words.setText(chosen)
+        self.words.setFocus()
+        self.words.selectAll()
+
+    def close_bar(self) -> None:
+        self.hide()
+        self._pane.setFocus()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                backwards = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+                if self.words.text():
+                    self._pane.find_words(self.words.text(), backwards=backwards)
+                return True
+            if event.key() == Qt.Key.Key_Escape:
+                self.close_bar()
+                return True
+        return super().eventFilter(watched, event)
+
+    def _count(self, words: str) -> None:
+        if not words:
+            self.hits.setText("")
+            return
+        count = self._pane.toPlainText().lower().count(words.lower())
+        self.hits.setText(say("{count} hits", count=count) if count else say("Nothing found"))
+
+
+class LogView(QWidget):
+    """Shows LogFeed."""
+
+    def __init__(self, feed: LogFeed, theme: Theme) -> None:
+        super().__init__()
+        self._feed = feed
+        self.chip = StateChip()
+        self.name = QLabel()
+        self.name.setTextFormat(Qt.TextFormat.PlainText)
+        self.facts = QLabel()
+        set_role(self.facts, "dim")
+        self.reason = QLabel()
+        self.reason.setTextFormat(Qt.TextFormat.PlainText)
+        self.reason.setWordWrap(True)
+        self.reason.setContentsMargins(SPACE, 0, SPACE, HALF)
+        self.tasks = QComboBox()
+        self.tasks.setAccessibleName(say("Worker"))
+        self.search = QToolButton()
+        self.search.setIcon(theme.icon("search"))
+        self.search.setToolTip(say("Find in the log (Ctrl+F)"))
+        self.search.setAccessibleName(say("Find in the log (Ctrl+F)"))
+        self.pane = LogPane(theme)
+        self.find_bar = FindBar(self.pane, theme)
+        self.empty = EmptyPage(say("No log is open."), say("Submit a job, or choose a run and press Show log."))
+
+        head = QHBoxLayout()
+        head.setContentsMargins(SPACE, HALF, SPACE, HALF)
+        head.addWidget(self.chip)
+        head.addWidget(self.name)
+        head.addWidget(self.facts, 1)
+        head.addWidget(self.tasks)
+        head.addWidget(self.search)
+        inside = QWidget()
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addWidget(self.reason)
+        column.addWidget(self.find_bar)
+        column.addWidget(self.pane, 1)
+        self._inside = inside
+        self._pages = QStackedLayout(self)
+        self._pages.addWidget(self.empty)
+        self._pages.addWidget(inside)
+        self.setFocusProxy(self.pane)
+
+        self.pane.follow_wanted.connect(feed.follow_end)
+        self.search.clicked.connect(self.find_bar.open_bar)
+        self.tasks.activated.connect(self._on_task)
+        feed.changed.connect(self._on_changed)
+        feed.cleared.connect(self.pane.clear_lines)
+        feed.arrived.connect(self._on_arrived)
+        so_far = feed.lines_so_far()
+        self.pane.add(so_far, so_far)
+        self._on_changed()
+
+    def sizeHint(self) -> QSize:
+        return QSize(80 * SPACE, 30 * SPACE)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_F and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
+            self.find_bar.open_bar()
+        elif event.key() == Qt.Key.Key_Escape and self.find_bar.isVisible():
+            self.find_bar.close_bar()
+        else:
+            super().keyPressEvent(event)
+
+    def _on_arrived(self, batch: LogBatch) -> None:
+        self.pane.add(batch, self._feed.lines_so_far())
+
+    def _on_task(self, number: int) -> None:
+        if run := self._feed.state.run:
+            self._feed.show(run, self.tasks.itemText(number))
+
+    def _on_changed(self) -> None:
+        state = self._feed.state
+        run = state.run
+        self._pages.setCurrentWidget(self.empty if run is None else self._inside)
+        if run is None:
+            return
+        self.chip.show_run(run)
+        self.name.setText(run.name)
+        self.facts.setText(_facts(state))
+        self._show_reason(state)
+        if [self.tasks.itemText(number) for number in range(self.tasks.count())] != list(run.tasks):
+            self.tasks.clear()
+            self.tasks.addItems(list(run.tasks))
+        self.tasks.setCurrentText(state.task)
+        self.tasks.setVisible(len(run.tasks) > 1)
+        self.pane.setPlaceholderText(_placeholder(state))
+        self.pane.follow(state.is_following, state.new_lines)
+
+    def _show_reason(self, state: LogState) -> None:
+        run, role, words = state.run, "dim", ""
+        if state.trouble is not None:
+            role, words = "warn", say(state.trouble.title)
+            if state.next_look_s is not None:
+                words = say("{trouble} Next try in {seconds} s.", trouble=words, seconds=round(state.next_look_s))
+        elif run is not None and run.reason:
+            role, words = "error" if tone_of(run) is Tone.BAD else "dim", run.reason
+        if self.reason.property("role") != role:
+            set_role(self.reason, role)
+        self.reason.setText(words)
+        self.reason.setVisible(bool(words))
+
+
+def _facts(state: LogState) -> str:
+    """Run time, bytes held, age of the last answer; what is unknown is left out or a dash."""
+    facts = [duration_words(state.run_seconds), size_words(state.size_bytes if state.is_read else None)]
+    if state.answer_age_s is not None and state.run is not None and not state.run.state.is_over:
+        facts.append(say("last answer {seconds} s ago", seconds=round(state.answer_age_s)))
+    return " · ".join(facts)
+
+
+def _placeholder(state: LogState) -> str:
+    if not state.is_read:
+        return say("Reading the log…")
+    if state.run is not None and state.run.state.is_over:
+        return say("This run left no log.")
+    return say("Nothing was written yet. Lines appear here as soon as the job writes them.")

@@ -1,0 +1,151 @@
+"""Pairs of name and value to type in: parameters, inputs, outputs, variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+
+from traindeck.domain.texts import Text, say
+from traindeck.ui.theme import ROW, SPACE, Theme
+from traindeck.viewmodels.form_values import Rows
+
+Index = QModelIndex | QPersistentModelIndex
+_FEWEST, _MOST = 2, 9
+
+
+class PairModel(QAbstractTableModel):
+    """Rows as typed; the last one is empty and waits for the next name."""
+
+    edited = Signal(object)
+
+    def __init__(self, theme: Theme, value_title: str) -> None:
+        super().__init__()
+        self._theme = theme
+        self._value_title = value_title
+        self._rows: list[tuple[str, str]] = []
+        self._errors: Mapping[str, Text] = {}
+
+    @property
+    def rows(self) -> Rows:
+        return tuple(self._rows)
+
+    def show(self, rows: Rows, errors: Mapping[str, Text]) -> None:
+        """The errors are by name of their row."""
+        shared = min(len(rows), len(self._rows))
+        if len(rows) < len(self._rows):
+            self.beginRemoveRows(QModelIndex(), shared, len(self._rows) - 1)
+            del self._rows[shared:]
+            self.endRemoveRows()
+        elif len(rows) > len(self._rows):
+            self.beginInsertRows(QModelIndex(), shared, len(rows) - 1)
+            self._rows += rows[shared:]
+            self.endInsertRows()
+        if tuple(self._rows) != rows or errors != self._errors:
+            self._rows = list(rows)
+            self._errors = dict(errors)
+            self.dataChanged.emit(self.index(0, 0), self.index(len(rows), 1))
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self._rows) + 1
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else 2
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        return super().flags(index) | Qt.ItemFlag.ItemIsEditable
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return say("Name") if section == 0 else self._value_title
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        is_new = index.row() >= len(self._rows)
+        name = "" if is_new else self._rows[index.row()][0]
+        if role == Qt.ItemDataRole.DisplayRole and is_new and index.column() == 0:
+            return say("add…")
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
+            return "" if is_new else self._rows[index.row()][index.column()]
+        if role == Qt.ItemDataRole.ForegroundRole and is_new:
+            return self._theme.color("dim")
+        if role == Qt.ItemDataRole.ForegroundRole and name.strip() in self._errors:
+            return self._theme.color("bad")
+        if role == Qt.ItemDataRole.ToolTipRole and not is_new:
+            error = self._errors.get(name.strip())
+            return say(error) if error else self._rows[index.row()][index.column()]
+        return None
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        rows = list(self._rows)
+        if index.row() >= len(rows):
+            if not str(value).strip():
+                return False
+            rows.append(("", ""))
+        pair = list(rows[index.row()])
+        if pair[index.column()] == str(value):
+            return False
+        pair[index.column()] = str(value)
+        rows[index.row()] = (pair[0], pair[1])
+        self.edited.emit(tuple(rows))
+        return True
+
+
+class PairTable(QTableView):
+    """Type to add, Delete to remove, paste `a=1;b=2` or lines."""
+
+    rows_edited = Signal(object)
+    pasted = Signal(str)
+
+    def __init__(self, theme: Theme, name: str, value_title: str) -> None:
+        super().__init__()
+        self.pairs = PairModel(theme, value_title)
+        self.setModel(self.pairs)
+        self.setAccessibleName(name)
+        self.setShowGrid(True)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
+        self.setEditTriggers(
+            QAbstractItemView.EditTrigger.AnyKeyPressed
+            | QAbstractItemView.EditTrigger.EditKeyPressed
+            | QAbstractItemView.EditTrigger.DoubleClicked
+            | QAbstractItemView.EditTrigger.SelectedClicked
+        )
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(ROW)
+        self.horizontalHeader().setHighlightSections(False)
+        self.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.horizontalHeader().setStretchLastSection(True)
+        self.horizontalHeader().resizeSection(0, 15 * SPACE)
+        self.pairs.edited.connect(self.rows_edited)
+        self.pairs.rowsInserted.connect(self._fit)
+        self.pairs.rowsRemoved.connect(self._fit)
+        self._fit()
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), self.height())
+
+    def remove_selected(self) -> None:
+        chosen = {index.row() for index in self.selectedIndexes()}
+        self.rows_edited.emit(tuple(row for number, row in enumerate(self.pairs.rows) if number not in chosen))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Paste):
+            self.pasted.emit(QGuiApplication.clipboard().text())
+        elif event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.remove_selected()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
+            self.edit(self.currentIndex())
+        else:
+            super().keyPressEvent(event)
+
+    def _fit(self) -> None:
+        rows = min(max(self.pairs.rowCount(), _FEWEST), _MOST)
+        self.setFixedHeight(self.horizontalHeader().sizeHint().height() + rows * ROW + 2)

@@ -1,0 +1,207 @@
+"""One run as a central tab."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from traindeck.domain.jobs import duration_words
+from traindeck.domain.objects import size_words
+from traindeck.domain.texts import Text, say
+from traindeck.ui.chips import StateChip
+from traindeck.ui.file_choice import choose_folder
+from traindeck.ui.theme import HALF, SPACE, Theme, set_role
+from traindeck.viewmodels.ports import Confirm
+from traindeck.viewmodels.run_page import RunPage, RunPageState
+from traindeck.viewmodels.run_words import Tone, moment_words, tone_of
+
+_MOST_OUTPUTS = 200
+
+
+class RunPageView(QWidget):
+    """Shows RunPage; what was sent can be read and copied here, not edited."""
+
+    def __init__(self, page: RunPage, theme: Theme, confirm: Confirm) -> None:
+        super().__init__()
+        self._page = page
+        self._confirm = confirm
+        self._shown: tuple[object, ...] = ()
+        self.chip = StateChip()
+        self.title = _plain("title")
+        self.reason = _plain("dim")
+        self.busy = _plain("dim")
+        self.log = QPushButton(theme.icon("log"), say("Show log"))
+        self.again = QPushButton(theme.icon("again", "on_accent"), say("Run again"))
+        self.edit = QPushButton(theme.icon("form"), say("Edit and run again"))
+        self.stop = QPushButton(theme.icon("stop"), say("Stop…"))
+        self.fetch = QPushButton(theme.icon("download"), say("Fetch the outputs…"))
+        set_role(self.again, "primary")
+        set_role(self.stop, "danger")
+
+        head = QHBoxLayout()
+        head.setSpacing(SPACE)
+        head.addWidget(self.title)
+        head.addWidget(self.chip, 0, Qt.AlignmentFlag.AlignVCenter)
+        head.addStretch(1)
+        acts = QHBoxLayout()
+        acts.setSpacing(SPACE)
+        for button in (self.again, self.edit, self.log, self.stop):
+            acts.addWidget(button)
+        acts.addStretch(1)
+
+        self._moments, self._values, self._outputs = _Facts(), _Facts(), _Facts()
+        self.outputs_note = _plain("dim")
+        column = QVBoxLayout()
+        column.setContentsMargins(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE)
+        column.setSpacing(SPACE + HALF)
+        column.addLayout(head)
+        column.addWidget(self.reason)
+        column.addLayout(acts)
+        column.addWidget(self.busy)
+        for words, facts in ((say("Times"), self._moments), (say("What was sent"), self._values)):
+            column.addWidget(_card(words, [facts]))
+        column.addWidget(_card(say("Outputs"), [self._outputs, self.outputs_note, self.fetch]))
+        column.addStretch(1)
+        inside = QWidget()
+        inside.setLayout(column)
+        scroll = QScrollArea()
+        scroll.setWidget(inside)
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(scroll)
+
+        self.log.clicked.connect(page.show_log)
+        self.again.clicked.connect(page.rerun)
+        self.edit.clicked.connect(page.edit_again)
+        self.stop.clicked.connect(self._stop)
+        self.fetch.clicked.connect(self.choose_target)
+        page.changed.connect(self._on_changed)
+        self._on_changed()
+
+    def choose_target(self) -> None:
+        choose_folder(self, say("Fetch the outputs into this folder"), self._fetch)
+
+    def _fetch(self, targets: list[Path]) -> None:
+        self._page.fetch(targets[0])
+
+    def _stop(self) -> None:
+        self._page.stop(self._confirm)
+
+    def _on_changed(self) -> None:
+        state = self._page.state
+        run = state.run
+        self.chip.show_run(run)
+        self.title.setText(run.name)
+        self.reason.setText(run.reason)
+        self.reason.setVisible(bool(run.reason))
+        role = "error" if tone_of(run) is Tone.BAD else "dim"
+        if self.reason.property("role") != role:
+            set_role(self.reason, role)
+        busy = self._page.busy or state.fetching
+        self.busy.setText(str(busy or ""))
+        self.busy.setVisible(busy is not None)
+        self.again.setEnabled(bool(run.bundle) and not state.is_gone)
+        self.stop.setEnabled(run.state.can_stop)
+        self._moments.show_facts(
+            [
+                *((str(words), moment_words(moment)) for words, moment in state.moments),
+                (say("Run time"), duration_words(run.run_seconds(self._page.now))),
+                (say("Profile"), run.profile),
+                (say("Job id"), run.job_id or "–"),
+            ]
+        )
+        self._values.show_facts([(str(words), value) for words, value in state.values])
+        self._show_outputs(state)
+
+    def _show_outputs(self, state: RunPageState) -> None:
+        shown = state.outputs[:_MOST_OUTPUTS]
+        self._outputs.show_facts([(size_words(entry.size_bytes), str(entry.path)) for entry in shown])
+        self.outputs_note.setText(str(_outputs_words(state)))
+        self.fetch.setEnabled(bool(state.outputs) and state.fetching is None)
+
+
+class _Facts(QWidget):
+    """Two columns of words that can be selected; built again only when they changed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._facts: list[tuple[str, str]] = []
+        self._labels: list[tuple[QLabel, QLabel]] = []
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(2 * SPACE)
+        self._grid.setVerticalSpacing(HALF)
+        self._grid.setColumnStretch(1, 1)
+        self.hide()
+
+    def show_facts(self, facts: list[tuple[str, str]]) -> None:
+        if facts == self._facts:
+            return
+        self._facts = facts
+        while len(self._labels) < len(facts):
+            pair = (_plain("dim"), _plain(""))
+            pair[0].setWordWrap(False)
+            for column, label in enumerate(pair):
+                self._grid.addWidget(label, len(self._labels), column, Qt.AlignmentFlag.AlignTop)
+            self._labels.append(pair)
+        while len(self._labels) > len(facts):
+            for label in self._labels.pop():
+                label.deleteLater()
+        for (name, value), (left, right) in zip(facts, self._labels, strict=True):
+            left.setText(name)
+            right.setText(value)
+        self.setVisible(bool(facts))
+
+
+def _outputs_words(state: RunPageState) -> Text | str:
+    if state.outputs_trouble is not None:
+        return state.outputs_trouble.sentence()
+    if state.fetched_to is not None:
+        return say("Fetched to {folder}.", folder=str(state.fetched_to))
+    if state.outputs_are_loading and not state.outputs:
+        return say("Looking for outputs…")
+    size_bytes = sum(entry.size_bytes or 0 for entry in state.outputs)
+    if state.outputs:
+        return say("{count} files, {size}", count=len(state.outputs), size=size_words(size_bytes))
+    if not state.run.state.is_over:
+        return say("Nothing yet. Outputs are uploaded when the job ends, or while it runs if it says so.")
+    return say("This run left nothing in its output folders.")
+
+
+def _plain(role: str) -> QLabel:
+    label = QLabel()
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(role != "title")
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+    set_role(label, role)
+    return label
+
+
+def _card(words: str, inside: list[QWidget]) -> QFrame:
+    frame = QFrame()
+    set_role(frame, "card")
+    column = QVBoxLayout(frame)
+    column.setContentsMargins(2 * SPACE, SPACE + HALF, 2 * SPACE, SPACE + HALF)
+    column.setSpacing(SPACE)
+    title = QLabel(words)
+    set_role(title, "heading")
+    column.addWidget(title)
+    for widget in inside:
+        align = Qt.AlignmentFlag.AlignLeft if isinstance(widget, QPushButton) else Qt.AlignmentFlag(0)
+        column.addWidget(widget, 0, align)
+    return frame

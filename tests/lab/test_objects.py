@@ -15,9 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from traindeck.lab.object_index import ObjectIndex, StoreTooNewError
-from traindeck.lab.objects import ObjectStore
-from traindeck.lab.obs_errors import (
+from traindeck.lab.obs.errors import (
     BodyLost,
     BucketAlreadyExists,
     BucketAlreadyOwnedByYou,
@@ -28,6 +26,8 @@ from traindeck.lab.obs_errors import (
     NoSuchKey,
     PreconditionFailed,
 )
+from traindeck.lab.obs.index import ObjectIndex, StoreTooNewError
+from traindeck.lab.obs.store import ObjectStore
 
 
 @pytest.fixture
@@ -231,7 +231,7 @@ def test_concurrent_writers_leave_one_whole_object(store: ObjectStore, tmp_path:
 WRITER = """
 import hashlib, random, sys
 from pathlib import Path
-from traindeck.lab.objects import ObjectStore
+from traindeck.lab.obs.store import ObjectStore
 
 store = ObjectStore(Path(sys.argv[1]))
 dice = random.Random(int(sys.argv[2]))

@@ -16,10 +16,10 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from servers.lab_process import LabProcess
-from traindeck.lab.aws_chunks import ChunkDecoder
-from traindeck.lab.obs_errors import AccessDenied, IncompleteBody, InvalidRequest
-from traindeck.lab.signature_v4 import signing_key
-from traindeck.lab.signatures import ChunkSeed
+from traindeck.lab.obs.aws_chunks import ChunkDecoder
+from traindeck.lab.obs.errors import AccessDenied, IncompleteBody, InvalidRequest
+from traindeck.lab.signing.signatures import ChunkSeed
+from traindeck.lab.signing.v4 import signing_key
 
 
 class Answer:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from obs import ObsClient
 
-from traindeck.lab.signatures import (
+from traindeck.lab.signing.signatures import (
     Dialect,
     RawRequest,
     Refusal,

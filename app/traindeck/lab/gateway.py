@@ -15,7 +15,7 @@ from aiohttp import web
 from traindeck.lab.accounts import Accounts, LabAccount
 from traindeck.lab.activity import Activity
 from traindeck.lab.loopback_only import is_foreign
-from traindeck.lab.signatures import Refusal, Refused, verify_gateway
+from traindeck.lab.signing.signatures import Refusal, Refused, verify_gateway
 from traindeck.lab.wire import raw_request
 
 MAX_BODY = 12 * 1024 * 1024

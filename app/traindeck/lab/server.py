@@ -18,20 +18,20 @@ from aiohttp import web
 from filelock import FileLock, Timeout
 
 import traindeck
-from traindeck.lab import iam_api, modelarts_api
 from traindeck.lab.accounts import Accounts, AccountsError
 from traindeck.lab.activity import Activity
 from traindeck.lab.gateway import gateway_app
-from traindeck.lab.jobs import JobService
 from traindeck.lab.lab_errors import LabBusy, LabRootUnusable
 from traindeck.lab.lab_log import logging_to
 from traindeck.lab.life import Life
-from traindeck.lab.object_index import StoreTooNewError
-from traindeck.lab.objects import ObjectStore
-from traindeck.lab.obs_api import ObsApi, obs_server
-from traindeck.lab.obs_errors import StorageFull
+from traindeck.lab.obs.api import ObsApi, obs_server
+from traindeck.lab.obs.errors import StorageFull
+from traindeck.lab.obs.index import StoreTooNewError
+from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.ports import BoundPorts, bind
 from traindeck.lab.private_files import read_json, write_json
+from traindeck.lab.training import iam_api, modelarts_api
+from traindeck.lab.training.jobs import JobService
 
 RUNNING = "running.json"
 # How long an answer under way may still take when the Lab ends.

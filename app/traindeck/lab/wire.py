@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from traindeck.lab.signatures import RawRequest
+from traindeck.lab.signing.signatures import RawRequest
 
 
 def raw_request(request: web.BaseRequest, *, host_bucket: str | None = None, body_sha256: str = "") -> RawRequest:

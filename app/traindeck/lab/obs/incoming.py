@@ -1,0 +1,195 @@
+"""The body of a request on its way in: framing taken off, every announced checksum compared, memory bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import zlib
+from collections.abc import AsyncIterator, Callable, Mapping
+
+from aiohttp import web
+
+from traindeck.lab.obs.aws_chunks import STREAM_PREFIX, ChunkDecoder
+from traindeck.lab.obs.errors import BadDigest, IncompleteBody, InvalidArgument, InvalidRequest, ObsError
+from traindeck.lab.signing.signatures import RawRequest, Verified
+
+MAX_BODY = 5 * 1024**3
+BLOCK = 1 << 20
+STALL_S = 10.0
+_UNSIGNED = {"", "UNSIGNED-PAYLOAD"}
+
+
+class Crc32:
+    """CRC-32 in the shape of a hashlib object."""
+
+    def __init__(self) -> None:
+        self._value = 0
+
+    def update(self, data: bytes) -> None:
+        self._value = zlib.crc32(data, self._value)
+
+    def digest(self) -> bytes:
+        return self._value.to_bytes(4, "big")
+
+
+# Of CRC-32C and CRC-64/NVME the standard library has no fast form: they are accepted, not compared.
+_ALGORITHMS: Mapping[str, Callable[[], Crc32 | hashlib._Hash]] = {
+    "crc32": Crc32,
+    "sha1": lambda: hashlib.sha1(usedforsecurity=False),
+    "sha256": hashlib.sha256,
+}
+CHECKSUM_PREFIX = "x-amz-checksum-"
+
+
+class IncomingBody:
+    """Reads one request's body once; `blocks` gives the content, `finish` says whether it is the announced one."""
+
+    def __init__(self, request: web.BaseRequest, raw: RawRequest, verified: Verified) -> None:
+        self._request = request
+        self._md5 = content_md5(raw)
+        self._sha256 = ""
+        self._decoder: ChunkDecoder | None = None
+        self._received = 0
+        self._continued = False
+        self._announced = self._announced_size(raw, verified.payload_hash)
+        payload = verified.payload_hash
+        if payload.startswith(STREAM_PREFIX):
+            seed = None if payload.startswith("STREAMING-UNSIGNED") else verified.chunk_seed
+            self._decoder = ChunkDecoder(seed, signed_trailer=payload.endswith("-TRAILER"))
+        elif payload not in _UNSIGNED:
+            self._sha256 = payload
+        self._expected = {
+            name: value for name in _ALGORITHMS if (value := raw.header(CHECKSUM_PREFIX + name)) is not None
+        }
+        trailer = (raw.header("x-amz-trailer") or "").lower()
+        self._trailing = trailer.removeprefix(CHECKSUM_PREFIX) if trailer.startswith(CHECKSUM_PREFIX) else ""
+        wanted = {*self._expected, self._trailing, *(["sha256"] if self._sha256 else [])}
+        self._digests = {name: make() for name, make in _ALGORITHMS.items() if name in wanted}
+
+    @property
+    def announced_size(self) -> int | None:
+        """The size of the content, where the request tells it."""
+        return self._announced
+
+    @property
+    def checksums(self) -> Mapping[str, str]:
+        """What was compared, to be sent back; complete after `finish`."""
+        return {f"{CHECKSUM_PREFIX}{name}": value for name, value in self._expected.items()}
+
+    @property
+    def has_digest(self) -> bool:
+        return self._md5 is not None or bool(self._expected) or bool(self._trailing)
+
+    async def proceed(self) -> None:
+        """Tell a client that waits for it to send the body."""
+        expect = self._request.headers.get("Expect", "")
+        if expect.lower() == "100-continue" and not self._continued:
+            self._continued = True
+            await self._request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            # The interim answer is not part of the final one.
+            self._request.writer.output_size = 0
+
+    async def blocks(self) -> AsyncIterator[bytes]:
+        """The content in pieces of about a megabyte."""
+        await self.proceed()
+        waiting: list[bytes] = []
+        size = 0
+        while data := await self._request.content.readany():
+            for piece in self._decoder.feed(data) if self._decoder else [data]:
+                waiting.append(piece)
+                size += len(piece)
+            if self._received + size > MAX_BODY:
+                raise too_large()
+            if size >= BLOCK:
+                yield self._counted(waiting)
+                waiting, size = [], 0
+        if waiting:
+            yield self._counted(waiting)
+
+    async def whole(self, limit: int) -> bytes:
+        """A small body at once."""
+        parts = bytearray()
+        async for block in self.blocks():
+            parts += block
+            if len(parts) > limit:
+                raise too_large()
+            self.update(block)
+        return bytes(parts)
+
+    def update(self, data: bytes) -> None:
+        """Hash a block; apart from `blocks`, so that it can run in a worker beside the write."""
+        for digest in self._digests.values():
+            digest.update(data)
+
+    def finish(self, md5: Callable[[], bytes]) -> None:
+        """Raise where the content is not the announced one; to be called before anything is stored."""
+        if self._decoder:
+            self._decoder.finish()
+        if self._announced is not None and self._received != self._announced:
+            raise IncompleteBody
+        if self._trailing in _ALGORITHMS and self._decoder:
+            value = self._decoder.trailers.get(CHECKSUM_PREFIX + self._trailing)
+            if value is None:
+                raise InvalidRequest("The announced trailing checksum is missing.")
+            self._expected[self._trailing] = value
+        if self._md5 is not None and self._md5 != md5():
+            raise BadDigest(message="The Content-MD5 you specified did not match what we received.")
+        if self._sha256 and self._digests["sha256"].digest().hex() != self._sha256:
+            message = "The provided 'x-amz-content-sha256' header does not match what was computed."
+            raise BadDigest("XAmzContentSHA256Mismatch", message)
+        for name, value in self._expected.items():
+            if base64.b64encode(self._digests[name].digest()).decode("ascii") != value:
+                raise BadDigest(message=f"The {name} you specified did not match what we received.")
+
+    def _counted(self, pieces: list[bytes]) -> bytes:
+        block = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        self._received += len(block)
+        return block
+
+    def _announced_size(self, raw: RawRequest, payload_hash: str) -> int | None:
+        is_framed = payload_hash.startswith(STREAM_PREFIX)
+        text = raw.header("x-amz-decoded-content-length") if is_framed else raw.header("content-length")
+        if text is None:
+            chunked = "chunked" in (raw.header("transfer-encoding") or "").lower()
+            if is_framed or (not chunked and raw.method in {"PUT", "POST"}):
+                raise ObsError(411, "MissingContentLength", "You must provide the Content-Length HTTP header.")
+            return None
+        if not (text.isascii() and text.isdigit()):
+            raise InvalidArgument("Content-Length", text)
+        if int(text) > MAX_BODY:
+            raise too_large()
+        return int(text)
+
+
+def content_md5(raw: RawRequest) -> bytes | None:
+    text = raw.header("content-md5")
+    if text is None:
+        return None
+    try:
+        digest = base64.b64decode(text, validate=True)
+    except binascii.Error:
+        digest = b""
+    if len(digest) != hashlib.md5(usedforsecurity=False).digest_size:
+        raise BadDigest("InvalidDigest", "The Content-MD5 you specified is not valid.")
+    return digest
+
+
+def too_large() -> ObsError:
+    return ObsError(400, "EntityTooLarge", "Your proposed upload exceeds the maximum allowed object size.")
+
+
+async def drain(request: web.BaseRequest) -> bool:
+    """Read what a refused client still sends, as it would see a broken pipe instead of the answer; bounded."""
+    left = MAX_BODY
+    try:
+        while left > 0:
+            async with asyncio.timeout(STALL_S):
+                data = await request.content.readany()
+            if not data:
+                return True
+            left -= len(data)
+    except TimeoutError:
+        return False
+    return False

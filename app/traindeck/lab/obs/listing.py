@@ -1,0 +1,77 @@
+"""One page of a listing, found by jumping through the ordered index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from traindeck.lab.obs.index import ObjectInfo
+
+# From a start on (second value: beyond it), before the end.
+Rows = Callable[[bytes, bool, bytes | None], Iterator[ObjectInfo]]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Objects and folded prefixes, each in byte order, and where the next page goes on."""
+
+    contents: list[ObjectInfo]
+    common_prefixes: list[str]
+    is_truncated: bool
+    next_marker: str
+
+
+def page(rows: Rows, prefix: bytes, marker: bytes, delimiter: bytes, max_keys: int) -> Listing:
+    """At most `max_keys` entries beyond `marker`, keys and common prefixes counted together."""
+    if max_keys <= 0:
+        return Listing([], [], False, "")
+    contents: list[ObjectInfo] = []
+    prefixes: list[str] = []
+    last = ""
+    for entry in _entries(rows, prefix, marker, delimiter):
+        if len(contents) + len(prefixes) == max_keys:
+            return Listing(contents, prefixes, True, last)
+        if isinstance(entry, bytes):
+            last = entry.decode("utf-8")
+            prefixes.append(last)
+        else:
+            last = entry.key
+            contents.append(entry)
+    return Listing(contents, prefixes, False, "")
+
+
+def successor(prefix: bytes) -> bytes | None:
+    """The first byte string after all that begin with `prefix`; None where the prefix is empty."""
+    stem = prefix.rstrip(b"\xff")
+    return stem[:-1] + bytes([stem[-1] + 1]) if stem else None
+
+
+def _entries(rows: Rows, prefix: bytes, marker: bytes, delimiter: bytes) -> Iterator[ObjectInfo | bytes]:
+    end = successor(prefix)
+    start, after = (marker, True) if marker >= prefix else (prefix, False)
+    if delimiter and _folded(marker, prefix, delimiter) == marker:
+        # The page before ended with this very prefix: all below it was in it.
+        beyond = successor(marker)
+        if beyond is None:
+            return
+        start, after = beyond, False
+    while end is None or start < end:
+        jump: bytes | None = None
+        for info in rows(start, after, end):
+            if delimiter:
+                common = _folded(info.key.encode("utf-8"), prefix, delimiter)
+                if common is not None:
+                    yield common
+                    jump = successor(common)
+                    break
+            yield info
+        if jump is None:
+            return
+        start, after = jump, False
+
+
+def _folded(key: bytes, prefix: bytes, delimiter: bytes) -> bytes | None:
+    if not key.startswith(prefix):
+        return None
+    at = key.find(delimiter, len(prefix))
+    return None if at < 0 else key[: at + len(delimiter)]

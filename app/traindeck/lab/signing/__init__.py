@@ -1,0 +1,1 @@
+"""The signatures the Lab checks, each written from its rules."""

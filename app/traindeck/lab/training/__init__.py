@@ -1,0 +1,1 @@
+"""The Lab's IAM and ModelArts, and the runner of their jobs."""

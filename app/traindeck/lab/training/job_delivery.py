@@ -1,0 +1,106 @@
+"""Brings a job's outputs and logs to where the job wants them, during the run and at its end."""
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+
+from traindeck.lab.obs.errors import ObsError
+from traindeck.lab.training import job_events as events
+from traindeck.lab.training.job_environment import Sandbox, log_name
+from traindeck.lab.training.job_files import GivenUpError, KeepGoing, OutputFolder, OwnBuckets, TransferError
+from traindeck.lab.training.job_form import JobForm
+from traindeck.lab.training.job_records import EventText, JobRecords
+
+log = logging.getLogger(__name__)
+
+
+class Delivery:
+    """The uploads of one job; each kind runs once at a time."""
+
+    def __init__(
+        self, form: JobForm, sandbox: Sandbox, records: JobRecords, buckets: OwnBuckets, pool: Executor
+    ) -> None:
+        self._form = form
+        self._sandbox = sandbox
+        self._records = records
+        self._buckets = buckets
+        self._pool = pool
+        self._outputs = [
+            (channel.name, OutputFolder(buckets, sandbox.output(index, channel.name), channel.path))
+            for index, channel in enumerate(form.outputs)
+        ]
+        self._log_sizes: dict[str, int] = {}
+        self._running: dict[str, Future[None]] = {}
+        self._told: set[EventText] = set()
+
+    def send_logs_soon(self) -> None:
+        self._in_background("logs", self.send_logs)
+
+    def send_outputs_soon(self, keep_going: KeepGoing) -> None:
+        self._in_background("outputs", lambda: self._send_changed_outputs(keep_going))
+
+    def wait(self) -> None:
+        """Until what was begun in the background is done."""
+        for running in self._running.values():
+            running.result()
+
+    def send_outputs(self, keep_going: KeepGoing) -> EventText | None:
+        """Send what is still missing; what went wrong, if anything did."""
+        unsent = None
+        for name, folder in self._outputs:
+            began = time.monotonic()
+            self._tell(events.output_upload_started(name, folder.target))
+            try:
+                folder.send_changes(keep_going)
+            except (TransferError, GivenUpError) as error:
+                unsent = events.output_not_uploaded(name, error)
+                self._tell(unsent, level="Error")
+            else:
+                self._tell(events.output_uploaded(name, time.monotonic() - began))
+        return unsent
+
+    def send_logs(self) -> None:
+        if self._form.log is None:
+            return
+        for task in self._form.tasks:
+            path = self._sandbox.log(task)
+            try:
+                size = path.stat().st_size
+                if self._log_sizes.get(task) == size:
+                    continue
+                key = self._form.log.folder + log_name(self._sandbox.job_id, task)
+                self._buckets.store(self._form.log.bucket, key, path)
+                self._log_sizes[task] = size
+            except ObsError as error:
+                self._warn_once(events.log_not_uploaded(task, error.message))
+            except (OSError, TransferError) as error:
+                self._warn_once(events.log_not_uploaded(task, error))
+
+    def _send_changed_outputs(self, keep_going: KeepGoing) -> None:
+        for name, folder in self._outputs:
+            try:
+                folder.send_changes(keep_going)
+            except TransferError as error:
+                self._warn_once(events.output_not_uploaded(name, error))
+            except GivenUpError:
+                return
+
+    def _in_background(self, name: str, work: Callable[[], None]) -> None:
+        running = self._running.get(name)
+        if running is None or running.done():
+            self._running[name] = self._pool.submit(self._guarded, name, work)
+
+    def _guarded(self, name: str, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception:
+            log.exception("uploading the %s of job %s failed", name, self._sandbox.job_id)
+
+    def _warn_once(self, text: EventText) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self._tell(text, level="Warning")
+
+    def _tell(self, text: EventText, *, level: str = "Info") -> None:
+        self._records.add_event(self._sandbox.job_id, text, level=level, source="Task")

@@ -1,0 +1,125 @@
+"""Turns the body of a job search into SQL conditions, and refuses what the service would refuse."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from traindeck.lab.training.job_form import DEFAULT_WORKSPACE, RefusedError
+
+DEFAULT_LIMIT = 50
+MAX_LIMIT = 50
+_MAX_FILTERS = 20
+_MAX_VALUES = 10
+_MAX_SPAN = timedelta(days=31)
+
+_FIELDS = {
+    "id": "id",
+    "name": "name",
+    "kind": "json_extract(document, '$.kind')",
+    "phase": "phase",
+    "algorithm_id": "coalesce(json_extract(document, '$.algorithm.id'), '')",
+    "algorithm_name": "coalesce(json_extract(document, '$.algorithm.name'), '')",
+    "create_time": "create_time",
+    "user_id": "user_id",
+    "pool_id": "coalesce(json_extract(document, '$.spec.resource.pool_id'), '')",
+    "training_experiment_id": "coalesce(json_extract(document, '$.metadata.training_experiment_reference.id'), '')",
+    "runtime_type": "coalesce(json_extract(document, '$.spec.runtime_type'), '')",
+    "priority": "CAST(coalesce(json_extract(document, '$.spec.schedule_policy.priority'), 1) AS TEXT)",
+}
+
+
+@dataclass(frozen=True)
+class JobSearch:
+    """A search that was found good; `page` counts pages, not jobs."""
+
+    conditions: tuple[str, ...]
+    values: tuple[Any, ...]
+    page: int
+    limit: int
+    newest_first: bool
+    group_by: str
+    workspace_id: str
+
+
+def read_search(body: Mapping[str, Any], project_id: str) -> JobSearch:
+    page = _whole(body, "offset", 0, 0, None)
+    limit = _whole(body, "limit", DEFAULT_LIMIT, 1, MAX_LIMIT)
+    if (body.get("sort_by") or "create_time") != "create_time":
+        raise RefusedError("2790", "jobs can be sorted by create_time only")
+    order = body.get("order") or "desc"
+    if order not in ("asc", "desc"):
+        raise RefusedError("2790", "order must be asc or desc")
+    for key in ("tags", "host_ips"):
+        if body.get(key):
+            raise RefusedError("2807", f"the Lab does not search by {key}")
+    workspace_id = body.get("workspace_id") or DEFAULT_WORKSPACE
+    if not isinstance(workspace_id, str):
+        raise RefusedError("2809", "workspace_id must be a text")
+    conditions = ["project_id = ?", "workspace_id = ?"]
+    values: list[Any] = [project_id, workspace_id]
+    if (body.get("train_type") or "job") != "job":
+        conditions.append("0")
+    filters = body.get("filters") or []
+    if not isinstance(filters, list) or len(filters) > _MAX_FILTERS:
+        raise RefusedError("2809", f"filters must be a list of at most {_MAX_FILTERS}")
+    for row in filters:
+        condition, given = _condition(row)
+        if condition:
+            conditions.append(condition)
+            values.extend(given)
+    return JobSearch(
+        tuple(conditions), tuple(values), page, limit, order == "desc", str(body.get("group_by") or ""), workspace_id
+    )
+
+
+def _condition(row: Any) -> tuple[str, list[Any]]:
+    if not isinstance(row, Mapping):
+        raise RefusedError("2809", "every filter must be an object")
+    key, operator = row.get("key"), row.get("operator")
+    field = _FIELDS.get(key) if isinstance(key, str) else None
+    if field is None:
+        raise RefusedError("2807", f"jobs cannot be searched by {key!r}")
+    if operator not in ("like", "in", "not", "between"):
+        raise RefusedError("2808", f"{operator!r} is not an operator of a search")
+    given = row.get("value") or []
+    if not isinstance(given, list) or len(given) > _MAX_VALUES or not all(_is_text(value) for value in given):
+        raise RefusedError("2809", f"the value of the filter {key} must be a list of at most {_MAX_VALUES} texts")
+    # Empty texts stand in documented requests and mean that nothing is asked for.
+    wanted = [value for value in given if value]
+    if not wanted:
+        return "", []
+    if operator == "between":
+        return f"{field} BETWEEN ? AND ?", _span(key, wanted)
+    if key == "create_time":
+        raise RefusedError("2808", "create_time takes the operator between only")
+    if operator == "like":
+        return "(" + " OR ".join([f"instr({field}, ?) > 0"] * len(wanted)) + ")", wanted
+    marks = ", ".join("?" * len(wanted))
+    return f"{field} {'NOT IN' if operator == 'not' else 'IN'} ({marks})", wanted
+
+
+def _span(key: Any, wanted: list[str]) -> list[Any]:
+    if key != "create_time":
+        raise RefusedError("2808", f"{key} does not take the operator between")
+    try:
+        first, last = (datetime.fromisoformat(value) for value in wanted)
+    except ValueError as error:
+        raise RefusedError("2809", "create_time takes two times like 2025-11-18T16:00:00+08:00") from error
+    if first.tzinfo is None or last.tzinfo is None or not timedelta(0) <= last - first <= _MAX_SPAN:
+        raise RefusedError("2809", "create_time takes two times with offset, at most 31 days apart")
+    return [int(first.timestamp() * 1000), int(last.timestamp() * 1000)]
+
+
+def _whole(body: Mapping[str, Any], key: str, default: int, low: int, high: int | None) -> int:
+    value = body.get(key)
+    if value is None:
+        return default
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if not is_whole or value < low or (high is not None and value > high):
+        raise RefusedError("2789", f"{key} must be a whole number from {low}" + (f" to {high}" if high else ""))
+    return int(value)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value.isprintable()

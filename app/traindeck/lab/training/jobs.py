@@ -1,0 +1,221 @@
+"""The training service behind the API: accepts jobs, runs them, remembers them over restarts."""
+
+import asyncio
+import logging
+import shutil
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from traindeck.lab.accounts import Accounts, LabAccount
+from traindeck.lab.obs.store import ObjectStore
+from traindeck.lab.training import job_events as events
+from traindeck.lab.training.catalogue import Catalogue
+from traindeck.lab.training.job_document import completed
+from traindeck.lab.training.job_environment import Interpreters, Sandbox, log_name
+from traindeck.lab.training.job_files import ObsPath, OwnBuckets
+from traindeck.lab.training.job_form import JobForm, RefusedError, checked_description, read_form
+from traindeck.lab.training.job_log import LogTail, add_service_line, tail
+from traindeck.lab.training.job_records import STOPPABLE_PHASES, JobRecord, JobRecords, NameTakenError, now_ms
+from traindeck.lab.training.job_search import JobSearch
+from traindeck.lab.training.log_link import signed_link
+from traindeck.lab.training.runner import JobRun, StopReason, Timing, job_tree
+from traindeck.runtime.resources import resource
+
+log = logging.getLogger(__name__)
+
+JOB_QUOTA = 10_000
+_ORPHAN_GRACE_S = 0.5
+_CALL_WORKERS = 8
+_UPLOAD_WORKERS = 4
+
+Result = TypeVar("Result")
+
+
+class JobService:
+    """All training jobs of one root. Methods that are not async block; `call` takes them off the loop."""
+
+    def __init__(self, root: Path, objects: ObjectStore, accounts: Accounts, *, timing: Timing | None = None) -> None:
+        self.obs_url = ""
+        self.catalogue = Catalogue(resource("lab", "catalogue.toml"))
+        self._folder = root / "jobs"
+        self._objects = objects
+        self._accounts = accounts
+        self._timing = timing or Timing()
+        self._interpreters = Interpreters(root)
+        self._records: JobRecords | None = None
+        self._runs: dict[str, JobRun] = {}
+        self._lock = threading.Lock()
+        self._calls = ThreadPoolExecutor(_CALL_WORKERS, thread_name_prefix="lab-jobs")
+        self._uploads = ThreadPoolExecutor(_UPLOAD_WORKERS, thread_name_prefix="lab-uploads")
+
+    @property
+    def records(self) -> JobRecords:
+        if self._records is None:
+            raise RuntimeError("the job service is not started")
+        return self._records
+
+    async def start(self) -> None:
+        """Open the records; jobs that a killed Lab left behind are ended and marked as lost."""
+        await self.call(self._open)
+
+    async def stop(self) -> None:
+        """End every job with all its processes, and only then return."""
+        await self.call(self._end_runs)
+        if self._records is not None:
+            await self.call(self._records.close)
+        self._calls.shutdown()
+        self._uploads.shutdown()
+
+    def live_jobs(self) -> int:
+        # Without the lock, for this is asked on the loop; the table is replaced, never changed.
+        return sum(run.is_alive for run in self._runs.values())
+
+    async def call(self, work: Callable[..., Result], *arguments: Any) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._calls, work, *arguments)
+
+    def create(self, account: LabAccount, body: Mapping[str, Any]) -> JobRecord:
+        buckets = OwnBuckets(self._objects, account.domain_id)
+        form = read_form(body, self.catalogue, buckets)
+        if self.records.count(account.project_id) >= JOB_QUOTA:
+            raise RefusedError("2815", f"there are {JOB_QUOTA} training jobs already")
+        job_id = str(uuid.uuid4())
+        sandbox = Sandbox(job_id, self._folder / job_id)
+        created = now_ms()
+        job = JobRecord(
+            id=job_id,
+            project_id=account.project_id,
+            user_id=account.user_id,
+            workspace_id=form.workspace_id,
+            name=form.name,
+            create_time=created,
+            start_time=0,
+            end_time=0,
+            phase="Creating",
+            secondary_phase="Creating",
+            tasks=form.tasks,
+            task_statuses=(),
+            document=completed(body, form, sandbox, account, created),
+        )
+        run = JobRun(
+            form, sandbox, self.records, buckets, self._interpreters, self._uploads, self.obs_url, self._timing
+        )
+        with self._lock:
+            self._check_free_flavor(form, account)
+            try:
+                self.records.add(job)
+            except NameTakenError as error:
+                raise RefusedError("2751", f"a training job named {form.name} exists already") from error
+            self.records.add_event(job_id, events.CREATED)
+            self.records.begin_stage(job_id, "scheduling")
+            self._tell_ignored(job)
+            run.start()
+            alive = {known: other for known, other in self._runs.items() if other.is_alive}
+            self._runs = {**alive, job_id: run}
+        return job
+
+    def job(self, account: LabAccount, job_id: str) -> JobRecord:
+        job = self.records.job(job_id)
+        if job is None or job.project_id != account.project_id:
+            raise RefusedError("2775", f"the training job {job_id} does not exist")
+        return job
+
+    def search(self, wanted: JobSearch) -> tuple[int, list[JobRecord]]:
+        return self.records.search(
+            wanted.conditions,
+            wanted.values,
+            newest_first=wanted.newest_first,
+            skip=wanted.page * wanted.limit,
+            limit=wanted.limit,
+        )
+
+    def stop_job(self, account: LabAccount, job_id: str) -> JobRecord:
+        job = self.job(account, job_id)
+        if not self.records.move(job_id, "Terminating", only_from=STOPPABLE_PHASES):
+            phase = self.job(account, job_id).phase
+            raise RefusedError("2796", f"the training job {job.name} is {phase} and cannot be stopped", status=409)
+        run = self._run(job_id)
+        if run is not None:
+            run.request_stop(StopReason.USER)
+        return self.job(account, job_id)
+
+    def delete_job(self, account: LabAccount, job_id: str) -> None:
+        """Stop the job if it is live, then forget it with its log."""
+        job = self.job(account, job_id)
+        self.records.move(job_id, "Terminating", only_from=STOPPABLE_PHASES)
+        run = self._run(job_id)
+        if run is not None:
+            run.request_stop(StopReason.USER)
+            run.join()
+        self.records.remove(job_id)
+        try:
+            shutil.rmtree(self._folder / job_id)
+        except FileNotFoundError:
+            return
+        except OSError:
+            log.warning("the folder of the deleted job %s could not be removed", job.id, exc_info=True)
+
+    def describe_job(self, account: LabAccount, job_id: str, description: Any) -> None:
+        text = checked_description(description)
+        with self._lock:
+            document = self.job(account, job_id).document
+            document["metadata"]["description"] = text
+            self.records.replace_document(job_id, document)
+
+    def log_tail(self, job: JobRecord, task: str) -> LogTail | None:
+        return tail(Sandbox(job.id, self._folder / job.id).log(task), is_growing=job.is_live)
+
+    def log_link(self, job: JobRecord, task: str, expires: int) -> str:
+        """A link to the log in the job's log folder, good until `expires` (seconds since 1970)."""
+        url = (job.document["spec"].get("log_export_path") or {}).get("obs_url")
+        if not url:
+            raise RefusedError("2822", f"the training job {job.name} has no log folder")
+        folder = ObsPath.parse(url)
+        path = ObsPath(folder.bucket, folder.folder + log_name(job.id, task))
+        account = self._accounts.by_project(job.project_id)
+        if account is None or OwnBuckets(self._objects, account.domain_id).info(path) is None:
+            raise RefusedError("2818", f"the log of {task} has not been written yet")
+        return signed_link(self.obs_url, account, path.bucket, path.key, expires)
+
+    def _check_free_flavor(self, form: JobForm, account: LabAccount) -> None:
+        if not form.flavor.is_free:
+            return
+        for job in self.records.live():
+            flavor_id = job.document["spec"]["resource"]["flavor_id"]
+            if job.user_id == account.user_id and flavor_id == form.flavor.id:
+                raise RefusedError("2833", f"the free flavor {flavor_id} is in use by the job {job.name}")
+
+    def _tell_ignored(self, job: JobRecord) -> None:
+        algorithm, spec = job.document["algorithm"], job.document["spec"]
+        for place, fields in ((algorithm, ("local_code_dir", "working_dir")), (spec, ("volumes", "notification"))):
+            for name in fields:
+                if place.get(name):
+                    self.records.add_event(job.id, events.ignored_field(name), level="Warning")
+
+    def _run(self, job_id: str) -> JobRun | None:
+        with self._lock:
+            return self._runs.get(job_id)
+
+    def _open(self) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._records = JobRecords(self._folder / "jobs.sqlite3")
+        for job in self._records.live():
+            job_tree(job.id, self._records.processes(job.id)).end(_ORPHAN_GRACE_S)
+            self._records.move(job.id, "Abnormal", "Lost", event=events.LOST, level="Error")
+            sandbox = Sandbox(job.id, self._folder / job.id)
+            for task in job.tasks:
+                if sandbox.log(task).exists():
+                    add_service_line(sandbox.log(task), events.LOST.english)
+
+    def _end_runs(self) -> None:
+        with self._lock:
+            runs = dict(self._runs)
+        for job_id, run in runs.items():
+            if run.is_alive:
+                self.records.move(job_id, "Terminating", only_from=STOPPABLE_PHASES)
+            run.request_stop(StopReason.LAB_END)
+        for run in runs.values():
+            run.join()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import socket
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,6 +29,7 @@ from traindeck.domain.errors import (
 from traindeck.domain.objects import ObjectEntry, ObjectPath
 from traindeck.domain.secret import Credentials, Secret
 from traindeck.services import retrying
+from traindeck.services.storage import obs_client
 from traindeck.services.storage.obs import ObsStorage
 from traindeck.services.storage.obs_sending import part_bytes
 from waiting import until
@@ -76,6 +78,29 @@ async def test_both_signatures_of_path_style_work(way: Way, place: ObjectPath, s
         assert {entry.path.key for entry in await listed(storage, place, recursive=True)} == set(ODD_NAMES)
         await storage.remove([place.join(name) for name in ODD_NAMES])
         assert await listed(storage, place, recursive=True) == []
+
+
+async def test_the_dialect_of_the_public_cloud_works(
+    way: Way, place: ObjectPath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bucket in the host name and OBS signatures; only the name look-up is ours."""
+    look_up = socket.getaddrinfo
+
+    def to_loopback(host: str, *rest: object, **named: object) -> object:
+        return look_up("127.0.0.1" if host.endswith(".localhost") else host, *rest, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket, "getaddrinfo", to_loopback)
+    monkeypatch.setattr(obs_client, "is_loopback", lambda url: False)
+    with way.at(obs_endpoint=way.profile.obs_url.replace("127.0.0.1", "localhost")).storage() as storage:
+        await storage.create_bucket(place.bucket)
+        for name in ODD_NAMES:
+            await storage.put(name.encode(), place.join(name))
+        assert {entry.path.key for entry in await listed(storage, place, recursive=True)} == set(ODD_NAMES)
+        await storage.download(place.join("a b"), tmp_path / "back")
+        assert (tmp_path / "back").read_text() == "a b"
+        await storage.remove([place.join(name) for name in ODD_NAMES])
+        await storage.remove_bucket(place.bucket)
+        assert place.bucket not in [bucket.name for bucket in await storage.buckets()]
 
 
 async def test_one_level_shows_folders_first_and_no_marker_of_its_own(way: Way, place: ObjectPath) -> None:
@@ -398,8 +423,6 @@ async def test_a_download_that_is_cancelled_leaves_no_part(way: Way, place: Obje
 async def test_a_service_that_says_nothing_is_given_up(
     way: Way, lab: LabProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from traindeck.services.storage import obs_client
-
     monkeypatch.setattr(obs_client, "SOCKET_S", 0.2)
     async with FaultyProxy(lab.obs) as proxy:
         proxy.faults.extend([Stall()] * 4)

@@ -119,7 +119,7 @@ def _counted(outgoing: Outgoing, request: Callable[[], Any]) -> Any:
     return answer
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Parts:
     """One large file, part by part."""
 
@@ -128,6 +128,7 @@ class _Parts:
     look: Look
     target: ObjectPath
     progress: Progress | None
+    moved_bytes: int = 0
 
     async def send(self) -> bool:
         """False: this service takes files in one piece only."""
@@ -140,9 +141,15 @@ class _Parts:
                 raise FileChanged
             await self._complete(upload_id, hashes)
         except (AppError, FileChanged, asyncio.CancelledError):
+            self._count(-self.moved_bytes)
             await self._give_up(upload_id)
             raise
         return True
+
+    def _count(self, moved_bytes: int) -> None:
+        self.moved_bytes += moved_bytes
+        if self.progress and moved_bytes:
+            self.progress(moved_bytes)
 
     async def _begin(self) -> str:
         answer = await self.account.ask(
@@ -171,7 +178,7 @@ class _Parts:
         def send(client: Client, token: CancelToken) -> Any:
             nonlocal md5_hex
             with _opened(self.source) as file:
-                outgoing = from_file(file, offset, size_bytes, token, self.progress)
+                outgoing = from_file(file, offset, size_bytes, token, self._count)
                 md5_hex = outgoing.md5_hex
 
                 def request() -> Any:

@@ -75,7 +75,7 @@ class MainWindow(QMainWindow):
         self._build_centre()
         self.setStatusBar(StatusBar(status, self))
         for panel in panels:
-            self._put(panel)
+            self.addDockWidget(panel.area, self._made(panel))
         self.menus = Menus(self, commands, theme, toolbar)
         self.notice_bar = NoticeBar(notices, theme)
         self._notice_place = self._place_for_notices()
@@ -124,9 +124,11 @@ class MainWindow(QMainWindow):
 
     def add_dock(self, panel: Panel) -> None:
         """A dock that came later, such as the log of one more run; goes where it was last time."""
-        dock = self._put(panel)
+        dock = self._made(panel)
         if not self.restoreDockWidget(dock):
+            self.addDockWidget(panel.area, dock)
             self._tabify(panel.id)
+        dock.show()
         if panel.raise_:
             self.show_dock(panel.id)
 
@@ -213,14 +215,13 @@ class MainWindow(QMainWindow):
             if widget is page:
                 self.close_tab(key)
 
-    def _put(self, panel: Panel) -> QDockWidget:
+    def _made(self, panel: Panel) -> QDockWidget:
         dock = QDockWidget(panel.title, self)
         dock.setObjectName(panel.dock_name)
         dock.setWidget(panel.widget)
         dock.visibilityChanged.connect(self._on_visibility)
         self._docks[panel.id] = dock
         self._panels[panel.id] = panel
-        self.addDockWidget(panel.area, dock)
         return dock
 
     def _on_visibility(self, _visible: bool) -> None:

@@ -48,7 +48,6 @@ class Colors:
     warn_soft: str
     bad_soft: str
     info_soft: str
-    found: str  # behind a search hit
     scroll: str
 
 
@@ -75,7 +74,6 @@ LIGHT_COLORS = Colors(
     warn_soft="#fdf1d6",
     bad_soft="#fde7e8",
     info_soft="#e6effc",
-    found="#ffe08a",
     scroll="#c3c9d2",
 )
 
@@ -90,7 +88,7 @@ DARK_COLORS = Colors(
     dim="#a2acba",
     disabled="#6b7583",
     accent="#2b71d9",
-    accent_hover="#3a7fe6",
+    accent_hover="#2465c9",
     on_accent="#ffffff",
     link="#79b0ff",
     selection="#29456f",
@@ -102,7 +100,6 @@ DARK_COLORS = Colors(
     warn_soft="#383018",
     bad_soft="#3d2224",
     info_soft="#1f2f48",
-    found="#6b5410",
     scroll="#464e5a",
 )
 
@@ -140,7 +137,7 @@ class Theme(QObject):
         schemes = {LIGHT: Qt.ColorScheme.Light, DARK: Qt.ColorScheme.Dark}
         # Told to Qt as well, so that title bars and system dialogs agree.
         self._application.styleHints().setColorScheme(schemes.get(name, Qt.ColorScheme.Unknown))
-        self._apply()
+        self._apply(self._application.styleHints().colorScheme())
 
     def icon(self, name: str, color: str = "text") -> QIcon:
         """A drawn icon in one of our colours, named as in Colors."""
@@ -170,13 +167,12 @@ class Theme(QObject):
     def close(self) -> None:
         self._application.styleHints().colorSchemeChanged.disconnect(self._follow)
 
-    def _follow(self) -> None:
+    def _follow(self, scheme: Qt.ColorScheme) -> None:
         if self._chosen == SYSTEM:
-            self._apply()
+            self._apply(scheme)
 
-    def _apply(self) -> None:
-        scheme = self._application.styleHints().colorScheme()
-        dark = self._chosen == DARK or (self._chosen == SYSTEM and scheme == Qt.ColorScheme.Dark)
+    def _apply(self, system: Qt.ColorScheme) -> None:
+        dark = self._chosen == DARK or (self._chosen == SYSTEM and system == Qt.ColorScheme.Dark)
         self.colors = DARK_COLORS if dark else LIGHT_COLORS
         self._application.setPalette(_palette(self.colors))
         tokens = {field.name: getattr(self.colors, field.name) for field in fields(self.colors)}

@@ -110,6 +110,7 @@ class JobFormView(QWidget):
         self.open_button.clicked.connect(self.choose_file)
         self.save_button.clicked.connect(self.choose_save)
         self.submit.clicked.connect(form.submit)
+        self.setFocusProxy(self._texts["name"])
         form.changed.connect(self._on_changed)
         form.refused.connect(self._on_refused)
         self._on_changed()
@@ -201,6 +202,7 @@ class JobFormView(QWidget):
 
         self.nodes = QSpinBox()
         self.nodes.setRange(1, _MOST_NODES)
+        self.nodes.lineEdit().setTextMargins(HALF, 0, 0, 0)
         self.nodes.valueChanged.connect(partial(self._form.set_field, "nodes"))
         self.stop_after = QComboBox()
         self.stop_after.setEditable(True)
@@ -267,7 +269,7 @@ class JobFormView(QWidget):
             value = str(getattr(spec, name))
             if edit.text() != value:
                 edit.setText(value)
-        self._texts["code_folder"].setToolTip(str(state.code_place))
+        self._texts["code_folder"].setToolTip(str(state.code_place) if spec.code_folder else "")
         self._show_choices(state)
         if self.nodes.value() != spec.nodes:
             self.nodes.setValue(spec.nodes)

@@ -81,7 +81,7 @@ class FindBar(QWidget):
             self.hits.setText("")
             return
         count = self._pane.toPlainText().lower().count(words.lower())
-        self.hits.setText(say("{count} hits", count=count) if count else say("Nothing found"))
+        self.hits.setText(say("Hits: {count}", count=count) if count else say("Nothing found"))
 
 
 class LogView(QWidget):
@@ -111,6 +111,7 @@ class LogView(QWidget):
 
         head = QHBoxLayout()
         head.setContentsMargins(SPACE, HALF, SPACE, HALF)
+        head.setSpacing(SPACE)
         head.addWidget(self.chip)
         head.addWidget(self.name)
         head.addWidget(self.facts, 1)

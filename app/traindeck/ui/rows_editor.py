@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, QSize, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
 from traindeck.domain.texts import Text, say
 from traindeck.ui.theme import ROW, SPACE, Theme
 from traindeck.viewmodels.form_values import Rows
 
 Index = QModelIndex | QPersistentModelIndex
-_FEWEST, _MOST = 2, 9
+_MOST_SHOWN = 9
 
 
 class PairModel(QAbstractTableModel):
@@ -94,6 +94,20 @@ class PairModel(QAbstractTableModel):
         return True
 
 
+class _LinedCell(QStyledItemDelegate):
+    """Draws the lines itself: those of the view do not follow the theme."""
+
+    def __init__(self, theme: Theme, parent: QObject) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        super().paint(painter, option, index)
+        painter.setPen(self._theme.color("border"))
+        painter.drawLine(option.rect.bottomLeft(), option.rect.bottomRight())
+        painter.drawLine(option.rect.topRight(), option.rect.bottomRight())
+
+
 class PairTable(QTableView):
     """Type to add, Delete to remove, paste `a=1;b=2` or lines."""
 
@@ -105,7 +119,8 @@ class PairTable(QTableView):
         self.pairs = PairModel(theme, value_title)
         self.setModel(self.pairs)
         self.setAccessibleName(name)
-        self.setShowGrid(True)
+        self.setShowGrid(False)
+        self.setItemDelegate(_LinedCell(theme, self))
         self.setWordWrap(False)
         self.setTabKeyNavigation(False)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
@@ -147,5 +162,5 @@ class PairTable(QTableView):
             super().keyPressEvent(event)
 
     def _fit(self) -> None:
-        rows = min(max(self.pairs.rowCount(), _FEWEST), _MOST)
+        rows = min(self.pairs.rowCount(), _MOST_SHOWN)
         self.setFixedHeight(self.horizontalHeader().sizeHint().height() + rows * ROW + 2)

@@ -40,6 +40,8 @@ class RunTable(QTableView):
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setShowGrid(False)
         self.setWordWrap(False)
+        # Runs of one job differ at the end of their names.
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.setTabKeyNavigation(False)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.verticalHeader().hide()
@@ -80,9 +82,11 @@ class RunListView(QWidget):
         header.setHighlightSections(False)
         header.setMinimumSectionSize(5 * SPACE)
         header.setSectionResizeMode(RunTableModel.NAME, QHeaderView.ResizeMode.Stretch)
-        for column in (RunTableModel.STATE, RunTableModel.TIME, RunTableModel.PROFILE, RunTableModel.AGE):
-            self.table.resizeColumnToContents(column)
-        self.table.setColumnWidth(RunTableModel.STATE, 12 * SPACE)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        for column, longest in self.model.longest().items():
+            width = max(self.table.fontMetrics().horizontalAdvance(words) for words in longest)
+            chip = 2 * SPACE if column == RunTableModel.STATE else 0
+            self.table.setColumnWidth(column, width + chip + 2 * SPACE)
         self.empty = EmptyPage(
             say("No runs yet."), say("Fill in the job form and press Submit, or start with the sample project.")
         )
@@ -182,6 +186,8 @@ class RunListView(QWidget):
 
     def _on_changed(self) -> None:
         state = self._runs.state
+        # While there is one profile, its name only takes room from the names of the runs.
+        self.table.setColumnHidden(RunTableModel.PROFILE, len({run.profile for run in state.runs}) < 2)
         if state.runs:
             self._pages.setCurrentWidget(self.table)
         else:

@@ -176,7 +176,7 @@ def _outputs_words(state: RunPageState) -> Text | str:
         return say("Looking for outputs…")
     size_bytes = sum(entry.size_bytes or 0 for entry in state.outputs)
     if state.outputs:
-        return say("{count} files, {size}", count=len(state.outputs), size=size_words(size_bytes))
+        return say("Files: {count}, {size}", count=len(state.outputs), size=size_words(size_bytes))
     if not state.run.state.is_over:
         return say("Nothing yet. Outputs are uploaded when the job ends, or while it runs if it says so.")
     return say("This run left nothing in its output folders.")

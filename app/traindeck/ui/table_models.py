@@ -12,7 +12,7 @@ from traindeck.domain.jobs import Run, duration_words
 from traindeck.domain.objects import size_words
 from traindeck.domain.texts import say
 from traindeck.viewmodels.run_list import RunList
-from traindeck.viewmodels.run_words import Tone, age_words, moment_words, state_words, tone_of
+from traindeck.viewmodels.run_words import Tone, age_words, all_state_words, moment_words, state_words, tone_of
 from traindeck.viewmodels.transfer_list import TransferList, TransferRow
 from traindeck.viewmodels.transfer_words import progress_words, rate_words, transfer_tone
 
@@ -126,6 +126,15 @@ class RunTableModel(RowsModel[Run]):
 
     def headers(self) -> Sequence[str]:
         return (say("State"), say("Name"), say("Run time"), say("Profile"), say("Age"))
+
+    def longest(self) -> dict[int, Sequence[str]]:
+        """What a column must have room for; the name takes the rest."""
+        return {
+            self.STATE: all_state_words(),
+            self.TIME: ("00:00:00", self.headers()[self.TIME]),
+            self.PROFILE: ("my-profile", self.headers()[self.PROFILE]),
+            self.AGE: (say("{count} min", count=59), say("now"), self.headers()[self.AGE]),
+        }
 
     def cell(self, row: Run, column: int, role: int) -> Any:
         now = self._runs.clock()

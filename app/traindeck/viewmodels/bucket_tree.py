@@ -164,9 +164,10 @@ class BucketTree(QObject):
             files, size_bytes = await self._disk.run(lambda token: _count_local(sources, token))
         finally:
             self._say(None)
-        question = text(
-            "Upload {count} files ({size}) to {target}?", count=files, size=size_words(size_bytes), target=str(target)
-        )
+        size = size_words(size_bytes)
+        question = text("Upload {count} files ({size}) to {target}?", count=files, size=size, target=str(target))
+        if files == 1:
+            question = text("Upload one file ({size}) to {target}?", size=size, target=str(target))
         if files and await confirm(question, text("Upload")):
             for source in sources:
                 self._scope.start(self._named(f"upload {source.name}"), partial(self._send, source, target))
@@ -207,12 +208,11 @@ class BucketTree(QObject):
         names = ", ".join(str(path) for path in paths[:3]) + (" …" if len(paths) > 3 else "")
         if all(path.is_bucket for path in paths):
             return text("Delete the empty bucket {names}?", names=names)
-        size_bytes = sum(entry.size_bytes or 0 for entry in found)
+        size = size_words(sum(entry.size_bytes or 0 for entry in found))
+        if len(found) == 1:
+            return text("Delete one object ({size}) for good? This is {names}.", size=size, names=names)
         return text(
-            "Delete {count} objects ({size}) for good? This is {names}.",
-            count=len(found),
-            size=size_words(size_bytes),
-            names=names,
+            "Delete {count} objects ({size}) for good? This is {names}.", count=len(found), size=size, names=names
         )
 
     async def _remove_all(

@@ -33,12 +33,14 @@ from traindeck.viewmodels.form_values import (
 )
 from traindeck.viewmodels.ports import Offers, Profiles, Sender
 
+_EMPTY = JobSpec(code_folder="")
+"""A new form names no folder: the default of a job file, “.”, would be whatever folder the program runs in."""
 _USUAL_BOOT_FILES = ("train.py", "main.py", "run.py")
 
 
 @dataclass(frozen=True, slots=True)
 class FormState:
-    spec: JobSpec = field(default_factory=JobSpec)
+    spec: JobSpec = _EMPTY
     rows: Mapping[str, Rows] = field(default_factory=lambda: dict.fromkeys(ROW_FIELDS, ()))
     """Inputs, outputs, parameters and environment as typed, empty rows included."""
     base: Path = field(default_factory=Path)
@@ -113,8 +115,8 @@ class JobForm(QObject):
         self._profiles = profiles
         self._disk = disk
         self._scope = scope
-        self._typed = JobSpec()
-        self._clean = JobSpec()
+        self._typed = _EMPTY
+        self._clean = _EMPTY
         self.state = FormState(base=base or Path.home())
 
     def start(self) -> None:
@@ -146,7 +148,7 @@ class JobForm(QObject):
 
     def new(self) -> None:
         """An empty form for where the last one went."""
-        self._fill(JobSpec(target=self.state.spec.target), self.state.base, None, None)
+        self._fill(replace(_EMPTY, target=self.state.spec.target), self.state.base, None, None)
 
     def load_spec(self, spec: JobSpec, base: Path, origin: Run | None = None) -> None:
         """Fill the form; `origin` is the run whose values these are."""
@@ -272,6 +274,8 @@ class JobForm(QObject):
             self._become(self.state)
 
     def _look_for_boot_files(self) -> None:
+        if not self.state.spec.code_folder.strip():
+            return
         place = self.state.code_place
         self._scope.start("list the boot files", lambda: self._list_boot_files(place), Repeat.REPLACE)
 

@@ -44,6 +44,10 @@ def state_words(run: Run) -> str:
     return say(_STATES[run.state][0])
 
 
+def all_state_words() -> list[str]:
+    return [say(words) for words, _ in _STATES.values()]
+
+
 def tone_of(run: Run) -> Tone:
     return _STATES[run.state][1]
 
@@ -54,12 +58,12 @@ def age_words(then: datetime | None, now: datetime) -> str:
         return "–"
     seconds = max(0, int((now - then).total_seconds()))
     if seconds < 60:
-        return say("just now")
+        return say("now")
     if seconds < 3600:
-        return say("{count} min ago", count=seconds // 60)
+        return say("{count} min", count=seconds // 60)
     if seconds < 86400:
-        return say("{count} h ago", count=seconds // 3600)
-    return say("{count} d ago", count=seconds // 86400)
+        return say("{count} h", count=seconds // 3600)
+    return say("{count} d", count=seconds // 86400)
 
 
 def moment_words(moment: datetime | None) -> str:

@@ -77,6 +77,6 @@ def from_csv(path: Path) -> Credentials:
 
 
 def _from_terminal() -> Credentials:
-    access_key = terminal.asked(say("Access key (AK)"))
-    secret_key = terminal.asked_unseen(say("Secret key (SK), not shown"))
+    access_key = terminal.asked(f"{say('Access key (AK)')}: ")
+    secret_key = terminal.asked_unseen(f"{say('Secret key (SK), not shown')}: ")
     return from_lines([access_key, secret_key])

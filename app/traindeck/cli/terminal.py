@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import signal
 import sys
@@ -17,6 +18,9 @@ def interruptible() -> Iterator[None]:
     """Let Ctrl-C end a blocking read: asyncio's own handler would wait for the read first."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():  # it came a moment ago, and nothing has been awaited since
+            raise asyncio.CancelledError
         yield
     finally:
         signal.signal(signal.SIGINT, before)
@@ -28,11 +32,7 @@ def somebody_is_there() -> bool:
 
 def confirmed(question: str) -> bool:
     """Only a clear yes is one."""
-    sys.stderr.write(f"{question} {say('[y/N]')} ")
-    sys.stderr.flush()
-    with interruptible():
-        answer = sys.stdin.readline()
-    return answer.strip().lower() in ("y", "yes", "是", "好")
+    return asked(f"{question} {say('[y/N]')} ").lower() in ("y", "yes", "是", "好")
 
 
 def refuse_without_a_yes(what: Text) -> InvalidInput:
@@ -41,15 +41,15 @@ def refuse_without_a_yes(what: Text) -> InvalidInput:
 
 
 def asked(question: str) -> str:
-    sys.stderr.write(f"{question}: ")
-    sys.stderr.flush()
     with interruptible():
+        sys.stderr.write(question)
+        sys.stderr.flush()
         return sys.stdin.readline().strip()
 
 
 def asked_unseen(question: str) -> str:
     with interruptible():
-        return getpass.getpass(f"{question}: ", stream=sys.stderr).strip()
+        return getpass.getpass(question, stream=sys.stderr).strip()
 
 
 def lines_from_standard_input() -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 
 from traindeck.cli.output import end_streams, prepare_streams
@@ -41,12 +42,25 @@ def _main(arguments: Sequence[str]) -> int:
     except SystemExit as ended:  # argparse said its help or the version
         return int(ended.code or 0)
     if options.group is None:
-        from traindeck.bootstrap import open_window
-
-        return open_window(options)
+        return _window(options)
     from traindeck.cli.run import run
 
     return run(options)
+
+
+def _window(options: Namespace) -> int:
+    """Imported only here: no command waits for Qt."""
+    if options.self_check:
+        from traindeck import self_check
+
+        return self_check.run(options)
+    if options.first_minute:
+        from traindeck import first_minute
+
+        return first_minute.run(options)
+    from traindeck.bootstrap import open_window
+
+    return open_window(options)
 
 
 def _language(arguments: Sequence[str]) -> str:

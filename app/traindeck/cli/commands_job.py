@@ -15,7 +15,7 @@ from traindeck.cli.waiting import (
     bring_up_to_date,
     print_held,
     print_logs,
-    settle_briefly,
+    settle,
     until_over,
     watching,
 )
@@ -60,7 +60,7 @@ async def submit(call: Call) -> int:
     for change in call.options.changes:
         spec = job_file.with_setting(spec, change)
     async with call.core() as core:
-        await settle_briefly(call, core)
+        await settle(call, core)
         return await _sent(
             call,
             core,
@@ -70,7 +70,7 @@ async def submit(call: Call) -> int:
 
 async def rerun(call: Call) -> int:
     async with call.core() as core:
-        await settle_briefly(call, core)
+        await settle(call, core)
         before = await core.desk.find(call.options.run)
         return await _sent(
             call, core, lambda stage: core.submission.rerun(before.id, changes=call.options.changes, stage=stage)
@@ -154,8 +154,10 @@ async def rm(call: Call) -> int:
 
 async def wait(call: Call) -> int:
     async with call.core() as core:
-        await core.submission.settle()
+        trouble = await settle(call, core, limit_s=None)
         run = await core.desk.find(call.options.run)
+        if trouble is not None and not run.state.is_remote:
+            raise trouble
         if run.state is not RunState.UNCONFIRMED:
             run = await until_over(call, core, run, follow=False)
     return _said_how_it_ended(call, run)

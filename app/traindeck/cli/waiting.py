@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from traindeck.cli.call import Call
 from traindeck.cli.log_lines import LogPrinter
 from traindeck.cli.run_words import state_words
+from traindeck.domain.errors import AppError
 from traindeck.domain.jobs import Run
 from traindeck.domain.texts import say
 
@@ -33,20 +34,24 @@ async def watching(core: Core) -> AsyncIterator[None]:
             watch.cancel()
 
 
-async def settle_briefly(call: Call, core: Core) -> None:
-    """Look for jobs whose program ended before the answer; one that stays unknown is tried again next time."""
+async def settle(call: Call, core: Core, limit_s: float | None = _SETTLE_S) -> AppError | None:
+    """Look for jobs whose program ended before the answer; what stays unknown is said and tried again next time."""
+    words = say("An earlier job is still unconfirmed: it may exist and bill. “traindeck job ls” shows it.")
     try:
-        async with asyncio.timeout(_SETTLE_S):
+        async with asyncio.timeout(limit_s):
             await core.submission.settle()
     except TimeoutError:
-        call.output.note(
-            say("An earlier job is still unconfirmed: it may exist and bill. “traindeck job ls” shows it.")
-        )
+        call.output.note(words)
+    except AppError as error:
+        call.output.note(words)
+        call.output.note(error.sentence())
+        return error
+    return None
 
 
 async def bring_up_to_date(call: Call, core: Core) -> None:
     """Ask the services about every live run once; where that fails, say so and how old the records are."""
-    await settle_briefly(call, core)
+    await settle(call, core)
     unheard = {run.profile for run in await core.records.live() if run.state.is_remote}
     if not unheard:
         return

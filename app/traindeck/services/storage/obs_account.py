@@ -23,6 +23,7 @@ from traindeck.services.sdk_errors import (
     no_answer,
     not_understood,
 )
+from traindeck.services.sdk_loading import load
 from traindeck.services.storage.obs_errors import obs_error
 from traindeck.services.storage.outgoing import FileChanged
 
@@ -95,6 +96,7 @@ class ObsAccount:
         )
 
     def _in_worker(self, request: Request, token: CancelToken) -> Any:
+        load("obs", "traindeck.services.storage.obs_client")
         from traindeck.services.storage.obs_client import NotReached
 
         token.check()

@@ -25,6 +25,7 @@ from traindeck.services.sdk_errors import (
     not_understood,
     too_slow,
 )
+from traindeck.services.sdk_loading import load
 from traindeck.services.training.modelarts_errors import modelarts_error
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ class ModelArtsAccount:
         return await self._calls.run(lambda _: self._in_worker(request))
 
     def _in_worker(self, request: Callable[[Client], Any]) -> Any:
+        load("requests", "huaweicloudsdkcore.exceptions.exceptions", "huaweicloudsdkmodelarts.v1")
         import requests
         from huaweicloudsdkcore.exceptions.exceptions import SdkException, ServiceResponseException
 

@@ -1,0 +1,222 @@
+"""The root: builds everything, keeps the program going, takes it down in reverse order."""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import logging
+import sys
+from argparse import Namespace
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TextIO
+
+from PySide6.QtGui import QWindow
+from PySide6.QtWidgets import QApplication
+
+from traindeck.assembly.core import Core, open_core
+from traindeck.assembly.lab_link import LabLife
+from traindeck.domain.errors import AppError
+from traindeck.domain.profiles import LAB
+from traindeck.domain.texts import say
+from traindeck.runtime import language
+from traindeck.runtime.tasks import TaskScope
+from traindeck.store.paths import Paths
+from traindeck.ui import qt_loop
+from traindeck.ui.dialogs import CANCEL, Answer, asked
+from traindeck.ui.qt_texts import QtTexts
+from traindeck.ui.stall_watchdog import Stall, StallWatchdog
+from traindeck.ui.theme import Theme
+from traindeck.viewmodels.notices import Notices
+from traindeck.workspace import Models, Workspace, make_theme, tell_about_lab
+
+log = logging.getLogger(__name__)
+
+_LAST_RESORT_S = 10
+_WAYS_TO_END = ("stop", "leave")
+
+
+@dataclass(slots=True)
+class Wishes:
+    """What was asked for on the command line; empty means as the settings say."""
+
+    language: str = ""
+    theme: str = ""
+
+
+@dataclass(slots=True)
+class Program:
+    """The running program, for a guest who uses it as the user would."""
+
+    application: QApplication
+    core: Core
+    models: Models
+    workspace: Workspace
+    theme: Theme
+    stop: asyncio.Event
+    stalls: list[Stall] = field(default_factory=list)
+
+
+Guest = Callable[[Program], Awaitable[int]]
+"""Drives the program instead of a person; its answer is the exit status."""
+
+
+def open_window(options: Namespace) -> int:
+    """The program as a person uses it."""
+    return run_program(Wishes(options.language or "", options.theme or ""))
+
+
+def run_program(wishes: Wishes, guest: Guest | None = None) -> int:
+    return qt_loop.run(partial(_main, wishes, guest))
+
+
+async def _main(wishes: Wishes, guest: Guest | None, application: QApplication, stop: asyncio.Event) -> int:
+    notices = Notices()
+    sys.excepthook = notices.crash
+    theme = make_theme(application, wishes.theme)
+    async with AsyncExitStack() as owned:
+        try:
+            core = await owned.enter_async_context(open_core(Paths.for_user(), lab_life=LabLife.OWNED))
+            settings = await core.disk.run(lambda _: core.settings.read())
+        except AppError as error:
+            return await _cannot_start(error, stop, has_guest=guest is not None)
+        crash_file = owned.enter_context(_crash_file(core.paths))
+        chosen = wishes.language or settings.language or language.system_language()
+        language.speak(chosen)
+        qt_texts = QtTexts(application)
+        qt_texts.speak(chosen)
+        theme.choose(wishes.theme or settings.theme)
+        scope = await owned.enter_async_context(TaskScope(notices.report))
+        shown = replace(settings, language=chosen, theme=wishes.theme or settings.theme)
+        models = Models.over(core, scope, notices, shown)
+        owned.callback(models.close)
+        models.preferences.language_changed.connect(lambda: qt_texts.speak(models.preferences.language))
+        program = _furnished(application, core, models, scope, theme, stop)
+        owned.callback(lambda: program.workspace.dispose())
+        watchdog = StallWatchdog(partial(_note_stall, program))
+        owned.callback(watchdog.close)
+        start_lab = tell_about_lab(core, models, scope)
+        start_lab()
+        scope.start("watch the runs", core.watch.run)
+        scope.start("settle open submissions", partial(_settle, core))
+        status = await _until_stopped(program, scope, guest)
+        program.workspace.window.save_layout()
+        program.workspace.window.hide()
+        # Whatever still hangs now, say who, and go: all that matters is on disk.
+        faulthandler.dump_traceback_later(_LAST_RESORT_S, exit=True, file=crash_file)
+        owned.callback(faulthandler.cancel_dump_traceback_later)
+        return status
+
+
+def _furnished(
+    application: QApplication, core: Core, models: Models, scope: TaskScope, theme: Theme, stop: asyncio.Event
+) -> Program:
+    def request_quit() -> None:
+        scope.start("close", partial(_close, program))
+
+    def furnish() -> Workspace:
+        workspace = Workspace(core, models, scope, theme, request_quit)
+        workspace.start()
+        handle = workspace.window.windowHandle()
+        if handle is not None:
+            handle.visibilityChanged.connect(partial(_on_visibility, core))
+        return workspace
+
+    def furnish_again() -> None:
+        program.workspace.window.save_layout()
+        program.workspace.dispose()
+        program.workspace = furnish()
+
+    program = Program(application, core, models, furnish(), theme, stop)
+    models.preferences.language_changed.connect(furnish_again)
+    models.preferences.theme_changed.connect(theme.choose)
+    return program
+
+
+def _on_visibility(core: Core, visibility: QWindow.Visibility) -> None:
+    core.watch.hidden = visibility in (QWindow.Visibility.Hidden, QWindow.Visibility.Minimized)
+
+
+def _note_stall(program: Program, stall: Stall) -> None:
+    log.warning("the window did not answer for %.0f ms:\n%s", stall.seconds * 1000, stall.stack)
+    program.stalls.append(stall)
+
+
+async def _settle(core: Core) -> None:
+    await core.submission.settle()
+
+
+async def _until_stopped(program: Program, scope: TaskScope, guest: Guest | None) -> int:
+    status = 0
+
+    async def visit(visitor: Guest) -> None:
+        nonlocal status
+        status = 1
+        try:
+            status = await visitor(program)
+        finally:
+            program.stop.set()
+
+    if guest is not None:
+        scope.start("guest", partial(visit, guest))
+    await program.stop.wait()
+    return status
+
+
+async def _close(program: Program) -> None:
+    """The user wants to leave: ask once when that ends or forgets something."""
+    core, window = program.core, program.workspace.window
+    live = [run for run in await core.records.live() if run.state.is_remote]
+    here = [run for run in live if run.profile == LAB]
+    paid = len(live) - len(here)
+    if here and core.lab.owns_process:
+        answer = await asked(
+            window,
+            say("Runs still going in the Lab: {count}", count=len(here)),
+            say("The Lab runs on this computer. Stop them with it, or let it finish them on its own?"),
+            Answer(_WAYS_TO_END[0], say("Stop them and quit"), "danger"),
+            Answer(_WAYS_TO_END[1], say("Let them finish"), "primary"),
+        )
+        if answer == CANCEL:
+            return
+        if answer == _WAYS_TO_END[1]:
+            await core.lab.close(keep_running=True)
+    elif paid:
+        answer = await asked(
+            window,
+            say("Paid jobs still running: {count}", count=paid),
+            say("They go on and bill after the window is closed. Stop them first if you no longer need them."),
+            Answer(_WAYS_TO_END[0], say("Quit and let them run"), "primary"),
+        )
+        if answer == CANCEL:
+            return
+    program.stop.set()
+
+
+async def _cannot_start(error: AppError, stop: asyncio.Event, *, has_guest: bool) -> int:
+    """Nothing works without a place for the records: say so and end."""
+    log.error("cannot start: %s %s", error, error.detail)
+    if sys.stderr is not None:
+        print(error.sentence(), file=sys.stderr)
+    if has_guest:
+        return 1
+    async with TaskScope(lambda name, trouble: log.error("%s: %s", name, trouble)) as scope:
+
+        async def tell() -> None:
+            await asked(None, say(error.title), say(error.hint))
+            stop.set()
+
+        scope.start("tell that it cannot start", tell)
+        await stop.wait()
+    return 1
+
+
+def _crash_file(paths: Paths) -> TextIO:
+    """Where a crash below Python leaves its trace, to be offered at the next start."""
+    place: Path = paths.app_log.with_name("crash.txt")
+    file = place.open("a", encoding="utf-8")
+    faulthandler.enable(file)
+    return file

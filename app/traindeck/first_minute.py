@@ -1,0 +1,120 @@
+"""The first minute without a person: the sample goes through the real window, a picture is what remains."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from argparse import Namespace
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from PySide6.QtCore import SignalInstance
+
+from traindeck.bootstrap import Program, Wishes, run_program
+from traindeck.domain.jobs import Run, RunState, duration_words
+from traindeck.domain.texts import say
+from traindeck.services.submission import utc_now
+
+PICTURE = "traindeck-first-minute.png"
+_OFFER_S = 60.0
+
+
+def run(options: Namespace) -> int:
+    """Exit status 0 when the sample completed and its outputs and the picture are there."""
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    return run_program(Wishes(options.language or "", options.theme or ""), _visit)
+
+
+async def _visit(program: Program) -> int:
+    core, models = program.core, program.models
+    _tell(say("No display: walking through the first minute here."))
+    await core.lab.address()
+    _tell(say("The Lab is running."))
+    spec, base = await core.sample.prepare()
+    models.form.load_spec(spec, base)
+    await _until(models.form.changed, lambda: models.form.state.offer_is_known)
+    _tell(say("Submitting the sample project from {folder}", folder=str(base)))
+    run = await _submitted(program)
+    if run is None:
+        return 1
+    async for block in core.logs.follow(run.id):
+        sys.stdout.write(block.decode(errors="replace"))
+        sys.stdout.flush()
+    run = await core.watch.until_over(run.id)
+    _tell(
+        say("{name}: {state}, run time {time}", name=run.name, state=run.state.value,
+            time=duration_words(run.run_seconds(utc_now())))
+    )  # fmt: skip
+    outputs = core.paths.run(run.id) / "outputs"
+    for path in await core.desk.fetch(run.id, outputs):
+        _tell(say("fetched {file}", file=str(path)))
+    picture = Path.cwd() / PICTURE
+    await _painted(program)
+    if not program.workspace.window.grab().save(str(picture)):
+        _tell(say("The picture could not be written to {file}.", file=str(picture)))
+        return 1
+    _tell(say("A picture of the window: {file}", file=str(picture)))
+    return 0 if run.state is RunState.COMPLETED else 1
+
+
+async def _submitted(program: Program) -> Run | None:
+    """Press Submit; None when what came back was an error."""
+    form, notices = program.models.form, program.models.notices
+    sent: list[Run] = []
+    form.submitted.connect(sent.append)
+    try:
+        form.submit()
+        async with _woken_by(form.submitted, form.refused, notices.changed) as woken:
+            while not sent:
+                errors = [notice for notice in notices.all if notice.is_error]
+                if errors or form.state.errors:
+                    for notice in errors:
+                        _tell(f"{say(notice.title)} {say(notice.hint)}")
+                    for error in form.state.errors.values():
+                        _tell(say(error))
+                    return None
+                await woken.wait()
+                woken.clear()
+    finally:
+        form.submitted.disconnect(sent.append)
+    return sent[0]
+
+
+async def _painted(program: Program) -> None:
+    """Let the news of the end reach the widgets: one more beat of the log and the list."""
+    async with _woken_by(program.models.log.changed, program.models.runs.ticked) as woken:
+        try:
+            async with asyncio.timeout(1):
+                await woken.wait()
+        except TimeoutError:
+            return
+
+
+async def _until(changed: SignalInstance, holds: Callable[[], bool]) -> None:
+    async with _woken_by(changed) as woken, asyncio.timeout(_OFFER_S):
+        while not holds():
+            await woken.wait()
+            woken.clear()
+
+
+@asynccontextmanager
+async def _woken_by(*signals: SignalInstance) -> AsyncIterator[asyncio.Event]:
+    woken = asyncio.Event()
+
+    def wake(*_: object) -> None:
+        woken.set()
+
+    for signal in signals:
+        signal.connect(wake)
+    try:
+        yield woken
+    finally:
+        for signal in signals:
+            signal.disconnect(wake)
+
+
+def _tell(words: str) -> None:
+    print(words, flush=True)

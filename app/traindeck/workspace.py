@@ -1,0 +1,398 @@
+"""One window over the services: view-models, panels, pages and commands, wired together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QWidget
+
+from traindeck.assembly.core import Core
+from traindeck.assembly.lab_link import LabNews
+from traindeck.domain.jobs import Run
+from traindeck.domain.texts import Text, say, text
+from traindeck.runtime.resources import resource
+from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.store.settings import Settings
+from traindeck.ui.about import About
+from traindeck.ui.bucket_view import BucketView
+from traindeck.ui.dialogs import Answer, asked, chosen_file, chosen_place, shown
+from traindeck.ui.frame_commands import frame_commands
+from traindeck.ui.job_form_view import JobFormView
+from traindeck.ui.log_view import LogView
+from traindeck.ui.main_window import MainWindow
+from traindeck.ui.panel import Panel
+from traindeck.ui.profile_dialog import ProfileDialog
+from traindeck.ui.run_list_view import RunListView
+from traindeck.ui.run_page_view import RunPageView
+from traindeck.ui.theme import Theme
+from traindeck.ui.transfer_view import TransferView
+from traindeck.ui.welcome_page import WelcomePage
+from traindeck.viewmodels.bucket_tree import BucketTree
+from traindeck.viewmodels.commands import Command, Commands
+from traindeck.viewmodels.job_form import JobForm
+from traindeck.viewmodels.log_feed import LogFeed
+from traindeck.viewmodels.notices import Notices
+from traindeck.viewmodels.preferences import Preferences
+from traindeck.viewmodels.profile_form import ProfileForm
+from traindeck.viewmodels.run_list import RunList
+from traindeck.viewmodels.run_page import RunPage
+from traindeck.viewmodels.status import Status
+from traindeck.viewmodels.transfer_list import TransferList
+from traindeck.viewmodels.window_state import WindowState
+
+WELCOME = "welcome"
+_RUN = "run."
+_TOML = "TOML (*.toml)"
+_START_LAB = "start the Lab"
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The view-models; they live as long as the program, windows come and go with the language."""
+
+    notices: Notices
+    preferences: Preferences
+    status: Status
+    form: JobForm
+    runs: RunList
+    log: LogFeed
+    transfers: TransferList
+    buckets: BucketTree
+
+    @classmethod
+    def over(cls, core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> Models:
+        return cls(
+            notices=notices,
+            preferences=Preferences(core.settings, scope, settings),
+            status=Status(core.profiles, core.desk, core.watch, core.transfers.changed, scope),
+            form=JobForm(core.submission, core.choices, core.profiles, core.disk, scope),
+            runs=RunList(core.desk, core.submission, core.watch, scope),
+            log=LogFeed(core.logs, core.watch, core.disk, scope),
+            transfers=TransferList(core.transfers),
+            buckets=BucketTree(core.connections, core.transfers, core.disk, scope),
+        )
+
+    def close(self) -> None:
+        for model in (self.status, self.runs, self.log, self.transfers):
+            model.close()
+
+
+class Workspace:
+    """The window of one language, and what its parts do to each other."""
+
+    def __init__(
+        self, core: Core, models: Models, scope: TaskScope, theme: Theme, request_quit: Callable[[], None]
+    ) -> None:
+        self._core = core
+        self._models = models
+        self._scope = scope
+        self._theme = theme
+        self._request_quit = request_quit
+        self._run_pages: dict[str, RunPage] = {}
+        self._profile_names: tuple[str, ...] = ()
+        self.commands = Commands()
+        self.runs = RunListView(models.runs, theme, self._confirm)
+        self.log = LogView(models.log, theme)
+        self.form = JobFormView(models.form, theme)
+        self.buckets = BucketView(models.buckets, theme, self._confirm)
+        self.transfers = TransferView(models.transfers, theme)
+        self.window = MainWindow(
+            theme=theme,
+            commands=self.commands,
+            notices=models.notices,
+            status=models.status,
+            state=WindowState(core.paths.home / "window.json"),
+            panels=self._panels(),
+            on_close_request=request_quit,
+        )
+        self._add_commands()
+        self._connect()
+
+    def _panels(self) -> list[Panel]:
+        left, right = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea
+        bottom = Qt.DockWidgetArea.BottomDockWidgetArea
+        return [
+            Panel("buckets", say("Buckets"), left, self.buckets),
+            Panel("runs", say("Runs"), left, self.runs),
+            Panel("log", say("Log"), bottom, self.log, raise_=True),
+            Panel("transfers", say("Transfers"), bottom, self.transfers),
+            Panel("job", say("Job"), right, self.form),
+        ]
+
+    def start(self) -> None:
+        """Show the window, then bring in what takes time."""
+        self.open_welcome()
+        self.window.show()
+        models = self._models
+        models.status.load()
+        models.form.start()
+        models.runs.refresh()
+        models.buckets.use_profile(self._core.profiles.current)
+
+    def dispose(self) -> None:
+        """Take the window down; the view-models go on."""
+        for key in self.window.open_tabs():
+            self.window.close_tab(key)
+        self._disconnect()
+        self.window.hide()
+        self.window.deleteLater()
+
+    def open_welcome(self) -> None:
+        self.window.open_tab(WELCOME, say("Welcome"), self._welcome)
+
+    def open_run(self, run: Run) -> None:
+        self.window.open_tab(f"{_RUN}{run.id}", run.name, partial(self._run_page, run))
+
+    def _welcome(self) -> QWidget:
+        page = WelcomePage(self._theme)
+        page.sample_wanted.connect(self.fill_in_sample)
+        page.account_wanted.connect(self.connect_account)
+        page.credentials_dropped.connect(self.connect_account)
+        return page
+
+    def _run_page(self, run: Run) -> QWidget:
+        model = RunPage(run, self._models.runs, self._core.desk, self._core.watch, self._scope)
+        self._run_pages[f"{_RUN}{run.id}"] = model
+        return RunPageView(model, self._theme, self._confirm)
+
+    # what the parts do to each other
+
+    def _connect(self) -> None:
+        models = self._models
+        models.form.submitted.connect(self._follow)
+        models.runs.submitted.connect(self._follow)
+        models.runs.opened.connect(self.open_run)
+        models.runs.log_wanted.connect(self.show_log)
+        models.runs.edit_wanted.connect(self._edit)
+        models.runs.changed.connect(self.commands.refresh)
+        models.form.changed.connect(self.commands.refresh)
+        self.window.tab_closed.connect(self._close_page)
+
+    def _disconnect(self) -> None:
+        models = self._models
+        models.form.submitted.disconnect(self._follow)
+        models.runs.submitted.disconnect(self._follow)
+        models.runs.opened.disconnect(self.open_run)
+        models.runs.log_wanted.disconnect(self.show_log)
+        models.runs.edit_wanted.disconnect(self._edit)
+        models.runs.changed.disconnect(self.commands.refresh)
+        models.form.changed.disconnect(self.commands.refresh)
+
+    def _follow(self, run: Run) -> None:
+        self._models.runs.select(run.id)
+        self.show_log(run)
+        self.open_run(run)
+
+    def show_log(self, run: Run) -> None:
+        self._models.log.show(run)
+        self.window.show_dock("log")
+
+    def _edit(self, run: Run) -> None:
+        self._models.form.load_spec(run.spec, Path(run.spec.code_folder), run)
+        self.window.show_dock("job")
+
+    def _close_page(self, key: str) -> None:
+        if model := self._run_pages.pop(key, None):
+            model.close()
+
+    # commands
+
+    def _add_commands(self) -> None:
+        models, form = self._models, self._models.form
+        self.commands.add(
+            Command("file.sample", say("&Sample project"), self.fill_in_sample, menu="file", group=0),
+            Command("file.new", say("&New job"), form.new, shortcut="Ctrl+N", menu="file", group=1),
+            Command("file.open", say("&Open job file…"), self._open_job, shortcut="Ctrl+O", menu="file", group=1),
+            Command("file.save", say("&Save job file…"), self._save_job, shortcut="Ctrl+S", menu="file", group=1),
+            Command("run.submit", say("&Submit"), form.submit, shortcut="Ctrl+Return", menu="run", group=0),
+            Command(
+                "run.again", say("Run &again"), self._again, enabled=self._has_run, shortcut="R", menu="run", group=1
+            ),
+            Command(
+                "run.edit",
+                say("&Edit and run again"),
+                self._edit_selected,
+                enabled=self._has_run,
+                shortcut="Shift+R",
+                menu="run",
+                group=1,
+            ),
+            Command("run.stop", say("S&top"), self._stop, enabled=self._can_stop, menu="run", group=2),
+            Command("run.log", say("Show &log"), self._selected_log, enabled=self._has_run, menu="run", group=2),
+            Command("run.open", say("&Open run"), self._open_selected, enabled=self._has_run, menu="run", group=2),
+            Command("run.refresh", say("&Refresh"), self._refresh, shortcut="F5", menu="run", group=3),
+            Command("account.connect", say("&Connect your account…"), self.connect_account, menu="account", group=0),
+            Command(
+                "account.remove",
+                say("&Remove this account…"),
+                self._remove_account,
+                enabled=self._is_paid_account,
+                menu="account",
+                group=2,
+            ),
+            Command("help.welcome", say("&Welcome page"), self.open_welcome, menu="help", group=0),
+        )
+        self.commands.add(*frame_commands(self.window, models.preferences, self._request_quit, self._about))
+        self._list_accounts()
+
+    def _list_accounts(self) -> None:
+        """One command an account, to switch to it."""
+        self.commands.remove(f"account.use.{name}" for name in self._profile_names)
+        self._profile_names = tuple(profile.name for profile in self._core.profiles.all())
+        self.commands.add(
+            *(
+                Command(
+                    f"account.use.{name}",
+                    say("Lab on this computer") if name == "lab" else name,
+                    partial(self._use_account, name),
+                    checked=partial(self._is_current, name),
+                    menu="account",
+                    group=1,
+                )
+                for name in self._profile_names
+            )
+        )
+
+    def _selected(self) -> Run | None:
+        return self._models.runs.state.selected_run
+
+    def _has_run(self) -> bool:
+        return self._selected() is not None
+
+    def _can_stop(self) -> bool:
+        run = self._selected()
+        return run is not None and run.state.can_stop
+
+    def _again(self) -> None:
+        if run := self._selected():
+            self._models.runs.rerun(run.id)
+
+    def _edit_selected(self) -> None:
+        if run := self._selected():
+            self._models.runs.edit_again(run.id)
+
+    def _stop(self) -> None:
+        if run := self._selected():
+            self._models.runs.stop([run.id], self._confirm)
+
+    def _selected_log(self) -> None:
+        if run := self._selected():
+            self.show_log(run)
+
+    def _open_selected(self) -> None:
+        if run := self._selected():
+            self.open_run(run)
+
+    def _refresh(self) -> None:
+        self._core.watch.wake()
+        self._models.runs.refresh()
+        self._models.buckets.refresh()
+
+    # accounts
+
+    def _is_current(self, name: str) -> bool:
+        return self._core.profiles.current == name
+
+    def _is_paid_account(self) -> bool:
+        return self._core.profiles.current != "lab"
+
+    def _use_account(self, name: str) -> None:
+        self._core.profiles.use(name)
+        self._account_changed()
+
+    def _account_changed(self, *_: object) -> None:
+        self._list_accounts()
+        models = self._models
+        models.form.refresh_profiles()
+        models.form.choose_profile(self._core.profiles.current)
+        models.buckets.use_profile(self._core.profiles.current)
+        models.status.load()
+
+    def connect_account(self, credentials: Path | None = None) -> None:
+        form = ProfileForm(self._core.profiles, self._scope)
+        form.added.connect(self._account_changed)
+        if isinstance(credentials, Path):
+            form.load(credentials)
+        dialog = ProfileDialog(form, self._theme, self.window)
+
+        async def show() -> None:
+            await shown(dialog)
+
+        self._scope.start("connect an account", show)
+
+    def _remove_account(self) -> None:
+        name = self._core.profiles.current
+
+        async def remove() -> None:
+            question = text("Remove “{name}” and its keys from this computer? Its runs stay in the list.", name=name)
+            if await self._confirm(question, text("Remove")):
+                await self._core.profiles.remove(name)
+                self._account_changed()
+
+        self._scope.start("remove an account", remove)
+
+    # job files and the sample
+
+    def fill_in_sample(self) -> None:
+        self._scope.start("prepare the sample", self._fill_in_sample)
+
+    async def _fill_in_sample(self) -> None:
+        spec, base = await self._core.sample.prepare()
+        self._models.form.load_spec(spec, base)
+        self.window.show_dock("job")
+        self._models.buckets.refresh()
+
+    def _open_job(self) -> None:
+        async def choose() -> None:
+            path = await chosen_file(self.window, say("Open job file"), _TOML)
+            if path is not None:
+                self._models.form.open_file(path)
+                self.window.show_dock("job")
+
+        self._scope.start("open a job file", choose)
+
+    def _save_job(self) -> None:
+        async def choose() -> None:
+            path = await chosen_place(self.window, say("Save job file"), "job.toml", _TOML)
+            if path is not None:
+                self._models.form.save_file(path)
+
+        self._scope.start("save a job file", choose)
+
+    # small talk
+
+    async def _confirm(self, question: Text, action: Text) -> bool:
+        answer = Answer("yes", say(action), "danger")
+        return await asked(self.window, say(question), "", answer) == answer.id
+
+    def _about(self) -> None:
+        About(self._theme, self.window).open()
+
+
+def make_theme(application: QApplication, chosen: str) -> Theme:
+    return Theme(application, resource("icons"), chosen)
+
+
+def tell_about_lab(core: Core, models: Models, scope: TaskScope) -> Callable[[], None]:
+    """Start the Lab beside the window, and say so when it cannot; the answer does it again."""
+
+    async def start() -> None:
+        await core.lab.address()
+        models.notices.settled(_START_LAB)
+
+    def try_again() -> None:
+        scope.start(_START_LAB, start, Repeat.REPLACE)
+
+    def noticed(_: LabNews) -> None:
+        models.notices.settled(_START_LAB)
+        models.status.load()
+
+    models.notices.can_retry(_START_LAB, try_again)
+    core.lab.news.add(noticed)
+    return try_again
+
+

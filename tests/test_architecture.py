@@ -1,0 +1,77 @@
+"""The rules that hold for every module, as tests."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from importlinter import cli
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "app" / "traindeck"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def imported_names(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def test_layers_point_downwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    status = cli.lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True)
+    assert status == cli.EXIT_STATUS_SUCCESS
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "viewmodels").rglob("*.py")), ids=relative)
+def test_view_models_know_only_qtcore(path: Path) -> None:
+    used = {name for name in imported_names(path) if name.startswith("PySide6")}
+    assert {name for name in used if not name.startswith("PySide6.QtCore")} == set()
+
+
+def test_one_module_knows_qasync() -> None:
+    assert [relative(path) for path in MODULES if any(n.startswith("qasync") for n in imported_names(path))] == [
+        "ui/qt_loop.py"
+    ]
+
+
+def test_no_nested_event_loop() -> None:
+    """`exec` on a dialog or menu runs a loop inside the loop, and the tasks that wake in it are lost."""
+    found = [
+        f"{relative(path)}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("exec", "exec_", "processEvents")
+    ]
+    assert found == []
+
+
+def test_no_module_shadows_the_standard_library() -> None:
+    """Python puts the folder of a script first on its path."""
+    outside = [path for path in MODULES if path.parent == PACKAGE] + sorted((ROOT / "packaging").glob("*.py"))
+    assert [path.name for path in outside if path.stem in sys.stdlib_module_names and path.stem != "__main__"] == []
+    assert not (ROOT / "packaging" / "__init__.py").exists()
+
+
+@pytest.mark.parametrize("module", ["traindeck.cli.run", "traindeck.assembly.core", "traindeck.lab.server"])
+def test_no_qt_below_the_window(module: str) -> None:
+    loaded = subprocess.run(
+        [sys.executable, "-c", f"import {module}, sys; print([m for m in sys.modules if m.startswith('PySide6')])"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert loaded.stdout.strip() == "[]"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from frame_bench import ICONS, Frame, frame
@@ -162,6 +162,10 @@ async def test_mistakes_stand_beside_their_fields(theme: Theme, qtbot: QtBot) ->
         assert dialog.fields["name"].accessibleDescription()
         assert dialog.region.accessibleDescription().startswith("Choose a region")
         assert dialog.more_box.isVisible(), "a mistake must not hide behind a button"
+        titled = (*dialog.findChildren(QLabel), *dialog.findChildren(QAbstractButton))
+        letters = [widget.text().partition("&")[2][:1].lower() for widget in titled if "&" in widget.text()]
+        assert len(letters) > 8
+        assert len(set(letters)) == len(letters), letters
         await until(lambda: dialog.height() >= dialog.minimumSizeHint().height())
         assert dialog.fields["ca_file"].height() >= dialog.fields["ca_file"].minimumSizeHint().height()
         qtbot.keyClicks(dialog.fields["name"], "campus")

@@ -71,6 +71,7 @@ QLineEdit, QPlainTextEdit, QTextEdit, QSpinBox, QDoubleSpinBox, QComboBox {
     background: $surface; color: $text; border: 1px solid $border_strong; border-radius: 5px;
     selection-background-color: $selection; selection-color: $on_selection;
 }
+QLineEdit, QPlainTextEdit, QTextEdit { placeholder-text-color: $dim; }
 QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox { padding: 3px 7px; min-height: 18px; }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus,
 QComboBox:on { border: 1px solid $link; }

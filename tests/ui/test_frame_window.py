@@ -20,7 +20,7 @@ from traindeck.domain.jobs import JobSpec, Run, RunState
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Profile, Provider
 from traindeck.domain.texts import text
-from traindeck.runtime.resources import resource
+from traindeck.runtime.language import speak
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.transfers import Transfer, TransferState
 from traindeck.ui.dialogs import ErrorReport
@@ -181,8 +181,6 @@ async def test_language_and_theme_chosen_together_are_both_kept(qapp: QApplicati
         with frame(qapp, scope, tmp_path) as at:
             rebuilt: list[int] = []
             at.preferences.language_changed.connect(lambda: rebuilt.append(1))
-            if not resource("translations", "zh_CN.json").is_file():
-                pytest.skip("the translations are not there yet")
             at.preferences.choose_theme("dark")
             at.preferences.choose_language("zh_CN")
             at.preferences.choose_language("zh_CN")
@@ -290,10 +288,7 @@ async def test_the_status_bar_tells_the_rate_of_what_moves(qapp: QApplication, t
 @pytest.mark.parametrize("language", ["en", "zh_CN"])
 async def test_nothing_is_cut_and_no_letter_is_given_twice(qapp: QApplication, tmp_path: Path, language: str) -> None:
     if language == "zh_CN":
-        path = resource("translations", "zh_CN.json")
-        if not path.is_file():
-            pytest.skip("the translations are not there yet")
-        texts.speak(language, json.loads(path.read_text(encoding="utf-8")))
+        speak(language)
     async with TaskScope(pytest.fail) as scope:
         with frame(qapp, scope, tmp_path) as at:
             at.window.resize(1280, 800)

@@ -16,6 +16,7 @@ from traindeck.bootstrap import Program, Wishes, run_program
 from traindeck.domain.jobs import Run, RunState, duration_words
 from traindeck.domain.texts import say
 from traindeck.services.submission import utc_now
+from traindeck.ui.main_window import FIRST_SIZE
 
 PICTURE = "traindeck-first-minute.png"
 _OFFER_S = 60.0
@@ -33,8 +34,7 @@ async def _visit(program: Program) -> int:
     _tell(say("No display: walking through the first minute here."))
     await core.lab.address()
     _tell(say("The Lab is running."))
-    spec, base = await core.sample.prepare()
-    models.form.load_spec(spec, base)
+    base = await program.workspace.prepare_sample()
     await _until(models.form.changed, lambda: models.form.state.offer_is_known)
     _tell(say("Submitting the sample project from {folder}", folder=str(base)))
     run = await _submitted(program)
@@ -52,6 +52,7 @@ async def _visit(program: Program) -> int:
     for path in await core.desk.fetch(run.id, outputs):
         _tell(say("fetched {file}", file=str(path)))
     picture = Path.cwd() / PICTURE
+    program.workspace.window.resize(*FIRST_SIZE)  # a screen that does not exist may be any size
     await _painted(program)
     if not program.workspace.window.grab().save(str(picture)):
         _tell(say("The picture could not be written to {file}.", file=str(picture)))

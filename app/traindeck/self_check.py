@@ -64,7 +64,9 @@ async def _records(program: Program) -> str:
 async def _lab(program: Program) -> str:
     address = await program.core.lab.address()
     choices = await program.core.choices.load(address.profile.name)
-    return say("{engines} engines, {flavors} specifications", engines=len(choices.engines), flavors=len(choices.flavors))
+    return say(
+        "{engines} engines, {flavors} specifications", engines=len(choices.engines), flavors=len(choices.flavors)
+    )
 
 
 async def _window(program: Program) -> str:

@@ -24,6 +24,7 @@ from traindeck.ui.frame_commands import frame_commands
 from traindeck.ui.job_form_view import JobFormView
 from traindeck.ui.log_view import LogView
 from traindeck.ui.main_window import MainWindow
+from traindeck.ui.menus import SPACER
 from traindeck.ui.panel import Panel
 from traindeck.ui.profile_dialog import ProfileDialog
 from traindeck.ui.run_list_view import RunListView
@@ -48,6 +49,8 @@ WELCOME = "welcome"
 _RUN = "run."
 _TOML = "TOML (*.toml)"
 _START_LAB = "start the Lab"
+# The way to one's own account is always in sight.
+_TOOLBAR = ("file.sample", "run.again", "run.stop", "run.log", SPACER, "view.palette", "account.connect")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,7 @@ class Workspace:
             state=WindowState(core.paths.home / "window.json"),
             panels=self._panels(),
             on_close_request=request_quit,
+            toolbar=_TOOLBAR,
         )
         self._add_commands()
         self._connect()
@@ -204,13 +208,20 @@ class Workspace:
     def _add_commands(self) -> None:
         models, form = self._models, self._models.form
         self.commands.add(
-            Command("file.sample", say("&Sample project"), self.fill_in_sample, menu="file", group=0),
+            Command("file.sample", say("&Sample project"), self.fill_in_sample, menu="file", group=0, icon="flask"),
             Command("file.new", say("&New job"), form.new, shortcut="Ctrl+N", menu="file", group=1),
             Command("file.open", say("&Open job file…"), self._open_job, shortcut="Ctrl+O", menu="file", group=1),
             Command("file.save", say("&Save job file…"), self._save_job, shortcut="Ctrl+S", menu="file", group=1),
             Command("run.submit", say("&Submit"), form.submit, shortcut="Ctrl+Return", menu="run", group=0),
             Command(
-                "run.again", say("Run &again"), self._again, enabled=self._has_run, shortcut="R", menu="run", group=1
+                "run.again",
+                say("Run &again"),
+                self._again,
+                enabled=self._has_run,
+                shortcut="R",
+                menu="run",
+                group=1,
+                icon="again",
             ),
             Command(
                 "run.edit",
@@ -221,11 +232,20 @@ class Workspace:
                 menu="run",
                 group=1,
             ),
-            Command("run.stop", say("S&top"), self._stop, enabled=self._can_stop, menu="run", group=2),
-            Command("run.log", say("Show &log"), self._selected_log, enabled=self._has_run, menu="run", group=2),
+            Command("run.stop", say("S&top"), self._stop, enabled=self._can_stop, menu="run", group=2, icon="stop"),
+            Command(
+                "run.log", say("Show &log"), self._selected_log, enabled=self._has_run, menu="run", group=2, icon="log"
+            ),
             Command("run.open", say("&Open run"), self._open_selected, enabled=self._has_run, menu="run", group=2),
             Command("run.refresh", say("&Refresh"), self._refresh, shortcut="F5", menu="run", group=3),
-            Command("account.connect", say("&Connect your account…"), self.connect_account, menu="account", group=0),
+            Command(
+                "account.connect",
+                say("&Connect your account…"),
+                self.connect_account,
+                menu="account",
+                group=0,
+                icon="account",
+            ),
             Command(
                 "account.remove",
                 say("&Remove this account…"),
@@ -338,13 +358,18 @@ class Workspace:
     # job files and the sample
 
     def fill_in_sample(self) -> None:
-        self._scope.start("prepare the sample", self._fill_in_sample)
+        async def fill_in() -> None:
+            await self.prepare_sample()
 
-    async def _fill_in_sample(self) -> None:
+        self._scope.start("prepare the sample", fill_in)
+
+    async def prepare_sample(self) -> Path:
+        """The sample in the form, its data in the Lab; the answer is the folder it is in."""
         spec, base = await self._core.sample.prepare()
         self._models.form.load_spec(spec, base)
         self.window.show_dock("job")
         self._models.buckets.refresh()
+        return base
 
     def _open_job(self) -> None:
         async def choose() -> None:
@@ -394,5 +419,3 @@ def tell_about_lab(core: Core, models: Models, scope: TaskScope) -> Callable[[],
     models.notices.can_retry(_START_LAB, try_again)
     core.lab.news.add(noticed)
     return try_again
-
-

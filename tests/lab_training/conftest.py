@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from lab_training.lab_app import Jobs, LabApp, running_lab, sdk_client
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from huaweicloudsdkcore.exceptions.exceptions import ClientRequestException
 from huaweicloudsdkmodelarts.v1 import model as sdk
+
 from lab_training.lab_app import BUCKET, Jobs, LabApp, channel, error_of, job_body, sdk_client, signed_post, wait_for
 
 SLEEP = "import time; print('up'); time.sleep(600)"

@@ -4,8 +4,8 @@ import urllib.request
 from pathlib import Path
 
 import psutil
-from lab_training.lab_app import BUCKET, Jobs, job_body, sdk_client, wait_for
 
+from lab_training.lab_app import BUCKET, Jobs, job_body, sdk_client, wait_for
 from servers.lab_process import LabProcess
 from traindeck.lab.accounts import Accounts, LabAccount
 from traindeck.lab.obs.store import ObjectStore

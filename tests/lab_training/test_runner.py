@@ -6,6 +6,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from lab_training.lab_app import BUCKET, FAST, Jobs, channel, job_body, running_lab, sdk_client, wait_for
 
 DUMP = """

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TextIO
 
 from PySide6.QtGui import QWindow
@@ -21,7 +20,7 @@ from traindeck.assembly.core import Core, open_core
 from traindeck.assembly.lab_link import LabLife
 from traindeck.domain.errors import AppError
 from traindeck.domain.profiles import LAB
-from traindeck.domain.texts import say
+from traindeck.domain.texts import say, text
 from traindeck.runtime import language
 from traindeck.runtime.tasks import TaskScope
 from traindeck.store.paths import Paths
@@ -83,7 +82,7 @@ async def _main(wishes: Wishes, guest: Guest | None, application: QApplication, 
             settings = await core.disk.run(lambda _: core.settings.read())
         except AppError as error:
             return await _cannot_start(error, stop, has_guest=guest is not None)
-        crash_file = owned.enter_context(_crash_file(core.paths))
+        crash_file = owned.enter_context(_crash_file(core.paths, notices))
         chosen = wishes.language or settings.language or language.system_language()
         language.speak(chosen)
         qt_texts = QtTexts(application)
@@ -214,9 +213,16 @@ async def _cannot_start(error: AppError, stop: asyncio.Event, *, has_guest: bool
     return 1
 
 
-def _crash_file(paths: Paths) -> TextIO:
-    """Where a crash below Python leaves its trace, to be offered at the next start."""
-    place: Path = paths.app_log.with_name("crash.txt")
-    file = place.open("a", encoding="utf-8")
+def _crash_file(paths: Paths, notices: Notices) -> TextIO:
+    """Where a crash below Python leaves its trace; one left by the last start is told about."""
+    place = paths.app_log.with_name("crash.txt")
+    if place.is_file() and place.stat().st_size:
+        kept = place.with_name("crash-last.txt")
+        place.replace(kept)
+        notices.news(
+            text("TrainDeck ended unexpectedly last time."),
+            text("Runs and files are safe. What is known of it is in {file}.", file=str(kept)),
+        )
+    file = place.open("w", encoding="utf-8")
     faulthandler.enable(file)
     return file

@@ -7,8 +7,8 @@ import faulthandler
 import logging
 import sys
 from argparse import Namespace
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TextIO
@@ -213,7 +213,8 @@ async def _cannot_start(error: AppError, stop: asyncio.Event, *, has_guest: bool
     return 1
 
 
-def _crash_file(paths: Paths, notices: Notices) -> TextIO:
+@contextmanager
+def _crash_file(paths: Paths, notices: Notices) -> Iterator[TextIO]:
     """Where a crash below Python leaves its trace; one left by the last start is told about."""
     place = paths.app_log.with_name("crash.txt")
     if place.is_file() and place.stat().st_size:
@@ -223,6 +224,9 @@ def _crash_file(paths: Paths, notices: Notices) -> TextIO:
             text("TrainDeck ended unexpectedly last time."),
             text("Runs and files are safe. What is known of it is in {file}.", file=str(kept)),
         )
-    file = place.open("w", encoding="utf-8")
-    faulthandler.enable(file)
-    return file
+    with place.open("w", encoding="utf-8") as file:
+        faulthandler.enable(file)
+        try:
+            yield file
+        finally:
+            faulthandler.disable()

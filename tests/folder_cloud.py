@@ -82,13 +82,15 @@ class FolderStorage:
     async def entries(self, folder: ObjectPath, *, recursive: bool = False) -> AsyncIterator[list[ObjectEntry]]:
         self.listed.append(str(folder))
         await self._gate()
-        place = self.place(folder)
-        found = place.rglob("*") if recursive else place.iterdir()
-        entries = [self._entry(path) for path in found if not (recursive and path.is_dir())]
-        entries.sort(key=lambda entry: (not entry.is_folder, entry.path.key))
+        entries = await asyncio.to_thread(self._list, self.place(folder), recursive)
         for start in range(0, len(entries), self.page_size):
             await self._gate()
             yield entries[start : start + self.page_size]
+
+    def _list(self, place: Path, recursive: bool) -> list[ObjectEntry]:
+        found = place.rglob("*") if recursive else place.iterdir()
+        entries = [self._entry(path) for path in found if not (recursive and path.is_dir())]
+        return sorted(entries, key=lambda entry: (not entry.is_folder, entry.path.key))
 
     def _entry(self, path: Path) -> ObjectEntry:
         bucket, *rest = path.relative_to(self.root).parts

@@ -64,7 +64,7 @@ class BucketModel(QAbstractItemModel):
         return QModelIndex() if row is None else self.createIndex(row, 0, parent.number)
 
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008
-        node = self._node_at(parent)
+        node = self._node_at(parent) if parent.column() <= 0 else None
         if node is None or not (0 <= row < len(node.entries) and 0 <= column < 3):
             return QModelIndex()
         return self.createIndex(row, column, node.number)
@@ -75,7 +75,7 @@ class BucketModel(QAbstractItemModel):
         return self._index(self._numbered[index.internalId()])
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        node = self._known(parent)
+        node = self._known(parent) if parent.column() <= 0 else None
         return len(node.entries) if node else 0
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008

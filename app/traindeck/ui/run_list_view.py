@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QItemSelection, QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -119,7 +119,9 @@ class RunListView(QWidget):
     def select(self, run_id: str) -> None:
         number = self.model.number_of(run_id)
         if number is not None:
-            self.table.selectRow(number)
+            # Not selectRow, which asks which keys are held down at this moment.
+            whole_row = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+            self.table.selectionModel().setCurrentIndex(self.model.index(number, 0), whole_row)
 
     def selected_ids(self) -> list[str]:
         return [self.model.row(index.row()).id for index in self.table.selectionModel().selectedRows()]

@@ -28,9 +28,13 @@ SHARE_ROLE = Qt.ItemDataRole.UserRole + 2
 class RowsModel(QAbstractTableModel, Generic[Row]):
     """Rows with a key each; `show` compares with what is there and never resets."""
 
+    COLUMNS = 0
+
     def __init__(self) -> None:
         super().__init__()
         self._rows: list[Row] = []
+        self._next: Sequence[Row] | None = None
+        self._is_changing = False
 
     def key(self, row: Row) -> Hashable:
         raise NotImplementedError
@@ -51,7 +55,7 @@ class RowsModel(QAbstractTableModel, Generic[Row]):
         return 0 if parent.isValid() else len(self._rows)
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.headers())
+        return 0 if parent.isValid() else self.COLUMNS
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
@@ -62,6 +66,19 @@ class RowsModel(QAbstractTableModel, Generic[Row]):
         return self.cell(self._rows[index.row()], index.column(), role) if index.isValid() else None
 
     def show(self, rows: Sequence[Row]) -> None:
+        """Become these rows. A row that goes moves the selection, which may bring us here again: then it waits."""
+        self._next = rows
+        if self._is_changing:
+            return
+        self._is_changing = True
+        try:
+            while self._next is not None:
+                rows, self._next = self._next, None
+                self._become(rows)
+        finally:
+            self._is_changing = False
+
+    def _become(self, rows: Sequence[Row]) -> None:
         wanted = {self.key(row) for row in rows}
         self._drop_all_but(wanted)
         there = {self.key(row) for row in self._rows}
@@ -79,7 +96,7 @@ class RowsModel(QAbstractTableModel, Generic[Row]):
                 continue
             if key != self.key(self._rows[number]):
                 self._bring(key, number)
-            if self._rows[number] != rows[number]:
+            if self._rows[number] is not rows[number] and self._rows[number] != rows[number]:
                 self._rows[number] = rows[number]
                 self.dataChanged.emit(self.index(number, 0), self.index(number, self.columnCount() - 1))
             number += 1
@@ -112,7 +129,8 @@ class RowsModel(QAbstractTableModel, Generic[Row]):
 class RunTableModel(RowsModel[Run]):
     """The runs as a table."""
 
-    STATE, NAME, TIME, PROFILE, AGE = range(5)
+    COLUMNS = 5
+    STATE, NAME, TIME, PROFILE, AGE = range(COLUMNS)
 
     def __init__(self, runs: RunList) -> None:
         super().__init__()
@@ -176,7 +194,8 @@ class RunTableModel(RowsModel[Run]):
 class TransferTableModel(RowsModel[TransferRow]):
     """The transfers as a table."""
 
-    DIRECTION, SOURCE, TARGET, PROGRESS, SIZE, RATE = range(6)
+    COLUMNS = 6
+    DIRECTION, SOURCE, TARGET, PROGRESS, SIZE, RATE = range(COLUMNS)
 
     def __init__(self, transfers: TransferList) -> None:
         super().__init__()

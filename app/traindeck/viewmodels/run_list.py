@@ -80,7 +80,8 @@ class RunList(QObject):
 
     def select(self, run_id: str) -> None:
         if run_id != self.state.selected:
-            self._become(replace(self.state, selected=run_id))
+            self.state = replace(self.state, selected=run_id)
+            self.changed.emit()
 
     def rerun(self, run_id: str) -> None:
         """Same again; while one is on its way, asking again changes nothing."""

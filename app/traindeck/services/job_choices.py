@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from dataclasses import dataclass
 
@@ -30,9 +29,6 @@ class JobChoices:
         if kept and not fresh and time.monotonic() - kept[0] < _KEEP_S:
             return kept[1]
         training = (await self._connections.open(profile)).training
-        async with asyncio.TaskGroup() as group:
-            engines = group.create_task(training.engines())
-            flavors = group.create_task(training.flavors())
-        choices = Choices(tuple(engines.result()), tuple(flavors.result()))
+        choices = Choices(tuple(await training.engines()), tuple(await training.flavors()))
         self._kept[profile] = (time.monotonic(), choices)
         return choices

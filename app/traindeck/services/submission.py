@@ -18,6 +18,7 @@ from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import LAB
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.listeners import Listeners
+from traindeck.runtime.together import together
 from traindeck.services.code_bundles import Bundle, CodeBundles
 from traindeck.services.connections import Connection, Connections
 from traindeck.services.ports import Clock, ProfileBook, RunRecords
@@ -221,13 +222,7 @@ class Submission:
             done += 1
             stage(text("Uploading the code: {done} of {all} files…", done=done, all=len(bundle.files)))
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                for index in range(len(bundle.files)):
-                    group.create_task(send(index))
-        except ExceptionGroup as failures:
-            # One cause is enough for the user; the others were cancelled or say the same.
-            raise failures.exceptions[0] from failures
+        await together(send(index) for index in range(len(bundle.files)))
 
     async def _become(self, run: Run, **changes: object) -> Run:
         after = await self._records.change(run.id, **changes)

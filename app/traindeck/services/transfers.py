@@ -18,6 +18,7 @@ from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.listeners import Listeners
 from traindeck.runtime.platform_files import local_errors
+from traindeck.runtime.together import together
 from traindeck.services.connections import Connections
 from traindeck.services.ports import Clock, ObjectStorage
 from traindeck.services.submission import utc_now
@@ -181,12 +182,7 @@ class Transfers:
             async with slots:
                 await move(storage, item, count)
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                for item in items:
-                    group.create_task(one(item))
-        except ExceptionGroup as failures:
-            raise failures.exceptions[0] from failures
+        await together(one(item) for item in items)
 
     def _end(self, row_id: int, state: TransferState, error: AppError | None = None) -> None:
         row = self._rows[row_id]

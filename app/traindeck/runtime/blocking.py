@@ -20,9 +20,34 @@ class CancelToken:
 
     def __init__(self) -> None:
         self._asked = threading.Event()
+        self._lock = threading.Lock()
+        self._callbacks: list[Callable[[], None]] = []
 
     def cancel(self) -> None:
-        self._asked.set()
+        with self._lock:
+            self._asked.set()
+            callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback()
+
+    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call this once when asked to stop, from the asking thread; at once if that was before.
+
+        It wakes a worker that waits for something and cannot look. Calling the answer takes it back.
+        """
+        with self._lock:
+            is_late = self._asked.is_set()
+            if not is_late:
+                self._callbacks.append(callback)
+        if is_late:
+            callback()
+
+        def forget() -> None:
+            with self._lock:
+                if callback in self._callbacks:
+                    self._callbacks.remove(callback)
+
+        return forget
 
     @property
     def is_cancelled(self) -> bool:
@@ -42,14 +67,16 @@ class BlockingCalls:
     async def run(self, call: Callable[[CancelToken], Result]) -> Result:
         """Await `call` in a worker; when cancelled, stop it before returning."""
         token = CancelToken()
-        future = asyncio.get_running_loop().run_in_executor(self._pool, call, token)
+        work = self._pool.submit(call, token)
+        future = asyncio.wrap_future(work)
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
             token.cancel()
-            await asyncio.wait([future])
-            if not future.cancelled():
-                future.exception()  # retrieved, so that asyncio does not report it
+            if not work.cancel():  # it has begun, and is not left alone
+                await asyncio.wait([future])
+                if not future.cancelled():
+                    future.exception()  # retrieved, so that asyncio does not report it
             raise
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Profile
 from traindeck.domain.secret import Credentials
 from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
+from traindeck.services.call_lines import breakable
 from traindeck.services.retrying import TRIES, retried
 from traindeck.services.sdk_errors import (
     Answer,
@@ -102,7 +103,8 @@ class ObsAccount:
         token.check()
         client = self._connected()
         try:
-            return client.call(lambda: request(client, token))
+            with breakable(token):
+                return client.call(lambda: request(client, token))
         except (AppError, FileChanged, Cancelled):
             raise
         except NotReached as error:

@@ -23,6 +23,7 @@ from obs import ObsClient, convertor
 from traindeck.domain.objects import Bucket
 from traindeck.domain.profiles import Profile, Signature
 from traindeck.domain.secret import Credentials
+from traindeck.services.call_lines import connected, in_use
 from traindeck.services.loopback import is_loopback
 from traindeck.services.sdk_errors import CUT
 
@@ -59,10 +60,9 @@ class NotReached(Exception):
 class _Plain(http.client.HTTPConnection):
     """Waits shorter for a connection than for an answer."""
 
-    uses = 0
-
     def connect(self) -> None:
         self.timeout = CONNECT_S
+        self._create_connection = connected
         try:
             super().connect()
         except OSError as error:
@@ -73,10 +73,9 @@ class _Plain(http.client.HTTPConnection):
 class _Secure(http.client.HTTPSConnection):
     """The same behind TLS."""
 
-    uses = 0
-
     def connect(self) -> None:
         self.timeout = CONNECT_S
+        self._create_connection = connected
         try:
             super().connect()
         except OSError as error:
@@ -203,6 +202,8 @@ class Client(ObsClient):  # type: ignore[misc]
             if redirect:
                 # Read by the SDK: not to be kept.
                 connection._clear = True  # type: ignore[union-attr]
+        elif connection.sock is not None:
+            in_use(connection.sock)
         self._mine.connection = connection
         return connection
 

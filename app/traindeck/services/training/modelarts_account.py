@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 from traindeck.domain.errors import AppError, ServiceTrouble, Unexpected
 from traindeck.domain.secret import Credentials
-from traindeck.runtime.blocking import BlockingCalls, Cancelled
+from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
+from traindeck.services.call_lines import breakable
 from traindeck.services.retrying import TRIES, retried
 from traindeck.services.sdk_errors import (
     Answer,
@@ -80,7 +81,7 @@ class ModelArtsAccount:
 
         async def attempt() -> Any:
             try:
-                return await self._calls.run(lambda _: self._in_worker(request))
+                return await self._calls.run(lambda token: self._in_worker(request, token))
             except Refusal as refusal:
                 if fine(refusal.answer):
                     return None
@@ -90,16 +91,18 @@ class ModelArtsAccount:
 
     async def ask_once(self, request: Callable[[Client], Any]) -> Any:
         """The same for what must never be done twice; raises Refusal as it came."""
-        return await self._calls.run(lambda _: self._in_worker(request))
+        return await self._calls.run(lambda token: self._in_worker(request, token))
 
-    def _in_worker(self, request: Callable[[Client], Any]) -> Any:
+    def _in_worker(self, request: Callable[[Client], Any], token: CancelToken) -> Any:
         load("requests", "huaweicloudsdkcore.exceptions.exceptions", "huaweicloudsdkmodelarts.v1")
         import requests
         from huaweicloudsdkcore.exceptions.exceptions import SdkException, ServiceResponseException
 
+        token.check()
         client = self._connected()
         try:
-            answer = request(client)
+            with breakable(token):
+                answer = request(client)
         except (AppError, Cancelled):
             raise
         except ServiceResponseException as error:

@@ -17,10 +17,10 @@ from huaweicloudsdkcore.exceptions.exceptions import ServiceResponseException
 from huaweicloudsdkcore.http.http_config import HttpConfig
 from huaweicloudsdkmodelarts.v1 import ModelArtsClient
 from requests import PreparedRequest
-from requests.adapters import HTTPAdapter
 
 from traindeck.domain.secret import Credentials
 from traindeck.services.loopback import is_loopback
+from traindeck.services.training.breakable_http import BreakableAdapter
 
 TIMEOUT_S = (5, 30)
 POOL = 10
@@ -49,7 +49,7 @@ class Client(ModelArtsClient):  # type: ignore[misc]
         session = http._session
         for scheme in ("http://", "https://"):
             # The SDK's adapter turns 429 into an exception without the answer.
-            session.mount(scheme, HTTPAdapter(pool_connections=POOL, pool_maxsize=POOL, max_retries=0))
+            session.mount(scheme, BreakableAdapter(pool_connections=POOL, pool_maxsize=POOL, max_retries=0))
         session.trust_env = not is_loopback(url)
         session.auth = _signature_stays
         # They would print to standard error, with whatever the gateway echoes.

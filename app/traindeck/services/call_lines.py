@@ -1,0 +1,105 @@
+"""The sockets of calls under way, so that a call nobody waits for any more ends at once.
+
+A worker that waits for a dead network cannot look at its token; shutting its socket wakes it.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from traindeck.runtime.blocking import CancelToken
+
+SocketOption = tuple[int, int, int | bytes]
+
+_here = threading.local()
+
+
+class _Call:
+    """One call in one worker, with a handle of its own on the socket it uses now.
+
+    Wrapping in TLS takes the socket away from its object, and a closed one's number goes to somebody else.
+    """
+
+    def __init__(self, token: CancelToken) -> None:
+        self._token = token
+        self._lock = threading.Lock()
+        self._handle: socket.socket | None = None
+
+    def use(self, line: socket.socket) -> None:
+        self._token.check()
+        with self._lock:
+            self._let_go()
+            self._handle = socket.socket(line.family, line.type, line.proto, fileno=socket.dup(line.fileno()))
+        if self._token.is_cancelled:
+            self.break_off()
+
+    def break_off(self) -> None:
+        with self._lock:
+            if self._handle is None:
+                return
+            try:
+                self._handle.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                return  # it is not connected, or no longer: nothing to wait for, or the time-out of the attempt
+
+    def end(self) -> None:
+        with self._lock:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._handle is not None:
+            self._handle.close()
+            self._handle = None
+
+
+@contextmanager
+def breakable(token: CancelToken) -> Iterator[None]:
+    """What this thread sends and receives inside ends when `token` is cancelled."""
+    call = _Call(token)
+    forget = token.on_cancel(call.break_off)
+    _here.call = call
+    try:
+        yield
+    finally:
+        _here.call = None
+        forget()
+        call.end()
+
+
+def in_use(line: socket.socket) -> None:
+    """The call of this thread goes on over this socket."""
+    call: _Call | None = getattr(_here, "call", None)
+    if call is not None:
+        call.use(line)
+
+
+def connected(
+    address: tuple[str, int],
+    timeout_s: float | None = None,
+    source_address: tuple[str, int] | None = None,
+    options: Sequence[SocketOption] = (),
+) -> socket.socket:
+    """As socket.create_connection, except that a cancelled call does not wait for it."""
+    problem = OSError(f"no address for {address[0]}")
+    for family, kind, protocol, _, place in socket.getaddrinfo(*address, 0, socket.SOCK_STREAM):
+        line = socket.socket(family, kind, protocol)
+        try:
+            for option in options:
+                line.setsockopt(*option)
+            line.settimeout(timeout_s)
+            if source_address:
+                line.bind(source_address)
+            in_use(line)
+            line.connect(place)
+        except OSError as error:
+            problem = error
+            line.close()
+        except BaseException:
+            line.close()
+            raise
+        else:
+            return line
+    raise problem

@@ -1,0 +1,67 @@
+"""Calls that block can be asked to stop, and woken where they cannot look."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
+
+
+@pytest.fixture
+def calls() -> object:
+    pool = BlockingCalls(2, "test")
+    yield pool
+    pool.close()
+
+
+async def test_cancelling_wakes_a_call_that_waits_and_comes_back_when_it_has_ended(calls: BlockingCalls) -> None:
+    waiting, woken, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def call(token: CancelToken) -> None:
+        token.on_cancel(woken.set)
+        waiting.set()
+        woken.wait(20)
+        ended.set()
+
+    task = asyncio.ensure_future(calls.run(call))
+    await asyncio.to_thread(waiting.wait, 10)
+    task.cancel()
+    begin = time.monotonic()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended.is_set()
+    assert time.monotonic() - begin < 1
+
+
+def test_whoever_comes_late_is_called_at_once_and_each_is_called_once() -> None:
+    token, told = CancelToken(), list[str]()
+    token.on_cancel(lambda: told.append("early"))
+    forget = token.on_cancel(lambda: told.append("forgotten"))
+    forget()
+    token.cancel()
+    token.cancel()
+    token.on_cancel(lambda: told.append("late"))
+    forget()
+    assert told == ["early", "late"]
+    with pytest.raises(Cancelled):
+        token.check()
+
+
+async def test_an_error_of_a_cancelled_call_is_not_reported_as_lost(calls: BlockingCalls) -> None:
+    started, go = threading.Event(), threading.Event()
+
+    def call(token: CancelToken) -> None:
+        token.on_cancel(go.set)
+        started.set()
+        go.wait(20)
+        raise ValueError("too late to matter")
+
+    task = asyncio.ensure_future(calls.run(call))
+    await asyncio.to_thread(started.wait, 10)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task

@@ -139,6 +139,20 @@ async def test_selection_and_place_stay_while_runs_change(tmp_path: Path, theme:
         assert shown(view, 0, RunTableModel.NAME) == "digits-21"
 
 
+async def test_what_is_selected_elsewhere_is_selected_here(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with view_of(tmp_path, theme, qtbot, a_run(1), a_run(2)) as (cloud, runs, view):
+        view.select("r1")
+        cloud.watch.tell(a_run(3, RunState.PREPARING))
+        runs.select("r3")
+        assert view.selected_ids() == ["r3"]
+        view.table.clearSelection()
+        cloud.watch.tell(a_run(3, RunState.RUNNING))
+        assert view.selected_ids() == []
+        view.table.selectAll()
+        assert len(view.selected_ids()) == 3
+        view.close()
+
+
 async def test_run_time_goes_on_while_a_run_lives(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     live = a_run(1, RunState.RUNNING, started=NOW - timedelta(seconds=61))
     async with view_of(tmp_path, theme, qtbot, live, a_run(2)) as (_, runs, view):

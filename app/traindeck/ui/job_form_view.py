@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
@@ -141,6 +141,10 @@ class JobFormView(QWidget):
         if _dropped(event) is not None:
             event.setDropAction(Qt.DropAction.CopyAction)
             event.accept()
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
 
     def dropEvent(self, event: QDropEvent) -> None:
         place = _dropped(event)

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, QSize, Qt, Signal
+from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLineEdit,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
 
 from traindeck.domain.texts import Text, say
 from traindeck.ui.theme import ROW, SPACE, Theme
@@ -35,14 +43,15 @@ class PairModel(QAbstractTableModel):
 
     def show(self, rows: Rows, errors: Mapping[str, Text]) -> None:
         """The errors are by name of their row."""
-        shared = min(len(rows), len(self._rows))
-        if len(rows) < len(self._rows):
-            self.beginRemoveRows(QModelIndex(), shared, len(self._rows) - 1)
-            del self._rows[shared:]
+        before, after = len(self._rows), len(rows)
+        # It is the end that grows and shrinks: the empty row that is typed into becomes a row, a new one follows.
+        if after < before:
+            self.beginRemoveRows(QModelIndex(), after + 1, before)
+            del self._rows[after:]
             self.endRemoveRows()
-        elif len(rows) > len(self._rows):
-            self.beginInsertRows(QModelIndex(), shared, len(rows) - 1)
-            self._rows += rows[shared:]
+        elif after > before:
+            self.beginInsertRows(QModelIndex(), before + 1, after)
+            self._rows += rows[before:]
             self.endInsertRows()
         if tuple(self._rows) != rows or errors != self._errors:
             self._rows = list(rows)
@@ -94,8 +103,11 @@ class PairModel(QAbstractTableModel):
         return True
 
 
-class _LinedCell(QStyledItemDelegate):
-    """Draws the lines itself: those of the view do not follow the theme."""
+class _PairCell(QStyledItemDelegate):
+    """A cell whose text counts while it is typed, so that a job sent at this moment has it.
+
+    Draws the lines itself: those of the view do not follow the theme.
+    """
 
     def __init__(self, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
@@ -106,6 +118,30 @@ class _LinedCell(QStyledItemDelegate):
         painter.setPen(self._theme.color("border"))
         painter.drawLine(option.rect.bottomLeft(), option.rect.bottomRight())
         painter.drawLine(option.rect.topRight(), option.rect.bottomRight())
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
+        editor = super().createEditor(parent, option, index)
+        if isinstance(editor, QLineEdit):
+            editor.setProperty("before", index.data(Qt.ItemDataRole.EditRole))
+            editor.textEdited.connect(self._on_typed)
+        return editor
+
+    def setEditorData(self, editor: QWidget, index: Index) -> None:
+        # What was just typed comes back by way of the form; setting it again would move the caret.
+        if not isinstance(editor, QLineEdit) or editor.text() != index.data(Qt.ItemDataRole.EditRole):
+            super().setEditorData(editor, index)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        pressed = event.key() if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress else None
+        if pressed == Qt.Key.Key_Escape and isinstance(watched, QLineEdit):
+            watched.setText(str(watched.property("before")))
+            self.commitData.emit(watched)
+        return super().eventFilter(watched, event)
+
+    def _on_typed(self, _: str) -> None:
+        editor = self.sender()
+        if isinstance(editor, QWidget):
+            self.commitData.emit(editor)
 
 
 class PairTable(QTableView):
@@ -120,7 +156,7 @@ class PairTable(QTableView):
         self.setModel(self.pairs)
         self.setAccessibleName(name)
         self.setShowGrid(False)
-        self.setItemDelegate(_LinedCell(theme, self))
+        self.setItemDelegate(_PairCell(theme, self))
         self.setWordWrap(False)
         self.setTabKeyNavigation(False)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
@@ -152,7 +188,10 @@ class PairTable(QTableView):
         self.rows_edited.emit(tuple(row for number, row in enumerate(self.pairs.rows) if number not in chosen))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.matches(QKeySequence.StandardKey.Paste):
+        if self.state() == QAbstractItemView.State.EditingState:
+            # What a cell being edited leaves over, its Return for one, is not meant for the table.
+            event.ignore()
+        elif event.matches(QKeySequence.StandardKey.Paste):
             self.pasted.emit(QGuiApplication.clipboard().text())
         elif event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
             self.remove_selected()

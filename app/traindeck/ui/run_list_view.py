@@ -200,6 +200,8 @@ class RunListView(QWidget):
                 self.empty.restore()
             else:
                 self.empty.say(say("Reading the runs…"), "")
+        if state.selected and state.selected not in self.selected_ids():
+            self.select(state.selected)
         self.busy.setText(" · ".join(str(words) for words in state.busy.values()))
         self.busy.setVisible(bool(state.busy))
 

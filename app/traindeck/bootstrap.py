@@ -57,6 +57,8 @@ class Program:
     theme: Theme
     stop: asyncio.Event
     stalls: list[Stall] = field(default_factory=list)
+    status: int = 0
+    """The exit status when it is asked to stop; a guest who only looks on may set it."""
 
 
 Guest = Callable[[Program], Awaitable[int]]
@@ -149,20 +151,17 @@ async def _settle(core: Core) -> None:
 
 
 async def _until_stopped(program: Program, scope: TaskScope, guest: Guest | None) -> int:
-    status = 0
-
     async def visit(visitor: Guest) -> None:
-        nonlocal status
-        status = 1
+        program.status = 1
         try:
-            status = await visitor(program)
+            program.status = await visitor(program)
         finally:
             program.stop.set()
 
     if guest is not None:
         scope.start("guest", partial(visit, guest))
     await program.stop.wait()
-    return status
+    return program.status
 
 
 async def _close(program: Program) -> None:

@@ -1,0 +1,217 @@
+"""A person at the window: finds things by what they say, and acts by mouse and keyboard alone."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from PySide6.QtCore import QPoint, QPointF, Qt, QTimer
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QApplication,
+    QComboBox,
+    QDialog,
+    QDockWidget,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QMenuBar,
+    QPlainTextEdit,
+    QPushButton,
+    QScrollArea,
+    QTabBar,
+    QWidget,
+)
+
+from traindeck.bootstrap import Program
+from traindeck.ui.main_window import MainWindow
+
+STEP_S = 50.0
+_LOOK_S = 0.02
+
+Kind = TypeVar("Kind", bound=QWidget)
+
+
+def tell(what: str, **facts: Any) -> None:
+    """One line for the test outside."""
+    print(json.dumps({"what": what, "at": time.monotonic(), **facts}), flush=True)
+
+
+class Hands:
+    """What a person does with the window of `program`."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    @property
+    def window(self) -> MainWindow:
+        return self.program.workspace.window
+
+    async def until(self, condition: Callable[[], object], timeout_s: float = STEP_S) -> None:
+        end = time.monotonic() + timeout_s
+        while not condition():
+            if time.monotonic() > end:
+                lines = inspect.getsource(condition).strip()
+                raise AssertionError(f"still not after {timeout_s} s: {lines}\nin sight: {self.texts()}")
+            await asyncio.sleep(_LOOK_S)
+
+    # acting
+
+    async def click(self, widget: QWidget, place: QPoint | None = None, *, double: bool = False) -> None:
+        """Through the window system's door, so that what lies on top gets it."""
+        await self.until(lambda: widget.isVisible() and widget.isEnabled())
+        spot = place or widget.rect().center()
+        window = widget.window()
+        inside = widget.mapTo(window, spot)
+        hit = window.childAt(inside) or window
+        assert hit is widget or widget.isAncestorOf(hit), f"{hit!r} lies over {widget!r}"
+        handle = window.windowHandle()
+        act = QTest.mouseDClick if double else QTest.mouseClick
+        none = Qt.KeyboardModifier.NoModifier
+        await self._outside_of_tasks(lambda: act(handle, Qt.MouseButton.LeftButton, none, inside))
+
+    async def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+        handle = (QApplication.activePopupWidget() or QApplication.activeWindow() or self.window).windowHandle()
+        await self._outside_of_tasks(lambda: QTest.keyClick(handle, key, modifiers))
+
+    async def type(self, words: str) -> None:
+        """Into whatever has the keyboard."""
+        target = QApplication.focusWidget()
+        assert target is not None, "nothing has the keyboard"
+        await self._outside_of_tasks(lambda: QTest.keyClicks(target, words))
+
+    async def fill(self, edit: QLineEdit, words: str) -> None:
+        await self.click(edit)
+        await self.press(Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+        await self.press(Qt.Key.Key_Delete)
+        await self.type(words)
+
+    async def bring_into_view(self, widget: QWidget, area: QScrollArea) -> None:
+        """Turn the wheel over the area until the widget is wholly there."""
+        viewport = area.viewport()
+        spot = QPoint(4, viewport.height() - 4)
+        while not _is_wholly_in(widget, viewport):
+            before = area.verticalScrollBar().value()
+            top = widget.mapTo(area.widget(), QPoint()).y() - before
+            angle = QPoint(0, 120 if top < 0 else -120)
+            wheel = QWheelEvent(
+                QPointF(spot), QPointF(viewport.mapToGlobal(spot)), QPoint(), angle, Qt.MouseButton.NoButton,
+                Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
+            )  # fmt: skip
+            await self._outside_of_tasks(lambda event=wheel: QApplication.sendEvent(viewport, event))
+            assert area.verticalScrollBar().value() != before, f"{widget!r} cannot be scrolled into view"
+
+    async def choose(self, *words: str) -> None:
+        """From the menu bar, entry by entry, each by what it says."""
+        bar = self.window.menuBar()
+        first = next(action for action in bar.actions() if plain(action.text()) == words[0])
+        await self.click(bar, bar.actionGeometry(first).center())
+        for word in words[1:]:
+            await self.until(lambda: isinstance(QApplication.activePopupWidget(), QMenu))
+            menu = QApplication.activePopupWidget()
+            assert isinstance(menu, QMenu)
+            offered = [action for action in menu.actions() if plain(action.text().partition("\t")[0]) == word]
+            assert offered, f"{word} is not among {[action.text() for action in menu.actions()]}"
+            submenu = offered[0].menu()
+            await self.click(menu, menu.actionGeometry(offered[0]).center())
+            if submenu is not None:
+                await self.until(submenu.isVisible)
+
+    async def choose_cell(self, view: QAbstractItemView, row: int, column: int, *, double: bool = False) -> None:
+        place = view.visualRect(view.model().index(row, column))
+        assert place.isValid(), f"no cell {row}, {column}"
+        await self.click(view.viewport(), QPoint(place.left() + 6, place.center().y()), double=double)
+
+    # looking
+
+    def button(self, words: str, inside: QWidget | None = None) -> QAbstractButton:
+        found = [one for one in self.visible(QAbstractButton, inside) if plain(one.text()) == words]
+        assert found, f"no button “{words}” in {[plain(one.text()) for one in self.visible(QAbstractButton, inside)]}"
+        return found[0]
+
+    def dialog(self) -> QDialog | None:
+        found = [one for one in QApplication.topLevelWidgets() if isinstance(one, QDialog) and one.isVisible()]
+        return found[0] if found else None
+
+    async def dialog_saying(self, words: str) -> QDialog:
+        await self.until(lambda: self.dialog() is not None and words in self.texts(self.dialog()))
+        dialog = self.dialog()
+        assert dialog is not None
+        return dialog
+
+    def visible(self, kind: type[Kind], inside: QWidget | None = None) -> list[Kind]:
+        return [one for one in (inside or self.window).findChildren(kind) if one.isVisible()]
+
+    def texts(self, inside: QWidget | None = None) -> str:
+        """Every word in sight, the contents of the log and of tables aside."""
+        top = inside or self.window
+        return "\n".join(dict.fromkeys(words for words in _words(top) if words.strip()))
+
+    async def grab(self, file: str) -> None:
+        assert self.window.grab().save(file)
+
+    async def _outside_of_tasks(self, act: Callable[[], Any]) -> None:
+        """Qt's test functions let events pass; inside a task that would step into other tasks."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def do() -> None:
+            try:
+                act()
+            except Exception as error:  # noqa: BLE001  (raised again for the one who waits)
+                done.set_exception(error)
+            else:
+                done.set_result(None)
+
+        QTimer.singleShot(0, do)
+        await done
+
+
+def plain(words: str) -> str:
+    """Without the mark of the access key."""
+    if words.endswith(")") and "(&" in words:  # the Chinese way
+        return words.rpartition("(&")[0]
+    return words.replace("&", "")
+
+
+def _is_wholly_in(widget: QWidget, viewport: QWidget) -> bool:
+    top = widget.mapTo(viewport.parentWidget(), QPoint()).y() - viewport.y()
+    return top >= 0 and top + min(widget.height(), viewport.height()) <= viewport.height()
+
+
+def _words(top: QWidget) -> Iterator[str]:
+    yield top.windowTitle()
+    for widget in top.findChildren(QWidget):
+        if not widget.isVisibleTo(top) or not widget.visibleRegion().boundingRect().isValid():
+            continue
+        match widget:
+            case QLabel():
+                yield widget.text()
+            case QPushButton() | QAbstractButton():
+                yield plain(widget.text())
+            case QLineEdit():
+                yield widget.text() or widget.placeholderText()
+            case QComboBox():
+                yield widget.currentText()
+            case QTabBar():
+                yield from (widget.tabText(number) for number in range(widget.count()))
+            case QDockWidget():
+                yield widget.windowTitle()
+            case QMenuBar():
+                yield from (plain(action.text()) for action in widget.actions())
+            case QHeaderView():
+                model = widget.model()
+                if model is not None and widget.orientation() == Qt.Orientation.Horizontal:
+                    for number in range(widget.count()):
+                        if not widget.isSectionHidden(number):
+                            yield str(model.headerData(number, widget.orientation()) or "")
+            case QPlainTextEdit():
+                if not widget.toPlainText():
+                    yield widget.placeholderText()

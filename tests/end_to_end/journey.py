@@ -1,0 +1,294 @@
+"""Runs the real program with a person inside: `journey.py NAME [WORD…]`; what happens is told in lines of JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from hands import Hands, tell
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QLineEdit, QWidget
+
+from traindeck.bootstrap import Program, Wishes, run_program
+from traindeck.ui.rows_editor import PairTable
+from traindeck.ui.run_page_view import RunPageView
+from traindeck.ui.table_models import RunTableModel
+from traindeck.ui.welcome_page import WelcomePage
+
+Journey = Callable[..., Awaitable[None]]
+
+
+async def sample_twice(hands: Hands, epochs: str, who: str) -> None:
+    """The first minute by hand; `who` presses Submit and R: these hands, or somebody outside."""
+    tell("window", id=int(hands.window.winId()))
+    await hands.until(hands.window.isActiveWindow)
+    await fill_in_sample(hands)
+    await set_parameter(hands, "epochs", epochs)
+    submit = hands.program.workspace.form.submit
+    if who == "outside":
+        tell("submit wanted", **place_of(submit))
+    else:
+        await hands.click(submit)
+    await hands.until(lambda: state_of(hands, 0))
+    tell("sent", state=state_of(hands, 0))
+    pane = hands.program.workspace.log.pane
+    await hands.until(lambda: f"epoch 1/{epochs} " in pane.toPlainText())
+    tell("log", words=pane.toPlainText(), in_log=log_state(hands), in_list=state_of(hands, 0))
+    await hands.until(lambda: state_of(hands, 0) == log_state(hands) == "Completed")
+    await hands.until(lambda: "finished: test_accuracy" in pane.toPlainText())
+    first = hands.window.tabs.currentWidget()
+    await hands.until(lambda: "metrics.json" in all_texts(first))
+    table = hands.program.workspace.runs.table
+    await hands.choose_cell(table, 0, RunTableModel.STATE)
+    if who == "outside":
+        tell("again wanted", **place_of(table.viewport()))
+    else:
+        await hands.press(Qt.Key.Key_R)
+    await hands.until(lambda: table.model().rowCount() == 2)
+    await hands.until(lambda: state_of(hands, 0) == state_of(hands, 1) == log_state(hands) == "Completed")
+    second = hands.window.tabs.currentWidget()
+    assert isinstance(first, RunPageView) and isinstance(second, RunPageView) and first is not second
+    await hands.until(lambda: "metrics.json" in all_texts(second))
+    await tell_runs(hands)
+
+
+async def submit_and_stay(hands: Hands, epochs: str) -> None:
+    """A job under way, then somebody outside decides."""
+    await submit_sample(hands, epochs)
+    await stay(hands)
+
+
+async def submit_only(hands: Hands, epochs: str) -> None:
+    """Press Submit and wait; what comes of it is seen from outside."""
+    await fill_in_sample(hands)
+    await set_parameter(hands, "epochs", epochs)
+    await hands.click(hands.program.workspace.form.submit)
+    tell("pressed")
+    await stay(hands)
+
+
+async def watch_to_the_end(hands: Hands, wanted: str) -> None:
+    """What the list shows becomes `wanted`; its log is opened and told."""
+    runs = hands.program.workspace.runs
+    await hands.until(lambda: runs.table.model().rowCount() > 0)
+    tell("first seen", state=state_of(hands, 0))
+    await hands.until(lambda: state_of(hands, 0) == wanted)
+    await hands.choose_cell(runs.table, 0, RunTableModel.STATE)
+    await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.action("run.log")))
+    log = hands.program.workspace.log
+    await hands.until(lambda: log_state(hands) == wanted)
+    await hands.until(lambda: hands.program.models.log.state.is_read)
+    tell("log", words=log.pane.toPlainText(), reason=log.reason.text())
+    await tell_runs(hands)
+
+
+async def outlive_the_lab(hands: Hands, epochs: str) -> None:
+    """The Lab is killed from outside; the run ends, and the window is still a window."""
+    await submit_sample(hands, epochs)
+    await hands.until(lambda: state_of(hands, 0) not in ("Running", "Pending", ""))
+    log = hands.program.workspace.log
+    await hands.until(lambda: log_state(hands) == state_of(hands, 0))
+    tell("over", state=state_of(hands, 0), reason=log.reason.text())
+    await hands.choose_cell(hands.program.workspace.runs.table, 0, RunTableModel.STATE)
+    await hands.press(Qt.Key.Key_R)
+    await hands.until(lambda: hands.program.workspace.runs.table.model().rowCount() == 2)
+    await hands.until(lambda: f"epoch 1/{epochs} " in log.pane.toPlainText() and log_state(hands) == "Running")
+    tell("again", state=state_of(hands, 0))
+
+
+async def quit_by_question(hands: Hands, epochs: str, answer: str) -> None:
+    """Close the window as the window system does, and answer what it asks."""
+    await submit_sample(hands, epochs)
+    hands.program.status = 0
+    hands.window.close()
+    dialog = await hands.dialog_saying("Runs still going in the Lab: 1")
+    tell("asked", words=hands.texts(dialog))
+    button = hands.button(answer, dialog)
+    tell("leaving")
+    await hands.click(button)
+    await asyncio.Event().wait()
+
+
+async def say_what_is_wrong(hands: Hands, words: str) -> None:
+    """The notice bar says it; the program still takes a click."""
+    await hands.until(lambda: words in hands.texts())
+    tell("said", words=hands.texts(), bar=bar_words(hands))
+    await hands.press(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+    await hands.until(lambda: hands.dialog() is not None)
+    await hands.press(Qt.Key.Key_Escape)
+    await hands.until(lambda: hands.dialog() is None)
+
+
+async def submit_in_vain(hands: Hands, folder: str, words: str) -> None:
+    """Submit a form whose code folder is not right; the window says why."""
+    await fill_in_sample(hands)
+    form = hands.program.workspace.form
+    if folder:
+        await hands.fill(field_edit(form.fields["code_folder"]), folder)
+    await hands.click(form.submit)
+    await hands.until(lambda: words in hands.texts())
+    await hands.until(form.submit.isEnabled)
+    tell("said", words=hands.texts(), bar=bar_words(hands))
+    await tell_runs(hands)
+
+
+async def connect(hands: Hands, project: str, access_key: str, secret_key: str, *endpoints: str) -> None:
+    """Add an account by hand; the dialog tells how that went."""
+    welcome = hands.window.tabs.currentWidget()
+    assert isinstance(welcome, WelcomePage)
+    await hands.click(welcome.account)
+    await hands.until(lambda: hands.dialog() is not None)
+    tell("open", words=hands.texts(hands.dialog()))
+
+
+async def switch_language(hands: Hands) -> None:
+    """A half-filled form, an open run, a moved window; then the other language and the other theme."""
+    await fill_in_sample(hands)
+    await set_parameter(hands, "epochs", "1")
+    await hands.click(hands.program.workspace.form.submit)
+    await hands.until(lambda: state_of(hands, 0) == log_state(hands) == "Completed")
+    name_edit = field_edit(hands.program.workspace.form.fields["name"])
+    await hands.bring_into_view(name_edit, hands.program.workspace.form.scroll_area)
+    await hands.fill(name_edit, "mine")
+    hands.window.setGeometry(37, 41, 1100, 700)
+    await hands.until(lambda: hands.window.width() == 1100)
+    tell("before", **picture_of(hands))
+    await hands.choose("View", "Language", "简体中文")
+    await hands.until(lambda: "视图" in hands.texts())
+    await hands.until(lambda: "Loading…" not in hands.texts())
+    tell("after", **picture_of(hands))
+    before = hands.program.theme.is_dark
+    await hands.choose("视图", "主题", "浅色" if before else "深色")
+    await hands.until(lambda: hands.program.theme.is_dark != before)
+    tell("theme", before=before, background=hands.window.grab().toImage().pixelColor(3, 3).lightness())
+    await hands.choose("视图", "语言", "English")
+    await hands.until(lambda: "View" in hands.texts())
+    tell("back", **picture_of(hands))
+
+
+# what journeys are made of
+
+
+async def fill_in_sample(hands: Hands) -> None:
+    workspace = hands.program.workspace
+    welcome = hands.window.tabs.currentWidget()
+    assert isinstance(welcome, WelcomePage)
+    await hands.click(welcome.sample)
+    await hands.until(lambda: field_edit(workspace.form.fields["name"]).text() == "digits")
+    await hands.until(lambda: workspace.form.submit.isEnabled() and workspace.form.version.count() > 0)
+    await hands.until(lambda: workspace.form.boot.count() > 0)
+
+
+async def set_parameter(hands: Hands, name: str, value: str) -> None:
+    """By typing into the table of the form."""
+    form = hands.program.workspace.form
+    table = form.fields["parameters"].editor
+    assert isinstance(table, PairTable)
+    await hands.bring_into_view(table, form.scroll_area)
+    row = next(number for number, pair in enumerate(table.pairs.rows) if pair[0] == name)
+    await hands.choose_cell(table, row, 1)
+    await hands.choose_cell(table, row, 1, double=True)
+    await hands.until(lambda: table.viewport().findChildren(QLineEdit))
+    await hands.type(value)
+    await hands.press(Qt.Key.Key_Return)
+    await hands.until(lambda: (name, value) in table.pairs.rows)
+
+
+async def submit_sample(hands: Hands, epochs: str) -> None:
+    await fill_in_sample(hands)
+    await set_parameter(hands, "epochs", epochs)
+    await hands.click(hands.program.workspace.form.submit)
+    pane = hands.program.workspace.log.pane
+    await hands.until(lambda: f"epoch 1/{epochs} " in pane.toPlainText() and state_of(hands, 0) == "Running")
+    tell("streams", words=pane.toPlainText())
+
+
+async def stay(hands: Hands) -> None:
+    """Until the program is ended from outside, which is no failure."""
+    hands.program.status = 0
+    tell("staying")
+    await asyncio.Event().wait()
+
+
+def state_of(hands: Hands, row: int) -> str:
+    """What the chip of that row says."""
+    model = hands.program.workspace.runs.table.model()
+    return str(model.index(row, RunTableModel.STATE).data() or "") if row < model.rowCount() else ""
+
+
+def log_state(hands: Hands) -> str:
+    return hands.program.workspace.log.chip.text()
+
+
+def bar_words(hands: Hands) -> str:
+    bar = hands.window.notice_bar
+    return hands.texts(bar) if bar.isVisible() else ""
+
+
+def field_edit(field: QWidget) -> QLineEdit:
+    return field.findChildren(QLineEdit)[0]
+
+
+def all_texts(page: QWidget) -> str:
+    from PySide6.QtWidgets import QLabel
+
+    return "\n".join(label.text() for label in page.findChildren(QLabel))
+
+
+def place_of(widget: QWidget) -> dict[str, int]:
+    place: QPoint = widget.mapToGlobal(widget.rect().center())
+    return {"x": place.x(), "y": place.y()}
+
+
+def picture_of(hands: Hands) -> dict[str, object]:
+    window, workspace = hands.window, hands.program.workspace
+    place = window.geometry()
+    return {
+        "words": hands.texts(),
+        "tabs": window.open_tabs(),
+        "current": window.current_tab(),
+        "name": field_edit(workspace.form.fields["name"]).text(),
+        "parameters": workspace.form.fields["parameters"].editor.pairs.rows,
+        "place": [place.x(), place.y(), place.width(), place.height()],
+        "log": workspace.log.pane.toPlainText(),
+    }
+
+
+async def tell_runs(hands: Hands) -> None:
+    """What the records hold, newest first."""
+    tell(
+        "runs",
+        runs=[
+            {
+                "id": run.id,
+                "name": run.name,
+                "job_id": run.job_id,
+                "state": run.state.value,
+                "bundle": run.bundle,
+                "outputs": [place for _, place in run.spec.for_run(run.name).outputs],
+                "parent": run.resubmission_of,
+            }
+            for run in await hands.program.core.records.all(100)
+        ],
+    )
+
+
+JOURNEYS: dict[str, Journey] = {
+    journey.__name__: journey
+    for journey in (
+        sample_twice, submit_and_stay, submit_only, watch_to_the_end, outlive_the_lab, quit_by_question,
+        say_what_is_wrong, submit_in_vain, connect, switch_language,
+    )
+}  # fmt: skip
+
+
+async def visit(name: str, words: list[str], program: Program) -> int:
+    await JOURNEYS[name](Hands(program), *words)
+    return 0
+
+
+if __name__ == "__main__":
+    journey_name, *rest = sys.argv[1:]
+    sys.exit(run_program(Wishes(language="en"), partial(visit, journey_name, rest)))

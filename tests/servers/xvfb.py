@@ -1,0 +1,70 @@
+"""A real X server without a screen, for the window as the window system sees it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from types import TracebackType
+
+END_S = 5.0
+ACT_S = 10.0
+SCREEN = "1280x800x24"
+
+is_installed = bool(shutil.which("Xvfb") and shutil.which("xdotool"))
+
+
+class Xvfb:
+    """Running between `with` and its end; `environment` leads a program to it."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self.environment: dict[str, str] = {}
+
+    def __enter__(self) -> Xvfb:
+        reading, writing = os.pipe()
+        with os.fdopen(reading, "rb") as number:
+            try:
+                # The server looks for a free display itself and tells which one it took.
+                self._process = subprocess.Popen(
+                    ["Xvfb", "-displayfd", str(writing), "-screen", "0", SCREEN, "-nolisten", "tcp"],
+                    pass_fds=(writing,),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+            finally:
+                os.close(writing)
+            display = number.readline().decode().strip()  # ends with the server, if it does not come up
+        if not display:
+            self.close()
+            raise AssertionError("Xvfb did not start")
+        self.environment = {"DISPLAY": f":{display}", "QT_QPA_PLATFORM": "xcb"}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def do(self, *words: str | int) -> str:
+        """One act of xdotool: a person at this screen."""
+        done = subprocess.run(
+            ["xdotool", *map(str, words)],
+            env=os.environ | self.environment,
+            capture_output=True,
+            check=True,
+            timeout=ACT_S,
+        )
+        return done.stdout.decode()
+
+    def close(self) -> None:
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(END_S)
+        self._process = None

@@ -59,6 +59,8 @@ ROOT = HERE.parent
 STAMP_FORMAT = 1
 
 INSTALL_LINES = {"apt-get": "apt-get install -y", "dnf": "dnf install -y", "pacman": "pacman -S --needed"}
+# What the tests start beside Python.
+TEST_PROGRAMS = ("Xvfb", "xdotool", "dbus-daemon", "gnome-keyring-daemon")
 # What is drawn on -> the plugins Qt loads for it.
 QT_PLUGINS = {
     "headless": ["libqoffscreen.so"],
@@ -314,7 +316,7 @@ def missing_libraries(python: Path, mode: str) -> "set[str]":
 def missing_programs() -> "set[str]":
     """The programs that the tests start."""
     places = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/local/bin", "/usr/bin", "/usr/sbin", "/sbin"])
-    return {name for name in ("Xvfb", "dbus-daemon", "gnome-keyring-daemon") if not shutil.which(name, path=places)}
+    return {name for name in TEST_PROGRAMS if not shutil.which(name, path=places)}
 
 
 def has_chinese_font() -> bool:

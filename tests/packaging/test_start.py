@@ -299,6 +299,14 @@ def test_what_is_missing_becomes_the_one_line_to_type(start: ModuleType, manager
     assert unknown == ["libnew.so.9"]
 
 
+@pytest.mark.parametrize("manager", ["apt-get", "dnf", "pacman"])
+def test_every_program_the_tests_start_has_a_package(start: ModuleType, manager: str) -> None:
+    packages, unknown = start.packages_for(start.TEST_PROGRAMS, manager)
+    assert unknown == []
+    assert len(packages) == len(start.TEST_PROGRAMS)
+    assert "xdotool" in packages
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks the loader of Linux")
 def test_a_missing_library_is_found_and_named(start: ModuleType, tmp_path: Path) -> None:
     """A Qt plugin of our own making asks for a library that no computer has."""

@@ -29,7 +29,7 @@ from traindeck.viewmodels.run_words import Tone, tone_of
 class FindBar(QWidget):
     """Search in what is shown."""
 
-    def __init__(self, pane: LogPane, theme: Theme) -> None:
+    def __init__(self, pane: LogPane) -> None:
         super().__init__()
         self._pane = pane
         self.words = QLineEdit()
@@ -39,7 +39,6 @@ class FindBar(QWidget):
         self.hits = QLabel()
         set_role(self.hits, "dim")
         self.shut = QToolButton()
-        self.shut.setIcon(theme.icon("close"))
         self.shut.setToolTip(say("Close the search"))
         self.shut.setAccessibleName(say("Close the search"))
         layout = QHBoxLayout(self)
@@ -90,6 +89,7 @@ class LogView(QWidget):
     def __init__(self, feed: LogFeed, theme: Theme) -> None:
         super().__init__()
         self._feed = feed
+        self._theme = theme
         self.chip = StateChip()
         self.name = QLabel()
         self.name.setTextFormat(Qt.TextFormat.PlainText)
@@ -102,17 +102,16 @@ class LogView(QWidget):
         self.tasks = QComboBox()
         self.tasks.setAccessibleName(say("Worker"))
         self.search = QToolButton()
-        self.search.setIcon(theme.icon("search"))
         self.search.setToolTip(say("Find in the log (Ctrl+F)"))
         self.search.setAccessibleName(say("Find in the log (Ctrl+F)"))
         self.pane = LogPane(theme)
-        self.find_bar = FindBar(self.pane, theme)
+        self.find_bar = FindBar(self.pane)
         self.empty = EmptyPage(say("No log is open."), say("Submit a job, or choose a run and press Show log."))
 
         head = QHBoxLayout()
         head.setContentsMargins(SPACE, HALF, SPACE, HALF)
         head.setSpacing(SPACE)
-        head.addWidget(self.chip)
+        head.addWidget(self.chip, 0, Qt.AlignmentFlag.AlignVCenter)
         head.addWidget(self.name)
         head.addWidget(self.facts, 1)
         head.addWidget(self.tasks)
@@ -137,6 +136,8 @@ class LogView(QWidget):
         feed.changed.connect(self._on_changed)
         feed.cleared.connect(self.pane.clear_lines)
         feed.arrived.connect(self._on_arrived)
+        theme.changed.connect(self._dress)
+        self._dress()
         so_far = feed.lines_so_far()
         self.pane.add(so_far, so_far)
         self._on_changed()
@@ -151,6 +152,10 @@ class LogView(QWidget):
             self.find_bar.close_bar()
         else:
             super().keyPressEvent(event)
+
+    def _dress(self) -> None:
+        self.search.setIcon(self._theme.icon("search"))
+        self.find_bar.shut.setIcon(self._theme.icon("close"))
 
     def _on_arrived(self, batch: LogBatch) -> None:
         self.pane.add(batch, self._feed.lines_so_far())

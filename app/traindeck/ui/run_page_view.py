@@ -42,11 +42,12 @@ class RunPageView(QWidget):
         self.title = _plain("title")
         self.reason = _plain("dim")
         self.busy = _plain("dim")
-        self.log = QPushButton(theme.icon("log"), say("Show log"))
-        self.again = QPushButton(theme.icon("again", "on_accent"), say("Run again"))
-        self.edit = QPushButton(theme.icon("form"), say("Edit and run again"))
-        self.stop = QPushButton(theme.icon("stop"), say("Stop…"))
-        self.fetch = QPushButton(theme.icon("download"), say("Fetch the outputs…"))
+        self._theme = theme
+        self.log = QPushButton(say("Show log"))
+        self.again = QPushButton(say("Run again"))
+        self.edit = QPushButton(say("Edit and run again"))
+        self.stop = QPushButton(say("Stop…"))
+        self.fetch = QPushButton(say("Fetch the outputs…"))
         set_role(self.again, "primary")
         set_role(self.stop, "danger")
 
@@ -90,10 +91,18 @@ class RunPageView(QWidget):
         self.stop.clicked.connect(self._stop)
         self.fetch.clicked.connect(self.choose_target)
         page.changed.connect(self._on_changed)
+        theme.changed.connect(self._dress)
+        self._dress()
         self._on_changed()
 
     def choose_target(self) -> None:
         choose_folder(self, say("Fetch the outputs into this folder"), self._fetch)
+
+    def _dress(self) -> None:
+        self.again.setIcon(self._theme.icon("again", "on_accent"))
+        drawn = ((self.log, "log"), (self.edit, "form"), (self.stop, "stop"), (self.fetch, "download"))
+        for button, name in drawn:
+            button.setIcon(self._theme.icon(name))
 
     def _fetch(self, targets: list[Path]) -> None:
         self._page.fetch(targets[0])

@@ -65,6 +65,7 @@ class TransferView(QWidget):
         self.table.setModel(self.model)
         header = self.table.horizontalHeader()
         header.setHighlightSections(False)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         for column in (TransferTableModel.SOURCE, TransferTableModel.TARGET):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
         widths = {

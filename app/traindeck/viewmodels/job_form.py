@@ -206,20 +206,17 @@ class JobForm(QObject):
         if self.state.all_errors:
             self.refused.emit(self.state.all_errors[0].field)
             return
-        # The folder in full, so that the run can be edited again without the form's base.
-        spec = replace(self.state.spec, code_folder=str(self.state.code_place))
-        base, profile = self.state.base, self.state.profile
+        spec, base, profile = self.state.spec, self.state.base, self.state.profile
         self._become(replace(self.state, stage=text("Checking the form…")))
         if not self._scope.start("submit the job", lambda: self._submit(spec, base, profile)):
             self._become(replace(self.state, stage=None))
 
     async def _submit(self, spec: JobSpec, base: Path, profile: str) -> None:
-        sent = self.state.spec
         try:
             run = await self._sender.submit(spec, base, profile, stage=self._show_stage)
         finally:
             self._become(replace(self.state, stage=None))
-        self._clean = sent
+        self._clean = spec
         self._become(replace(self.state, touched=frozenset()))
         self.submitted.emit(run)
 

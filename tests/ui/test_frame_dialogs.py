@@ -142,7 +142,7 @@ async def test_an_account_is_typed_saved_and_checked(theme: Theme, qtbot: QtBot)
         assert (profile.name, profile.region, credentials.access_key) == ("campus", "cn-east-3", AK)
         assert credentials.secret_key.reveal() == SK
         marks = [mark.accessibleName() for mark in dialog.checks.findChildren(QWidget) if mark.accessibleName()]
-        assert marks == ["Passed", "Failed", "Not checked"]
+        assert marks == ["Passed", "Check failed", "Not checked"]
         await until(lambda: dialog.save.isEnabled())
         assert dialog.save.text() == "Save and check again"
         dialog.close()

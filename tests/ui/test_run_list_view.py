@@ -154,7 +154,7 @@ async def test_what_is_selected_elsewhere_is_selected_here(tmp_path: Path, theme
 
 
 async def test_run_time_goes_on_while_a_run_lives(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
-    live = a_run(1, RunState.RUNNING, started=NOW - timedelta(seconds=61))
+    live = a_run(1, RunState.RUNNING, started=datetime.now(UTC) - timedelta(seconds=61))
     async with view_of(tmp_path, theme, qtbot, live, a_run(2)) as (_, runs, view):
         assert shown(view, 0, RunTableModel.TIME).startswith("1:0")
         assert shown(view, 1, RunTableModel.TIME) == "–"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QLabel
 
 from traindeck.domain.jobs import Run
 from traindeck.ui.theme import set_role
@@ -26,6 +25,4 @@ class StateChip(QLabel):
         role = _ROLES[tone_of(run)]
         if self.property("role") != role:
             set_role(self, role)
-            # Only this makes a frame ask the style sheet for its padding again.
-            QApplication.sendEvent(self, QEvent(QEvent.Type.StyleChange))
         self.setText(state_words(run))

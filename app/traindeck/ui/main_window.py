@@ -25,7 +25,7 @@ from traindeck.viewmodels.window_state import Layout, WindowState
 LAYOUT_VERSION = 1  # raise it when docks come, go or change their names
 FIRST_SIZE = (1280, 800)
 SMALLEST_SIZE = (960, 600)
-SIDE_WIDTH, FORM_WIDTH, BOTTOM_HEIGHT = 260, 380, 240
+SIDE_WIDTH, FORM_WIDTH, BOTTOM_HEIGHT = 310, 370, 240
 
 _SIDES = (
     (Qt.DockWidgetArea.LeftDockWidgetArea, Qt.Orientation.Horizontal, SIDE_WIDTH),

@@ -231,7 +231,7 @@ _MARKS = {
 def _verdict(word: str) -> str:
     if word == "passed":
         return say("Passed")
-    return say("Failed") if word == "failed" else say("Not checked")
+    return say("Check failed") if word == "failed" else say("Not checked")
 
 
 def _form_layout() -> QFormLayout:

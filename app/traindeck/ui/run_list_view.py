@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtGui import QAction, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -23,6 +23,8 @@ from traindeck.ui.table_models import RunTableModel
 from traindeck.ui.theme import HALF, ROW, SPACE, Theme, set_role
 from traindeck.viewmodels.ports import Confirm
 from traindeck.viewmodels.run_list import RunList
+
+_WITH_AGE, _WITH_PROFILE = 45 * SPACE, 55 * SPACE
 
 
 class RunTable(QTableView):
@@ -115,6 +117,12 @@ class RunListView(QWidget):
 
     def sizeHint(self) -> QSize:
         return QSize(45 * SPACE, 30 * SPACE)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """What matters least makes room first, so that names can be told apart."""
+        super().resizeEvent(event)
+        self.table.setColumnHidden(RunTableModel.AGE, self.width() < _WITH_AGE)
+        self.table.setColumnHidden(RunTableModel.PROFILE, self.width() < _WITH_PROFILE)
 
     def select(self, run_id: str) -> None:
         number = self.model.number_of(run_id)

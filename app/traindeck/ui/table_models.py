@@ -130,7 +130,7 @@ class RunTableModel(RowsModel[Run]):
     """The runs as a table."""
 
     COLUMNS = 5
-    STATE, NAME, TIME, PROFILE, AGE = range(COLUMNS)
+    NAME, STATE, TIME, AGE, PROFILE = range(COLUMNS)
 
     def __init__(self, runs: RunList) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ class RunTableModel(RowsModel[Run]):
         return row.id
 
     def headers(self) -> Sequence[str]:
-        return (say("State"), say("Name"), say("Run time"), say("Profile"), say("Age"))
+        return (say("Name"), say("State"), say("Run time"), say("Age"), say("Profile"))
 
     def longest(self) -> dict[int, Sequence[str]]:
         """What a column must have room for; the name takes the rest."""

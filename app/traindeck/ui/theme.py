@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from PySide6.QtCore import QDir, QObject, Qt, Signal
+from PySide6.QtCore import QDir, QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QIcon, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory, QWidget
 
@@ -187,6 +187,8 @@ def set_role(widget: QWidget, role: str) -> None:
     widget.setProperty("role", role)
     widget.style().unpolish(widget)
     widget.style().polish(widget)
+    # Only this makes a frame ask the style sheet for its padding again.
+    QApplication.sendEvent(widget, QEvent(QEvent.Type.StyleChange))
 
 
 def _real_family(font: QFont) -> str:

@@ -26,7 +26,7 @@ def progress_words(row: TransferRow) -> str:
     """How far it is, or how it ended; a failure with its reason."""
     state, error = row.transfer.state, row.transfer.error
     if state is TransferState.FAILED:
-        return say(error.title) if error else say("Failed")
+        return say(error.title) if error else say("Transfer failed")
     if state is TransferState.RUNNING:
         return size_words(row.transfer.done_bytes) if row.share is None else f"{row.share:.0%}"
     if state is TransferState.DONE:

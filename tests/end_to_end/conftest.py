@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from servers.window_process import end_all_of
+
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path: Path) -> Iterator[Path]:
     """Not the one every process of a test inherits: what runs on it belongs to the window."""
-    return tmp_path / "用户 one" / "deck"
+    folder = tmp_path / "用户 one" / "deck"
+    yield folder
+    end_all_of(folder)

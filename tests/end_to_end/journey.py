@@ -79,8 +79,8 @@ async def watch_to_the_end(hands: Hands, wanted: str) -> None:
     await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.action("run.log")))
     log = hands.program.workspace.log
     await hands.until(lambda: log_state(hands) == wanted)
-    await hands.until(lambda: hands.program.models.log.state.is_read)
-    tell("log", words=log.pane.toPlainText(), reason=log.reason.text())
+    await hands.until(lambda: f"the job ends as {wanted}" in log.pane.toPlainText())
+    tell("log", words=log.pane.toPlainText())
     await tell_runs(hands)
 
 
@@ -90,7 +90,8 @@ async def outlive_the_lab(hands: Hands, epochs: str) -> None:
     await hands.until(lambda: state_of(hands, 0) not in ("Running", "Pending", ""))
     log = hands.program.workspace.log
     await hands.until(lambda: log_state(hands) == state_of(hands, 0))
-    tell("over", state=state_of(hands, 0), reason=log.reason.text())
+    await hands.until(lambda: "[ModelArts Service Log]" in log.pane.toPlainText().splitlines()[-1])
+    tell("over", state=state_of(hands, 0), log=log.pane.toPlainText())
     await hands.choose_cell(hands.program.workspace.runs.table, 0, RunTableModel.STATE)
     await hands.press(Qt.Key.Key_R)
     await hands.until(lambda: hands.program.workspace.runs.table.model().rowCount() == 2)

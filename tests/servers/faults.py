@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import struct
 from collections import deque
@@ -59,6 +60,7 @@ class Request:
 class FaultyProxy:
     """Between a client and `upstream`; each fault in `faults` spoils one request, in order.
 
+    `only` spares the requests whose line (as in `seen`) does not match.
     `readdress` mends what a changed Host header breaks, such as a signature over it.
     """
 
@@ -70,6 +72,7 @@ class FaultyProxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self._clients: set[asyncio.StreamWriter] = set()
         self.faults: deque[Fault] = deque()
+        self.only = re.compile("")
         self.seen: list[str] = []
         self.connections = 0
         self.url = ""
@@ -101,8 +104,9 @@ class FaultyProxy:
         self._clients.add(writer)
         try:
             while request := await _read(reader):
-                self.seen.append(f"{request.method} {request.target}")
-                fault = self.faults.popleft() if self.faults else None
+                line = f"{request.method} {request.target}"
+                self.seen.append(line)
+                fault = self.faults.popleft() if self.faults and self.only.search(line) else None
                 if not await self._serve(request, fault, writer):
                     break
         except (ConnectionError, asyncio.IncompleteReadError):

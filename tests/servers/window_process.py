@@ -12,7 +12,8 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -22,6 +23,7 @@ import psutil
 JOURNEYS = Path(__file__).parents[1] / "end_to_end" / "journey.py"
 STEP_S = 60.0
 END_S = 20.0
+_LOOK_S = 0.02
 LONGEST_STALL_MS = 100.0
 
 _STALL = re.compile(r"the window did not answer for (\d+) ms")
@@ -29,7 +31,7 @@ _QT_WORDS = re.compile(r"^\S+ \S+ \d+ (?:WARNING|ERROR|CRITICAL) qt: (?!.*This p
 
 
 class WindowProcess:
-    """One start of the program on `home`; it is gone, with all it started, when the block ends."""
+    """One start of the program on `home`; the window is gone when the block ends, its Lab may not be."""
 
     def __init__(
         self,
@@ -76,7 +78,6 @@ class WindowProcess:
         if process.poll() is None:
             process.kill()
         process.wait(END_S)
-        end_all_of(self.home)
         assert self._reader is not None
         self._reader.join(END_S)
         if process.stdout is not None:
@@ -105,6 +106,15 @@ class WindowProcess:
             self._heard.append(news)
             if news["what"] == what:
                 return news
+
+    def until(self, condition: Callable[[], object], timeout_s: float = STEP_S) -> None:
+        """Wait for something outside of the window that it is to bring about."""
+        end = time.monotonic() + timeout_s
+        while not condition():
+            assert time.monotonic() < end, self._so_far()
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(_LOOK_S)
+                raise AssertionError(f"the window ended ({self.process.returncode}); {self._so_far()}")
 
     def kill(self) -> None:
         """What no program can prepare for."""

@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from frame_bench import ICONS, Frame, frame
 from qt_support import press, until
+from traindeck.domain.errors import KeyringMissing
 from traindeck.domain.profiles import Profile
 from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import text
@@ -98,6 +99,7 @@ class Counter:
     def __init__(self) -> None:
         self.taken: list[tuple[Profile, Credentials]] = []
         self.used = ""
+        self.has_keyring = True
         self.checks = [
             Check(text("Keys and project"), True, text("The credential is valid.")),
             Check(text("OBS"), False, text("The keys may not list the buckets."), text("Ask for the right.")),
@@ -110,7 +112,16 @@ class Counter:
     def use(self, name: str) -> None:
         self.used = name
 
-    async def add(self, profile: Profile, credentials: Credentials, *, replace_old: bool = False) -> Profile:
+    async def add(
+        self,
+        profile: Profile,
+        credentials: Credentials,
+        *,
+        replace_old: bool = False,
+        this_session_only: bool = False,
+    ) -> Profile:
+        if not (self.has_keyring or this_session_only):
+            raise KeyringMissing(text("This computer offers no keyring for the keys."), text("Ask for the right."))
         self.taken.append((profile, credentials))
         return profile
 
@@ -145,6 +156,28 @@ async def test_an_account_is_typed_saved_and_checked(theme: Theme, qtbot: QtBot)
         assert marks == ["Passed", "Check failed", "Not checked"]
         await until(lambda: dialog.save.isEnabled())
         assert dialog.save.text() == "Save and check again"
+        dialog.close()
+        dialog.deleteLater()
+
+
+async def test_without_a_keyring_the_session_is_offered(theme: Theme, qtbot: QtBot) -> None:
+    counter = Counter()
+    counter.has_keyring = False
+    async with TaskScope(pytest.fail) as scope:
+        dialog = ProfileDialog(ProfileForm(counter, scope), theme)
+        dialog.open()
+        for name, value in (("name", "campus"), ("access_key", AK), ("secret_key", SK)):
+            qtbot.keyClicks(dialog.fields[name], value)
+        assert not dialog.session.isVisible()
+        qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
+        await until(dialog.session.isVisible)
+        assert "no keyring" in dialog.error.text()
+        await until(dialog.session.isEnabled)
+        qtbot.mouseClick(dialog.session, Qt.MouseButton.LeftButton)
+        await until(lambda: dialog.checks.isVisible())
+        assert not dialog.session.isVisible()
+        assert [profile.name for profile, _ in counter.taken] == ["campus"]
+        await until(dialog.save.isEnabled)
         dialog.close()
         dialog.deleteLater()
 

@@ -17,6 +17,7 @@ from traindeck.domain.texts import text
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.connections import Connection, Connections, LabAddress
 from traindeck.services.profile_desk import ProfileDesk
+from traindeck.services.secrets import SessionSecrets
 from traindeck.store.settings import ProfileShelf, SettingsFile
 from traindeck.viewmodels.credentials_file import parse_credentials, read_credentials
 from traindeck.viewmodels.profile_form import ProfileForm, validate
@@ -70,7 +71,8 @@ def bench(tmp_path: Path) -> Callable[[], object]:
 
         drawer = Drawer()
         shelf = ProfileShelf(SettingsFile(tmp_path / "settings.json"))
-        desk = ProfileDesk(shelf, drawer, Connections(shelf, drawer, no_lab, no_network))
+        secrets = SessionSecrets(drawer)
+        desk = ProfileDesk(shelf, secrets, Connections(shelf, secrets, no_lab, no_network))
         async with TaskScope(lambda name, error: pytest.fail(f"{name}: {error}")) as scope:
             yield Bench(ProfileForm(desk, scope), drawer, desk)
 
@@ -87,7 +89,7 @@ async def test_keys_are_kept_used_and_checked(bench: Callable[[], object], tmp_p
         assert at.drawer.kept["campus"].access_key == AK
         assert at.drawer.kept["campus"].secret_key.reveal() == SK
         assert at.desk.current == "campus"
-        assert [check.passed for check in at.form.state.checks] == [None, None, None]  # nobody answers: that says nothing about the keys
+        assert [check.passed for check in at.form.state.checks] == [None, None, None]  # nobody answers
         assert not at.form.state.is_proven
         assert SK not in (tmp_path / "settings.json").read_text(encoding="utf-8")
         assert SK not in repr(at.form.state)
@@ -122,7 +124,20 @@ async def test_without_a_keyring_nothing_is_kept_anywhere(bench: Callable[[], ob
         await at.submitted()
         assert str(at.form.state.error.hint) == "Install gnome-keyring."
         assert not at.form.state.saved
+        assert at.form.state.has_no_keyring
         assert not (tmp_path / "settings.json").exists()
+
+
+async def test_without_a_keyring_keys_can_be_kept_for_the_session(bench: Callable[[], object], tmp_path: Path) -> None:
+    async with bench() as at:
+        at.drawer.locked = KeyringMissing(text("No keyring."), text("Install gnome-keyring."))
+        at.fill()
+        await at.submitted()
+        at.form.keep_for_session()
+        await until(lambda: at.form.state.saved and not at.form.state.busy)
+        assert at.drawer.kept == {}
+        assert at.desk.current == "campus"
+        assert SK not in (tmp_path / "settings.json").read_text(encoding="utf-8")
 
 
 async def test_a_form_with_mistakes_is_not_sent(bench: Callable[[], object]) -> None:

@@ -51,6 +51,7 @@ class ProfileDialog(QDialog):
         self.checks = QFrame()
         self._checks_grid = QGridLayout(self.checks)
         self.save = QPushButton()
+        self.session = QPushButton(say("Keep for &this session only"))
         self.buttons = QDialogButtonBox()
         self._column = QVBoxLayout(self)
         self._build()
@@ -86,6 +87,8 @@ class ProfileDialog(QDialog):
         set_role(self.save, "primary")
         self.save.setDefault(True)
         self.buttons.addButton(self.save, QDialogButtonBox.ButtonRole.ActionRole)
+        self.session.setAutoDefault(False)
+        self.buttons.addButton(self.session, QDialogButtonBox.ButtonRole.ActionRole)
         self.buttons.addButton(say("Close"), QDialogButtonBox.ButtonRole.RejectRole)
         layout = self._column
         layout.setContentsMargins(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE)
@@ -139,6 +142,7 @@ class ProfileDialog(QDialog):
         self.path_style.toggled.connect(self._form.set_path_style)
         self.more.toggled.connect(self.more_box.setVisible)
         self.save.clicked.connect(self._form.submit)
+        self.session.clicked.connect(self._form.keep_for_session)
         self.buttons.rejected.connect(self.reject)
         self._form.changed.connect(self._refresh)
 
@@ -186,6 +190,8 @@ class ProfileDialog(QDialog):
         self.error.setText(state.error.sentence() if state.error else "")
         self.error.setVisible(state.error is not None)
         self.save.setEnabled(not state.busy)
+        self.session.setVisible(state.has_no_keyring)
+        self.session.setEnabled(not state.busy)
         self.save.setText(
             say("Checking…") if state.busy else say("Save and check again") if state.saved else say("Save and check")
         )

@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, Signal
 
-from traindeck.domain.errors import AppError
+from traindeck.domain.errors import AppError, KeyringMissing
 from traindeck.domain.profiles import LAB, REGIONS, Profile, Provider, Signature, is_profile_name, is_region
 from traindeck.domain.secret import Credentials, Secret
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.tasks import TaskScope
+from traindeck.services.key_file import read_credentials
 from traindeck.services.profile_desk import Check
-from traindeck.viewmodels.credentials_file import read_credentials
 
 TASK = "add an account"
 
@@ -28,7 +29,14 @@ class Accounts(Protocol):
 
     def use(self, name: str) -> None: ...
 
-    async def add(self, profile: Profile, credentials: Credentials, *, replace_old: bool = False) -> Profile: ...
+    async def add(
+        self,
+        profile: Profile,
+        credentials: Credentials,
+        *,
+        replace_old: bool = False,
+        this_session_only: bool = False,
+    ) -> Profile: ...
 
     async def check(self, name: str) -> list[Check]: ...
 
@@ -59,9 +67,14 @@ class ProfileFormState:
     saved: bool = False
 
     @property
+    def has_no_keyring(self) -> bool:
+        return isinstance(self.error, KeyringMissing)
+
+    @property
     def is_proven(self) -> bool:
-        """The keys were saved and nothing spoke against them."""
-        return self.saved and bool(self.checks) and all(check.passed is not False for check in self.checks)
+        """The keys were saved, a service took them and nothing spoke against them."""
+        verdicts = {check.passed for check in self.checks}
+        return self.saved and True in verdicts and False not in verdicts
 
 
 class ProfileForm(QObject):
@@ -99,16 +112,25 @@ class ProfileForm(QObject):
 
     def submit(self) -> None:
         """Keep the keys, use the profile, and ask the services what they think of it."""
+        self._send(this_session_only=False)
+
+    def keep_for_session(self) -> None:
+        """The same where there is no keyring: the keys are held until the program ends, and written nowhere."""
+        self._send(this_session_only=True)
+
+    def _send(self, *, this_session_only: bool) -> None:
         errors = validate(self.state.fields)
         self._become(replace(self.state, errors=errors, error=None, checks=()))
         if not errors:
-            self._start(self._submit)
+            self._start(partial(self._submit, this_session_only))
 
-    async def _submit(self) -> None:
+    async def _submit(self, this_session_only: bool) -> None:
         typed = self.state.fields
         credentials = Credentials(typed.access_key, typed.secret_key)
         profile = _profile(typed)
-        kept = await self._accounts.add(profile, credentials, replace_old=profile.name == self._ours)
+        kept = await self._accounts.add(
+            profile, credentials, replace_old=profile.name == self._ours, this_session_only=this_session_only
+        )
         self._ours = kept.name
         await asyncio.to_thread(self._accounts.use, kept.name)
         self._become(replace(self.state, saved=True))

@@ -18,7 +18,6 @@ from traindeck.services.secrets import (
     CHOICE_VARIABLE,
     MOST_UNITS,
     SERVICE,
-    EnvironmentSecrets,
     KeyringSecrets,
     SessionSecrets,
 )
@@ -162,7 +161,7 @@ async def test_without_a_keyring_the_missing_package_is_named(monkeypatch: pytes
     async with opened() as secrets:
         with pytest.raises(KeyringMissing) as caught:
             await secrets.read("one")
-    assert "HUAWEICLOUD_SDK_AK" in caught.value.sentence()
+    assert "dbus-run-session" in caught.value.sentence()
 
 
 async def test_tokens_and_what_windows_cannot_hold_are_refused_before_anything_is_written() -> None:
@@ -185,18 +184,3 @@ async def test_session_keys_live_in_memory_and_go_first() -> None:
         assert not secrets.is_kept("one")
         with pytest.raises(KeyringMissing):
             await secrets.remove("one")
-
-
-async def test_the_environment_profile_is_read_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with opened() as beneath:
-        secrets = EnvironmentSecrets(beneath)
-        assert await secrets.read("environment") is None
-        monkeypatch.setenv("HUAWEICLOUD_SDK_AK", "AK\n")
-        monkeypatch.setenv("HUAWEICLOUD_SDK_SK", "SK")
-        assert await secrets.read("environment") == Credentials("AK", Secret("SK"))
-        monkeypatch.setenv("HUAWEICLOUD_SDK_SECURITY_TOKEN", "T")
-        assert await secrets.read("environment") == Credentials("AK", Secret("SK"), Secret("T"))
-        with pytest.raises(InvalidInput):
-            await secrets.write("environment", KEYS)
-        with pytest.raises(InvalidInput):
-            await secrets.remove("environment")

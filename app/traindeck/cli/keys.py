@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from argparse import Namespace
-from pathlib import Path
 
 from traindeck.cli import terminal
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.secret import Credentials, Secret
 from traindeck.domain.texts import say, text
-from traindeck.runtime.platform_files import local_errors
-from traindeck.services.secrets import environment_credentials
+from traindeck.services.key_file import read_credentials
 
 _ACCESS = "HUAWEICLOUD_SDK_AK"
 _SECRET = "HUAWEICLOUD_SDK_SK"
-_MOST_BYTES = 1 << 20
+_TOKEN = "HUAWEICLOUD_SDK_SECURITY_TOKEN"
 
 
 def gathered(options: Namespace) -> Credentials:
     """From the file or the environment if named, else from the terminal or standard input."""
     if options.csv is not None:
-        return from_csv(options.csv)
+        return read_credentials(options.csv)
     if options.env:
         return from_environment()
     if terminal.somebody_is_there():
@@ -47,33 +44,13 @@ def from_lines(lines: list[str]) -> Credentials:
 
 
 def from_environment() -> Credentials:
-    found = environment_credentials()
-    if found is None:
+    access_key, secret_key, token = (os.environ.get(name, "").strip() for name in (_ACCESS, _SECRET, _TOKEN))
+    if not access_key or not secret_key:
         raise InvalidInput(
             text("The environment holds no keys."),
             text("Set {access} and {secret}.", access=_ACCESS, secret=_SECRET),
         )
-    return found
-
-
-def from_csv(path: Path) -> Credentials:
-    """The file the console hands out: a row of names, and one of values."""
-    with local_errors(path), path.open("rb") as file:
-        content = file.read(_MOST_BYTES).decode("utf-8-sig", errors="replace")
-    rows = [[cell.strip() for cell in row] for row in csv.reader(content.splitlines()) if any(row)]
-    heads = [head.lower() for head in rows[0]] if rows else []
-    columns = [
-        next((number for number, head in enumerate(heads) if head == name), None)
-        for name in ("access key id", "secret access key")
-    ]
-    cells = rows[1] if len(rows) > 1 else []
-    access_key, secret_key = (cells[column] if column is not None and column < len(cells) else "" for column in columns)
-    if not access_key or not secret_key:
-        raise InvalidInput(
-            text("“{path}” is not a credentials.csv.", path=str(path)),
-            text("The file from the console has the columns “Access Key Id” and “Secret Access Key”."),
-        )
-    return Credentials(access_key, Secret(secret_key))
+    return Credentials(access_key, Secret(secret_key), Secret(token) if token else None)
 
 
 def _from_terminal() -> Credentials:

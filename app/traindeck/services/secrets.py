@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
 
 SERVICE = "TrainDeck"
-ENVIRONMENT_PROFILE = "environment"
 # What Windows keeps for one entry: 2,560 bytes of UTF-16.
 MOST_UNITS = 1280
 # Overrides the choice, as it does for every program that uses this library; only to an accepted one.
@@ -140,43 +139,6 @@ class SessionSecrets:
                 raise
 
 
-class EnvironmentSecrets:
-    """The profile “environment” from HUAWEICLOUD_SDK_AK and _SK, read-only; all others from the store beneath."""
-
-    def __init__(self, beneath: SecretStore) -> None:
-        self._beneath = beneath
-
-    async def read(self, profile: str) -> Credentials | None:
-        if profile != ENVIRONMENT_PROFILE:
-            return await self._beneath.read(profile)
-        return environment_credentials()
-
-    async def write(self, profile: str, credentials: Credentials) -> None:
-        _refuse_change(profile)
-        await self._beneath.write(profile, credentials)
-
-    async def remove(self, profile: str) -> None:
-        _refuse_change(profile)
-        await self._beneath.remove(profile)
-
-
-def environment_credentials() -> Credentials | None:
-    access_key = os.environ.get("HUAWEICLOUD_SDK_AK", "").strip()
-    secret_key = os.environ.get("HUAWEICLOUD_SDK_SK", "").strip()
-    token = os.environ.get("HUAWEICLOUD_SDK_SECURITY_TOKEN", "").strip()
-    if not access_key or not secret_key:
-        return None
-    return Credentials(access_key, Secret(secret_key), Secret(token) if token else None)
-
-
-def _refuse_change(profile: str) -> None:
-    if profile == ENVIRONMENT_PROFILE:
-        raise InvalidInput(
-            text("The profile “{name}” takes its keys from the environment.", name=profile),
-            text("Set HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK, or use another profile name."),
-        )
-
-
 def _user(profile: str) -> str:
     return f"profile:{profile}"
 
@@ -231,8 +193,8 @@ def _missing(detail: str) -> KeyringMissing:
         return KeyringMissing(
             title,
             text(
-                "On a computer without a desktop set HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK and use the profile "
-                "“environment”, or keep the keys for this session only."
+                "This session has no D-Bus. Sign in to a desktop, or start a shell with “dbus-run-session” and unlock "
+                "gnome-keyring in it; or keep the keys for this session only."
             ),
             detail,
         )

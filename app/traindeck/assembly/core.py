@@ -24,7 +24,7 @@ from traindeck.services.run_locks import RunLocks
 from traindeck.services.run_logs import RunLogs
 from traindeck.services.run_watch import RunWatch
 from traindeck.services.sample_project import SampleProject
-from traindeck.services.secrets import KeyringSecrets
+from traindeck.services.secrets import KeyringSecrets, SessionSecrets
 from traindeck.services.submission import Submission
 from traindeck.services.transfers import Transfers
 from traindeck.store.database import open_database
@@ -75,18 +75,17 @@ async def open_core(paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND) -> 
         lab = LabLink(paths.lab, lab_life, pool(2, "lab"))
         owned.push_async_callback(lab.close)
         book = ProfileShelf(settings)
-        secrets = KeyringSecrets(keyring)
+        secrets = SessionSecrets(KeyringSecrets(keyring))
 
         async def make(profile: Profile, credentials: Credentials) -> Connection:
             return await make_connection(profile, credentials, service)
 
         connections = Connections(book, secrets, lab.address, make)
+        owned.callback(connections.close)
         logs = RunLogs(records, paths.run_log, disk)
-        watch = RunWatch(records, connections, logs)
         transfers = Transfers(connections, disk)
-        submission = Submission(
-            records, connections, CodeBundles(paths.bundles, disk), RunLocks(paths.run), book
-        )
+        submission = Submission(records, connections, CodeBundles(paths.bundles, disk), RunLocks(paths.run), book)
+        watch = RunWatch(records, connections, logs, settle=submission.settle)
         submission.changed.add(watch.tell)
         yield Core(
             paths=paths,

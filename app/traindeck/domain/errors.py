@@ -6,6 +6,7 @@ AppError
 │   └── KeyringMissing   the system has no place for a secret
 ├── NotFound
 ├── Conflict             it exists already, or its state does not allow this
+│   └── NameTaken        a job of the very name we gave
 ├── ServiceTrouble       the service or the network; worth another try
 │   ├── Unreachable      nothing was sent
 │   └── AnswerLost       something was sent, nobody knows what became of it
@@ -58,6 +59,10 @@ class NotFound(AppError):
 
 class Conflict(AppError):
     kind = "conflict"
+
+
+class NameTaken(Conflict):
+    pass
 
 
 class ServiceTrouble(AppError):

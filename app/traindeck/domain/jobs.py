@@ -47,6 +47,11 @@ class RunState(StrEnum):
         return self not in _LOCAL
 
     @property
+    def is_open(self) -> bool:
+        """On its way to the service, or lost on it."""
+        return not self.is_remote and not self.is_over
+
+    @property
     def can_stop(self) -> bool:
         return self in _STOPPABLE
 

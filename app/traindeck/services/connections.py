@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
@@ -27,6 +29,10 @@ class Connection:
     storage: ObjectStorage
     training: TrainingBackend
 
+    def close(self) -> None:
+        self.storage.close()
+        self.training.close()
+
 
 OpenLab = Callable[[], Awaitable[LabAddress]]
 MakeConnection = Callable[[Profile, Credentials], Awaitable[Connection]]
@@ -41,6 +47,8 @@ class Connections:
         self._open_lab = open_lab
         self._make = make
         self._open: dict[str, tuple[Profile, Credentials, Connection]] = {}
+        # Two that ask at once share one connection.
+        self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def profile(self, name: str) -> Profile:
         """The profile of that name; the Lab's is always there."""
@@ -55,14 +63,26 @@ class Connections:
         )
 
     async def open(self, name: str) -> Connection:
-        profile, credentials = await self._way_in(name)
-        known = self._open.get(name)
-        if known and known[:2] == (profile, credentials):
-            return known[2]
-        connection = await self._make(profile, credentials)
-        # The maker may have found the project id; the key stays what the book says.
-        self._open[name] = (profile, credentials, connection)
-        return connection
+        async with self._opening[name]:
+            profile, credentials = await self._way_in(name)
+            known = self._open.get(name)
+            if known and known[:2] == (profile, credentials):
+                return known[2]
+            connection = await self._make(profile, credentials)
+            self.forget(name)
+            # The maker may have found the project id; the key stays what the book says.
+            self._open[name] = (profile, credentials, connection)
+            return connection
+
+    def forget(self, name: str) -> None:
+        """Close the way to a profile; asking for it again opens a new one."""
+        known = self._open.pop(name, None)
+        if known:
+            known[2].close()
+
+    def close(self) -> None:
+        for name in list(self._open):
+            self.forget(name)
 
     async def _way_in(self, name: str) -> tuple[Profile, Credentials]:
         if name == LAB:

@@ -51,6 +51,9 @@ class ObjectStorage(Protocol):
 
     async def remove(self, paths: Sequence[ObjectPath]) -> None: ...
 
+    def close(self) -> None:
+        """Close what is idle; a later call opens it again."""
+
 
 class TrainingBackend(Protocol):
     """Where one account's jobs run. Every method raises AppError."""
@@ -60,7 +63,7 @@ class TrainingBackend(Protocol):
     async def flavors(self) -> list[Flavor]: ...
 
     async def create(self, name: str, spec: JobSpec, code: ObjectPath) -> RemoteJob:
-        """Ask for a job once. AnswerLost: nobody knows whether it exists. Conflict: the name does."""
+        """Ask for a job once. AnswerLost: nobody knows whether it exists. NameTaken: one of this name does."""
 
     async def find_by_name(self, name: str) -> RemoteJob | None: ...
 
@@ -73,6 +76,9 @@ class TrainingBackend(Protocol):
 
     async def log_tail(self, job_id: str, task: str) -> LogChunk | None:
         """None: there is no log yet."""
+
+    def close(self) -> None:
+        """Close what is idle; a later call opens it again."""
 
 
 class RunRecords(Protocol):

@@ -10,7 +10,8 @@ from traindeck.domain.profiles import LAB, Profile, is_profile_name, is_region
 from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import Text, text
 from traindeck.services.connections import Connection, Connections
-from traindeck.services.ports import ProfileBook, SecretStore
+from traindeck.services.ports import ProfileBook
+from traindeck.services.secrets import SessionSecrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Check:
 class ProfileDesk:
     """The accounts of this user."""
 
-    def __init__(self, book: ProfileBook, secrets: SecretStore, connections: Connections) -> None:
+    def __init__(self, book: ProfileBook, secrets: SessionSecrets, connections: Connections) -> None:
         self._book = book
         self._secrets = secrets
         self._connections = connections
@@ -42,7 +43,14 @@ class ProfileDesk:
         self._connections.profile(name)
         self._book.use(name)
 
-    async def add(self, profile: Profile, credentials: Credentials, *, replace_old: bool = False) -> Profile:
+    async def add(
+        self,
+        profile: Profile,
+        credentials: Credentials,
+        *,
+        replace_old: bool = False,
+        this_session_only: bool = False,
+    ) -> Profile:
         """Keep the secret first: a profile without its keys is of no use."""
         _refuse_unusable(profile, credentials)
         if not replace_old and any(other.name == profile.name for other in self._book.all()):
@@ -50,7 +58,10 @@ class ProfileDesk:
                 text("There is a profile “{name}” already.", name=profile.name),
                 text("Remove it first, or take another name."),
             )
-        await self._secrets.write(profile.name, credentials)
+        if this_session_only:
+            self._secrets.keep(profile.name, credentials)
+        else:
+            await self._secrets.write(profile.name, credentials)
         kept = replace(profile, key_hint=credentials.hint)
         self._book.put(kept)
         return kept
@@ -61,6 +72,7 @@ class ProfileDesk:
         self._connections.profile(name)
         await self._secrets.remove(name)
         self._book.remove(name)
+        self._connections.forget(name)
 
     async def check(self, name: str) -> list[Check]:
         """Ask the services themselves; what cannot be asked is said to be not checked."""
@@ -71,7 +83,7 @@ class ProfileDesk:
         except AppError as error:
             unknown = text("Not checked: there is no way in yet.")
             return [
-                Check(opened, False, error.title, error.hint),
+                Check(opened, _verdict(error), error.title, error.hint),
                 Check(storage, None, unknown),
                 Check(training, None, unknown),
             ]
@@ -86,8 +98,12 @@ async def _checked(title: Text, ask: Callable[[], Awaitable[Text]]) -> Check:
     try:
         return Check(title, True, await ask())
     except AppError as error:
-        # No answer says nothing about the keys.
-        return Check(title, None if error.retryable else False, error.title, error.hint)
+        return Check(title, _verdict(error), error.title, error.hint)
+
+
+def _verdict(error: AppError) -> bool | None:
+    """No answer says nothing about the keys."""
+    return None if error.retryable else False
 
 
 async def _buckets(connection: Connection) -> Text:

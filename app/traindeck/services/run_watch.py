@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from traindeck.domain.errors import AppError, NotFound, ServiceTrouble
+from traindeck.domain.errors import AccessRefused, AppError, NotFound, ServiceTrouble, Unreachable
 from traindeck.domain.jobs import RemoteJob, Run, RunState
 from traindeck.domain.profiles import LAB
 from traindeck.domain.texts import text
@@ -28,6 +28,7 @@ _CLOUD_PACE_S = (3.0, 30.0)
 _HIDDEN_S = 10.0
 _LIST_EVERY_S = 2.0
 _LINGER = timedelta(seconds=60)
+_SETTLE_S = (20.0, 300.0)
 
 
 @dataclass(slots=True)
@@ -51,12 +52,16 @@ class RunWatch:
         logs: RunLogs,
         clock: Clock = utc_now,
         chance: random.Random | None = None,
+        *,
+        settle: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
+        """`settle` is asked from time to time what became of submissions that are still open."""
         self._records = records
         self._connections = connections
         self._logs = logs
         self._clock = clock
         self._chance = chance or random.Random()
+        self._settle = settle
         self._accounts: dict[str, _Account] = {}
         self._known: dict[str, Run] = {}
         self._woken = asyncio.Event()
@@ -76,7 +81,7 @@ class RunWatch:
         return self._account(profile).next_look
 
     def wake(self) -> None:
-        """Look now instead of when it is due."""
+        """Look now instead of when it is due; not before the moment a service asked for."""
         self._woken.set()
 
     def tell(self, run: Run) -> None:
@@ -114,10 +119,23 @@ class RunWatch:
                 for run in await self._refreshed():
                     if run.state.is_remote:
                         self._start(scope, run.profile)
+                    else:
+                        scope.start("settle", self._keep_settling)
                 await self._pause(_LIST_EVERY_S)
 
     def _start(self, scope: TaskScope, profile: str) -> None:
         scope.start(f"watch {profile}", lambda: self._watch(profile))
+
+    async def _keep_settling(self) -> None:
+        """Submissions whose answer was lost are looked for as long as there are any."""
+        for pause in delays(*_SETTLE_S, self._chance):
+            await asyncio.sleep(pause)
+            if self._settle is None or not any(run.state.is_open for run in await self._records.live()):
+                return
+            try:
+                await self._settle()
+            except AppError as error:
+                log.warning("open submissions: %s %s", error, error.detail)
 
     async def _refreshed(self) -> list[Run]:
         live = await self._records.live()
@@ -149,10 +167,12 @@ class RunWatch:
             account.lingering = {run_id: until for run_id, until in account.lingering.items() if until > now}
             if not runs and not account.lingering:
                 return
+            asked_for = 0.0
             try:
                 news = await self._look(profile, account, runs)
             except AppError as error:
-                wait = self._after(error, account)
+                asked_for = _retry_after_s(error)
+                wait = max(self._after(error, account), asked_for)
             else:
                 account.trouble, account.retries = None, None
                 interval = quickest if news else min(slowest, interval * 1.5)
@@ -160,7 +180,8 @@ class RunWatch:
                 wait *= self._chance.uniform(0.9, 1.1)
             account.next_look = self._clock() + timedelta(seconds=wait)
             self.weather.tell(profile)
-            await self._pause(wait)
+            await asyncio.sleep(asked_for)
+            await self._pause(wait - asked_for)
 
     def _after(self, error: AppError, account: _Account) -> float:
         """How long to leave the service alone after it failed us."""
@@ -168,18 +189,26 @@ class RunWatch:
         account.trouble = error
         if account.retries is None:
             account.retries = delays(1.0, 60.0, self._chance)
-        asked_for = error.retry_after_s if isinstance(error, ServiceTrouble) else None
-        return max(next(account.retries), asked_for or 0.0)
+        return next(account.retries)
 
     async def _look(self, profile: str, account: _Account, runs: list[Run]) -> bool:
         connection = await self._connections.open(profile)
         news = False
+        first_trouble: AppError | None = None
         for run in runs:
-            news |= await self._look_at(connection, account, run)
+            try:
+                news |= await self._look_at(connection, account, run)
+            except AppError as error:
+                if _concerns_all(error):
+                    raise
+                # One run that cannot be asked about does not hide the others.
+                first_trouble = first_trouble or error
         for run_id in account.lingering:
             known = self._known.get(run_id)
             if known is not None:
                 news |= await self._fetch_logs(connection, known)
+        if first_trouble is not None:
+            raise first_trouble
         return news
 
     async def _look_at(self, connection: Connection, account: _Account, run: Run) -> bool:
@@ -225,7 +254,10 @@ class RunWatch:
         return grown
 
     async def _become(self, run: Run, **changes: object) -> None:
-        self._notice(await self._records.change(run.id, **changes))
+        try:
+            self._notice(await self._records.change(run.id, **changes))
+        except NotFound:
+            self.forget(run.id)  # another program removed it while we asked
 
     async def _pause(self, seconds: float) -> None:
         try:
@@ -236,6 +268,15 @@ class RunWatch:
 
     def _account(self, profile: str) -> _Account:
         return self._accounts.setdefault(profile, _Account())
+
+
+def _retry_after_s(error: AppError) -> float:
+    return (error.retry_after_s or 0.0) if isinstance(error, ServiceTrouble) else 0.0
+
+
+def _concerns_all(error: AppError) -> bool:
+    """What keeps the account as a whole from answering; asking about its other runs would be told the same."""
+    return isinstance(error, Unreachable | AccessRefused) or _retry_after_s(error) > 0
 
 
 def profile_lingers(connection: Connection) -> bool:

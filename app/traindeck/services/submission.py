@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from traindeck.domain import forms, job_file
-from traindeck.domain.errors import AnswerLost, AppError, Conflict, InvalidInput, NotFound, ServiceTrouble
+from traindeck.domain.errors import AnswerLost, AppError, InvalidInput, NameTaken, NotFound
 from traindeck.domain.jobs import JobSpec, RemoteJob, Run, RunState, Target, run_name
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import LAB
@@ -92,7 +92,7 @@ class Submission:
         """The same again, with the code as it was then."""
         before = await self._records.get(run_id)
         if before is None:
-            raise NotFound(text("This run is no longer in the records."), text("Refresh the list."))
+            raise _forgotten()
         spec = before.spec
         for change in changes:
             spec = job_file.with_setting(spec, change)
@@ -101,26 +101,57 @@ class Submission:
         return await self._send_new(spec, before.profile, bundle, before.id, stage)
 
     async def settle(self) -> list[Run]:
-        """Find out what became of submissions whose program is gone."""
-        settled = []
-        for run in await self._records.live():
-            if run.state.is_remote:
-                continue
-            with self._locks.held(run.id) as mine:
-                if not mine:
-                    continue
-                fresh = await self._records.get(run.id)
-                if fresh is not None and not fresh.state.is_remote and not fresh.state.is_over:
-                    settled.append(await self._settle_one(fresh))
+        """Find out what became of submissions whose program is gone; the answer is those of which it is known now.
+
+        One that nobody can be asked about stays open for a later time; its error is raised after all others are done.
+        """
+        settled: list[Run] = []
+        troubles: list[AppError] = []
+
+        async def settle_one(run_id: str) -> None:
+            try:
+                run = await self._settle(run_id, patient=True)
+            except AppError as error:
+                log.warning("settling %s: %s %s", run_id, error, error.detail)
+                troubles.append(error)
+            else:
+                if run is not None and not run.state.is_open:
+                    settled.append(run)
+
+        async with asyncio.TaskGroup() as group:
+            for run in await self._records.live():
+                if run.state.is_open:
+                    group.create_task(settle_one(run.id))
+        if troubles:
+            raise troubles[0]
         return settled
 
-    async def _settle_one(self, run: Run) -> Run:
-        if run.state is RunState.PREPARING:
-            return await self._become(
-                run, state=RunState.NOT_SENT, reason=str(text("TrainDeck was closed before the job was sent."))
-            )
-        connection = await self._connections.open(run.profile)
-        return await self._look_up(run, connection, (0.0, *self._look_ups_s))
+    async def check_again(self, run_id: str) -> Run:
+        """Look now, once, whether a submission without an answer arrived."""
+        run = await self._records.get(run_id)
+        if run is not None and run.state.is_open:
+            run = await self._settle(run_id, patient=False)
+        if run is None:
+            raise _forgotten()
+        return run
+
+    async def _settle(self, run_id: str, *, patient: bool) -> Run | None:
+        """The run as it is afterwards; a submission under way is left to the program that is at it."""
+        with self._locks.held(run_id) as mine:
+            run = await self._records.get(run_id)
+            if run is None or not mine or not run.state.is_open:
+                return run
+            if run.state is RunState.PREPARING:
+                reason = str(text("TrainDeck was closed before the job was sent."))
+                return await self._become(run, state=RunState.NOT_SENT, reason=reason)
+            connection = await self._connections.open(run.profile)
+            job = await self._found(run, connection, self._moments_left(run) if patient else (0.0,))
+            return await self._unconfirmed(run) if job is None else await self._adopt(run, job)
+
+    def _moments_left(self, run: Run) -> tuple[float, ...]:
+        """Now, and those moments of its looking up that are still to come."""
+        passed_s = max(0.0, (self._clock() - (run.submitted or run.created)).total_seconds())
+        return (0.0, *(moment - passed_s for moment in self._look_ups_s if moment > passed_s))
 
     async def _send_new(self, spec: JobSpec, profile: str, bundle: Bundle, parent: str, stage: Stage) -> Run:
         now = self._clock()
@@ -169,40 +200,55 @@ class Submission:
             log.warning("no answer to the submission of %s: %s", run.name, error)
             stage(text("No answer came. Checking whether the job arrived…"))
             return await self._look_up(run, connection, self._look_ups_s)
-        except Conflict as error:
+        except NameTaken:
             # The name has a random part: if it exists, it is this very request that made it.
-            found = await connection.training.find_by_name(run.name)
-            if found is None:
-                await self._become(run, state=RunState.NOT_SENT, reason=error.sentence())
-                raise
-            job = found
+            stage(text("The service has a job of this name already. Looking whether it is this one…"))
+            return await self._look_up(run, connection, (0.0, *self._look_ups_s))
         except AppError as error:
             await self._become(run, state=RunState.NOT_SENT, reason=error.sentence())
             raise
         return await self._adopt(run, job)
 
     async def _look_up(self, run: Run, connection: Connection, moments_s: Sequence[float]) -> Run:
-        waited = 0.0
+        try:
+            job = await self._found(run, connection, moments_s)
+        except AppError as error:
+            reason = text(
+                "No answer came, and the job could not be looked up: {reason} It may exist and bill: check again.",
+                reason=error.sentence(),
+            )
+            return await self._become(run, state=RunState.UNCONFIRMED, reason=str(reason))
+        return await self._unconfirmed(run) if job is None else await self._adopt(run, job)
+
+    async def _found(self, run: Run, connection: Connection, moments_s: Sequence[float]) -> RemoteJob | None:
+        """The job of this run's name; None: the last look found none; raises what kept the last look from knowing."""
+        waited_s = 0.0
+        trouble: AppError | None = None
         for moment in moments_s:
-            await asyncio.sleep(moment - waited)
-            waited = moment
+            await asyncio.sleep(moment - waited_s)
+            waited_s = moment
             try:
                 job = await connection.training.find_by_name(run.name)
-            except ServiceTrouble as error:
+            except AppError as error:
                 log.warning("looking for %s: %s", run.name, error)
+                trouble = error
                 continue
             if job is not None:
-                return await self._adopt(run, job)
-        return await self._become(
-            run,
-            state=RunState.UNCONFIRMED,
-            reason=str(text("No answer came and no such job was found so far. It may exist and bill: check again.")),
-        )
+                return job
+            trouble = None
+        if trouble is not None:
+            raise trouble
+        return None
+
+    async def _unconfirmed(self, run: Run) -> Run:
+        reason = text("No answer came and no such job was found so far. It may exist and bill: check again.")
+        return await self._become(run, state=RunState.UNCONFIRMED, reason=str(reason))
 
     async def _adopt(self, run: Run, job: RemoteJob) -> Run:
         return await self._become(
             run,
-            state=job.state,
+            # One that is over already still has a log to be fetched: the watch ends it.
+            state=RunState.UNKNOWN if job.state.is_over else job.state,
             phase=job.phase,
             job_id=job.id,
             reason="",
@@ -228,6 +274,10 @@ class Submission:
         after = await self._records.change(run.id, **changes)
         self.changed.tell(after)
         return after
+
+
+def _forgotten() -> NotFound:
+    return NotFound(text("This run is no longer in the records."), text("Refresh the list."))
 
 
 def _code_folder(spec: JobSpec, name: str, folder_name: str) -> ObjectPath:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from traindeck.domain.errors import AccessRefused, AppError, Conflict, InvalidInput, NotFound, ServiceTrouble
+from traindeck.domain.errors import (
+    AccessRefused,
+    AppError,
+    Conflict,
+    InvalidInput,
+    NameTaken,
+    NotFound,
+    ServiceTrouble,
+)
 from traindeck.domain.texts import text
 from traindeck.services.sdk_errors import (
     Answer,
@@ -55,7 +63,7 @@ def modelarts_error(answer: Answer) -> AppError:
         case "2837" | "4116" | "4118":
             return in_arrears(answer)
         case "2751":
-            return Conflict(
+            return NameTaken(
                 text("A job of this name exists already."),
                 text("Choose another name."),
                 answer.detail,

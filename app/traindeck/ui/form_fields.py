@@ -30,6 +30,10 @@ class Field(QWidget):
         self.error.setWordWrap(True)
         self.error.setTextFormat(Qt.TextFormat.PlainText)
         set_role(self.error, "error")
+        self.note = QLabel()
+        self.note.setWordWrap(True)
+        self.note.setTextFormat(Qt.TextFormat.PlainText)
+        set_role(self.note, "small")
         self.remedy = QPushButton()
         set_role(self.remedy, "link")
         self.remedy.clicked.connect(self.remedy_wanted)
@@ -43,8 +47,10 @@ class Field(QWidget):
         layout.setSpacing(HALF)
         layout.addWidget(self.label)
         layout.addLayout(row)
+        layout.addWidget(self.note)
         layout.addWidget(self.error)
         layout.addWidget(self.remedy, 0, Qt.AlignmentFlag.AlignLeft)
+        self.show_note("")
         self.show_error("")
         self.show_remedy("")
 
@@ -53,6 +59,11 @@ class Field(QWidget):
         self.error.setVisible(bool(words))
         self.editor.setAccessibleDescription(words)
         self._dress("invalid" if words else "")
+
+    def show_note(self, words: str) -> None:
+        """What the value comes to."""
+        self.note.setText(words)
+        self.note.setVisible(bool(words))
 
     def show_remedy(self, words: str) -> None:
         self.remedy.setText(words)

@@ -273,7 +273,8 @@ class JobFormView(QWidget):
             value = str(getattr(spec, name))
             if edit.text() != value:
                 edit.setText(value)
-        self._texts["code_folder"].setToolTip(str(state.code_place) if spec.code_folder else "")
+        is_whole = not spec.code_folder or str(state.code_place) == spec.code_folder
+        self.fields["code_folder"].show_note("" if is_whole else str(state.code_place))
         self._show_choices(state)
         if self.nodes.value() != spec.nodes:
             self.nodes.setValue(spec.nodes)

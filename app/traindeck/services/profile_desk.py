@@ -78,6 +78,7 @@ class ProfileDesk:
         """Ask the services themselves; what cannot be asked is said to be not checked."""
         opened = text("Keys and project")
         storage, training = text("OBS"), text("ModelArts")
+        self._connections.forget(name)  # what an earlier way in proved may no longer hold
         try:
             connection = await self._connections.open(name)
         except AppError as error:
@@ -87,11 +88,16 @@ class ProfileDesk:
                 Check(storage, None, unknown),
                 Check(training, None, unknown),
             ]
-        return [
-            Check(opened, True, text("The credential is valid.")),
+        asked = [
             await _checked(storage, lambda: _buckets(connection)),
             await _checked(training, lambda: _engines(connection)),
         ]
+        was_looked_up = not connection.profile.is_lab and not self._connections.profile(name).project_id
+        if was_looked_up or any(check.passed for check in asked):
+            return [Check(opened, True, text("The credential is valid.")), *asked]
+        # Nobody has accepted the keys: what speaks against them, if anything does, counts for them too.
+        verdict = min(asked, key=lambda check: check.passed is None)
+        return [replace(verdict, title=opened), *asked]
 
 
 async def _checked(title: Text, ask: Callable[[], Awaitable[Text]]) -> Check:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import logging
 import os
@@ -15,11 +16,11 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import IO, Any
 
-from traindeck.domain.errors import LocalTrouble, Unreachable
+from traindeck.domain.errors import AppError, Conflict, LocalTrouble, Unreachable
 from traindeck.domain.profiles import LAB, Profile, Provider, Signature
 from traindeck.domain.secret import Credentials, Secret
 from traindeck.domain.texts import spoken, text
-from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.listeners import Listeners
 from traindeck.services.connections import LabAddress
 
@@ -27,10 +28,12 @@ log = logging.getLogger(__name__)
 
 IDLE_EXIT_S = 600
 _START_S = 30.0
+_OTHERS_START_S = 3.0
 _LOOK_EVERY_S = 0.05
 _STATUS_S = 3.0
 _END_S = 8.0
-_STARTS = 3
+_STARTS = 5
+_DETAIL_LIMIT = 4000
 # Loopback is not asked for through anybody's proxy.
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -69,11 +72,15 @@ class LabLink:
     async def address(self) -> LabAddress:
         """The running Lab; started first where there is none."""
         async with self._opening:
-            found = await self._calls.run(lambda _: self._running())
+            found = await self._found()
             for _ in range(_STARTS):
                 if found is not None:
                     break
-                found = await self._start()
+                try:
+                    found = await self._start()
+                except Conflict:
+                    # Another program was quicker, or its Lab is just ending.
+                    found = await self._found(_OTHERS_START_S)
             if found is None:
                 raise Unreachable(
                     text("The Lab started but does not answer."),
@@ -91,6 +98,16 @@ class LabLink:
             return
         await self._calls.run(lambda _: _end(process, "detach" if keep_running else "stop"))
 
+    async def _found(self, within_s: float = 0.0) -> LabAddress | None:
+        """The Lab that runs, or one that another program is starting."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + within_s
+        while True:
+            found = await self._calls.run(lambda _: self._running())
+            if found is not None or loop.time() >= end:
+                return found
+            await asyncio.sleep(_LOOK_EVERY_S)
+
     def _running(self) -> LabAddress | None:
         """What `running.json` says, if a Lab of that very instance answers there."""
         where = _json_file(self._root / "running.json")
@@ -105,7 +122,7 @@ class LabLink:
             if address is not None and address.instance == where["instance"]:
                 return address
             return self._read_address(where)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError) as error:
             log.info("no Lab where running.json says: %s", error)
             return None
 
@@ -129,39 +146,47 @@ class LabLink:
         return LabAddress(profile, credentials, where["instance"])
 
     async def _start(self) -> LabAddress | None:
-        """A new Lab; None when another program was quicker and its Lab is not ready yet."""
+        """A new Lab; raises what it said itself when it could not start, Conflict when there is one already."""
         with tempfile.TemporaryFile() as words:
-            process = await self._calls.run(lambda _: _spawn(self._command(), words, self._life))
+            process = await self._calls.run(lambda _: _spawn(self._command(), self._root.parent, words, self._life))
             log.info("starting the Lab, process %s", process.pid)
             try:
-                found = await self._ready(process)
+                said = await self._first_words(process)
+                found = await self._found() if "obs" in said else None
             except BaseException:
                 await self._calls.run(lambda _: _end(process, "stop"))
                 raise
-            if found is not None and process.poll() is None:
-                self._process = process if self._life is LabLife.OWNED else None
+            if found is not None:
+                await self._keep(process)
                 return found
-            status = await self._calls.run(lambda _: _end(process, "stop"))
-            if found is None and status not in (0, None) and not (self._root / "running.json").exists():
-                raise _refusal(words, self._log_name())
-            return found
+            await self._calls.run(lambda _: _end(process, "stop"))
+            if "obs" in said:
+                return None
+            raise _refusal(said, words, self._log_name())
 
-    async def _ready(self, process: subprocess.Popen[bytes]) -> LabAddress | None:
+    async def _keep(self, process: subprocess.Popen[bytes]) -> None:
+        before, self._process = self._process, None
+        if before is not None:  # it died on its own
+            await self._calls.run(lambda _: _end(before, "stop"))
+        if self._life is LabLife.OWNED:
+            self._process = process
+        else:
+            _let_go(process)
+
+    async def _first_words(self, process: subprocess.Popen[bytes]) -> dict[str, Any]:
+        """What a starting Lab prints: its addresses, or why there are none; empty when it says nothing in time."""
         try:
             async with asyncio.timeout(_START_S):
-                while True:
-                    found = await self._calls.run(lambda _: self._running())
-                    if found is not None or process.poll() is not None:
-                        return found
-                    await asyncio.sleep(_LOOK_EVERY_S)
+                return await self._calls.run(lambda token: _read_line(process, token))
         except TimeoutError:
-            return None
+            return {}
 
     def _command(self) -> list[str]:
-        program = [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "traindeck"]
+        # -P: a file of the user's that is called like a module of Python must not be taken for it.
+        program = [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-P", "-m", "traindeck"]
         owner = ["--owner-pipe"] if self._life is LabLife.OWNED else []
         return [
-            *program, "--language", spoken(), "lab", "serve", "--root", str(self._root),
+            *program, "--language", spoken(), "lab", "serve", "--json", "--root", str(self._root),
             "--idle-exit", str(IDLE_EXIT_S), *owner,
         ]  # fmt: skip
 
@@ -169,7 +194,7 @@ class LabLink:
         return str(self._root / "lab.log")
 
 
-def _spawn(command: list[str], words: IO[bytes], life: LabLife) -> subprocess.Popen[bytes]:
+def _spawn(command: list[str], folder: Path, words: IO[bytes], life: LabLife) -> subprocess.Popen[bytes]:
     # A session of its own: Ctrl-C in the terminal of a command must not end the Lab under others.
     apart: dict[str, Any] = (
         {"creationflags": 0x00000200 | 0x08000000}  # new process group, no console window
@@ -179,8 +204,9 @@ def _spawn(command: list[str], words: IO[bytes], life: LabLife) -> subprocess.Po
     try:
         return subprocess.Popen(
             command,
+            cwd=folder,  # not the user's, which could not be removed while the Lab runs
             stdin=subprocess.PIPE if life is LabLife.OWNED else subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=words,
             env=os.environ | {"PYTHONUTF8": "1"},
             **apart,
@@ -202,6 +228,7 @@ def _end(process: subprocess.Popen[bytes], word: str) -> int | None:
         except OSError:
             log.info("the Lab had ended before it was told to")
     if word == "detach":
+        _let_go(process)
         return None
     if process.stdin is None and process.poll() is None:
         process.terminate()
@@ -213,13 +240,40 @@ def _end(process: subprocess.Popen[bytes], word: str) -> int | None:
         return process.wait()
 
 
-def _refusal(words: IO[bytes], log_name: str) -> LocalTrouble:
+def _let_go(process: subprocess.Popen[bytes]) -> None:
+    """It is meant to outlive its object, which would complain of that."""
+    process.returncode = 0
+
+
+def _read_line(process: subprocess.Popen[bytes], token: CancelToken) -> dict[str, Any]:
+    """Never kept anywhere: the keys of the Lab are in it."""
+    assert process.stdout is not None
+    forget = token.on_cancel(process.kill)  # the only way to end this reading
+    try:
+        with process.stdout as stream:
+            line = stream.readline()
+    finally:
+        forget()
+    try:
+        content = json.loads(line)
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _refusal(said: dict[str, Any], words: IO[bytes], log_name: str) -> AppError:
+    """The Lab's own sentence, once; what it printed besides is for a report."""
     words.seek(0)
-    said = words.read().decode(errors="replace").strip()
-    return LocalTrouble(
-        text("The Lab could not be started."),
-        text("{reason}", reason=said) if said else text("“{log}” tells more.", log=log_name),
-        said,
+    detail = words.read().decode(errors="replace").strip()[-_DETAIL_LIMIT:]
+    error = said.get("error")
+    if not isinstance(error, dict):
+        return LocalTrouble(
+            text("The Lab could not be started."), text("“{log}” tells more.", log=log_name), detail
+        )
+    kind = Conflict if error.get("kind") == Conflict.kind else LocalTrouble
+    reason = f"{error.get('title', '')} {error.get('hint', '')}".strip()
+    return kind(
+        text("The Lab could not be started."), text("{reason}", reason=reason), str(error.get("detail") or detail)
     )
 
 
@@ -229,5 +283,3 @@ def _json_file(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return content if isinstance(content, dict) else None
-
-

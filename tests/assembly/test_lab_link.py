@@ -199,3 +199,12 @@ async def test_a_python_that_is_gone_is_said_to_be_so(
     async with linked(root) as link:
         with pytest.raises(LocalTrouble, match="could not be started"):
             await link.address()
+
+
+async def test_whoever_leaves_while_it_is_being_started_leaves_none_behind(root: Path) -> None:
+    before = set(psutil.Process().children())
+    async with linked(root) as link, asyncio.TaskGroup() as tasks:
+        asking = tasks.create_task(link.address())
+        await until(lambda: set(psutil.Process().children()) - before)
+        asking.cancel()
+    assert not set(psutil.Process().children()) - before

@@ -13,6 +13,7 @@ import tempfile
 import urllib.request
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -148,13 +149,21 @@ class LabLink:
     async def _start(self) -> LabAddress | None:
         """A new Lab; raises what it said itself when it could not start, Conflict when there is one already."""
         with tempfile.TemporaryFile() as words:
-            process = await self._calls.run(lambda _: _spawn(self._command(), self._root.parent, words, self._life))
-            log.info("starting the Lab, process %s", process.pid)
+            started: list[subprocess.Popen[bytes]] = []
+
+            def spawn(_: CancelToken) -> subprocess.Popen[bytes]:
+                # Noted here: whoever is cancelled while the process comes into being is not given it.
+                started.append(_spawn(self._command(), self._root.parent, words, self._life))
+                return started[0]
+
             try:
+                process = await self._calls.run(spawn)
+                log.info("starting the Lab, process %s", process.pid)
                 said = await self._first_words(process)
                 found = await self._found() if "obs" in said else None
             except BaseException:
-                await self._calls.run(lambda _: _end(process, "stop"))
+                for begun in started:
+                    await self._calls.run(partial(_discard, begun))
                 raise
             if found is not None:
                 await self._keep(process)
@@ -238,6 +247,15 @@ def _end(process: subprocess.Popen[bytes], word: str) -> int | None:
         log.error("the Lab did not end by itself and is killed")
         process.kill()
         return process.wait()
+
+
+def _discard(process: subprocess.Popen[bytes], _: CancelToken) -> None:
+    """End a Lab that nobody has used yet, without waiting until it listens."""
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
 
 
 def _let_go(process: subprocess.Popen[bytes]) -> None:

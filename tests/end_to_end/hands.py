@@ -34,7 +34,7 @@ from PySide6.QtWidgets import (
 from traindeck.bootstrap import Program
 from traindeck.ui.main_window import MainWindow
 
-STEP_S = 50.0
+STEP_S = 25.0
 _LOOK_S = 0.02
 
 Kind = TypeVar("Kind", bound=QWidget)
@@ -67,12 +67,12 @@ class Hands:
 
     async def click(self, widget: QWidget, place: QPoint | None = None, *, double: bool = False) -> None:
         """Through the window system's door, so that what lies on top gets it."""
-        await self.until(lambda: widget.isVisible() and widget.isEnabled())
-        spot = place or widget.rect().center()
         window = widget.window()
-        inside = widget.mapTo(window, spot)
-        hit = window.childAt(inside) or window
-        assert hit is widget or widget.isAncestorOf(hit), f"{hit!r} lies over {widget!r}"
+        before = None
+        while before != (before := (window.size(), widget.mapTo(window, QPoint()), widget.size())):
+            await self.until(lambda: widget.isVisible() and widget.isEnabled() and _hit(widget, place))
+            await asyncio.sleep(_LOOK_S)  # until it stands still
+        inside = widget.mapTo(window, place or widget.rect().center())
         handle = window.windowHandle()
         act = QTest.mouseDClick if double else QTest.mouseClick
         none = Qt.KeyboardModifier.NoModifier
@@ -155,9 +155,6 @@ class Hands:
         top = inside or self.window
         return "\n".join(dict.fromkeys(words for words in _words(top) if words.strip()))
 
-    async def grab(self, file: str) -> None:
-        assert self.window.grab().save(file)
-
     async def _outside_of_tasks(self, act: Callable[[], Any]) -> None:
         """Qt's test functions let events pass; inside a task that would step into other tasks."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -166,12 +163,21 @@ class Hands:
             try:
                 act()
             except Exception as error:  # noqa: BLE001  (raised again for the one who waits)
-                done.set_exception(error)
+                if not done.cancelled():
+                    done.set_exception(error)
             else:
-                done.set_result(None)
+                if not done.cancelled():  # what was pressed may have ended the program
+                    done.set_result(None)
 
         QTimer.singleShot(0, do)
         await done
+
+
+def _hit(widget: QWidget, place: QPoint | None) -> bool:
+    """Whether a click there would meet the widget, and nothing that lies over it."""
+    window = widget.window()
+    hit = window.childAt(widget.mapTo(window, place or widget.rect().center())) or window
+    return hit is widget or widget.isAncestorOf(hit)
 
 
 def plain(words: str) -> str:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import Path
 
 from hands import Hands, tell
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from traindeck.bootstrap import Program, Wishes, run_program
+from traindeck.ui.main_window import FIRST_SIZE
+from traindeck.ui.profile_dialog import ProfileDialog
 from traindeck.ui.rows_editor import PairTable
 from traindeck.ui.run_page_view import RunPageView
 from traindeck.ui.table_models import RunTableModel
@@ -60,6 +64,11 @@ async def submit_and_stay(hands: Hands, epochs: str) -> None:
     await stay(hands)
 
 
+async def glance(hands: Hands) -> None:
+    """Open and leave, while the Lab is only starting."""
+    tell("seen", visible=hands.window.isVisible())
+
+
 async def submit_only(hands: Hands, epochs: str) -> None:
     """Press Submit and wait; what comes of it is seen from outside."""
     await fill_in_sample(hands)
@@ -69,8 +78,8 @@ async def submit_only(hands: Hands, epochs: str) -> None:
     await stay(hands)
 
 
-async def watch_to_the_end(hands: Hands, wanted: str) -> None:
-    """What the list shows becomes `wanted`; its log is opened and told."""
+async def watch_to_the_end(hands: Hands, wanted: str, phase: str) -> None:
+    """What the list shows becomes `wanted`; the log is opened and told once it holds its last line."""
     runs = hands.program.workspace.runs
     await hands.until(lambda: runs.table.model().rowCount() > 0)
     tell("first seen", state=state_of(hands, 0))
@@ -79,7 +88,7 @@ async def watch_to_the_end(hands: Hands, wanted: str) -> None:
     await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.action("run.log")))
     log = hands.program.workspace.log
     await hands.until(lambda: log_state(hands) == wanted)
-    await hands.until(lambda: f"the job ends as {wanted}" in log.pane.toPlainText())
+    await hands.until(lambda: f"the job ends as {phase}" in log.pane.toPlainText())
     tell("log", words=log.pane.toPlainText())
     await tell_runs(hands)
 
@@ -112,36 +121,59 @@ async def quit_by_question(hands: Hands, epochs: str, answer: str) -> None:
     await asyncio.Event().wait()
 
 
-async def say_what_is_wrong(hands: Hands, words: str) -> None:
-    """The notice bar says it; the program still takes a click."""
-    await hands.until(lambda: words in hands.texts())
-    tell("said", words=hands.texts(), bar=bar_words(hands))
+async def read_the_bar(hands: Hands, words: str) -> None:
+    """The notice bar says it; the program still answers a key."""
+    await hands.until(lambda: words in bar_words(hands))
+    tell("said", bar=bar_words(hands), words=hands.texts())
     await hands.press(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
     await hands.until(lambda: hands.dialog() is not None)
     await hands.press(Qt.Key.Key_Escape)
     await hands.until(lambda: hands.dialog() is None)
 
 
-async def submit_in_vain(hands: Hands, folder: str, words: str) -> None:
-    """Submit a form whose code folder is not right; the window says why."""
+async def submit_in_vain(hands: Hands, words: str, field: str = "", value: str = "", go: str = "") -> None:
+    """Submit what cannot be sent, once the file `go` is there; the window says why and stays a window."""
     await fill_in_sample(hands)
     form = hands.program.workspace.form
-    if folder:
-        await hands.fill(field_edit(form.fields["code_folder"]), folder)
+    if field:
+        await hands.fill(field_edit(form.fields[field]), value)
+    if go:
+        tell("ready")
+        await hands.until(Path(go).exists)
     await hands.click(form.submit)
-    await hands.until(lambda: words in hands.texts())
-    await hands.until(form.submit.isEnabled)
+    await hands.until(lambda: words in hands.texts() and form.submit.isEnabled())
     tell("said", words=hands.texts(), bar=bar_words(hands))
-    await tell_runs(hands)
+    await hands.press(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+    await hands.until(lambda: hands.dialog() is not None)
+    tell("listed", states=[state_of(hands, row) for row in range(9) if state_of(hands, row)])
 
 
-async def connect(hands: Hands, project: str, access_key: str, secret_key: str, *endpoints: str) -> None:
-    """Add an account by hand; the dialog tells how that went."""
+async def connect(hands: Hands, access_key: str, project: str, obs: str, modelarts: str, iam: str) -> None:
+    """Add an account by hand, for this session where there is no keyring, and see what the services say."""
     welcome = hands.window.tabs.currentWidget()
     assert isinstance(welcome, WelcomePage)
     await hands.click(welcome.account)
-    await hands.until(lambda: hands.dialog() is not None)
-    tell("open", words=hands.texts(hands.dialog()))
+    await hands.until(lambda: isinstance(hands.dialog(), ProfileDialog))
+    dialog = hands.dialog()
+    assert isinstance(dialog, ProfileDialog)
+    await hands.click(dialog.more)
+    typed = {
+        "name": "campus", "access_key": access_key, "secret_key": os.environ["SECRET_KEY"], "project_id": project,
+        "obs_endpoint": obs, "modelarts_endpoint": modelarts, "iam_endpoint": iam,
+    }  # fmt: skip
+    for name, words in typed.items():
+        await hands.fill(dialog.fields[name], words)
+    await hands.press(Qt.Key.Key_Return)
+    await hands.until(lambda: dialog.error.text())
+    tell("kept", error=dialog.error.text(), buttons=[button.text() for button in hands.visible(QPushButton, dialog)])
+    await hands.click(dialog.session)
+    await hands.until(lambda: dialog.checks.isVisible() and dialog.save.isEnabled())
+    tell("checked", words=hands.texts(dialog), keys_in_sight=typed["secret_key"] in hands.texts(dialog))
+    await hands.press(Qt.Key.Key_Escape)
+    await hands.until(lambda: hands.dialog() is None)
+    offer = hands.program.workspace.form.offer
+    await hands.until(lambda: offer.text() or hands.program.workspace.form.engine.count())
+    tell("form", offer=offer.text(), target=hands.program.workspace.form.profile.currentText())
 
 
 async def switch_language(hands: Hands) -> None:
@@ -233,8 +265,6 @@ def field_edit(field: QWidget) -> QLineEdit:
 
 
 def all_texts(page: QWidget) -> str:
-    from PySide6.QtWidgets import QLabel
-
     return "\n".join(label.text() for label in page.findChildren(QLabel))
 
 
@@ -279,14 +309,17 @@ async def tell_runs(hands: Hands) -> None:
 JOURNEYS: dict[str, Journey] = {
     journey.__name__: journey
     for journey in (
-        sample_twice, submit_and_stay, submit_only, watch_to_the_end, outlive_the_lab, quit_by_question,
-        say_what_is_wrong, submit_in_vain, connect, switch_language,
+        sample_twice, glance, submit_and_stay, submit_only, watch_to_the_end, outlive_the_lab, quit_by_question,
+        read_the_bar, submit_in_vain, connect, switch_language,
     )
 }  # fmt: skip
 
 
 async def visit(name: str, words: list[str], program: Program) -> int:
-    await JOURNEYS[name](Hands(program), *words)
+    hands = Hands(program)
+    if program.application.platformName() == "offscreen":
+        hands.window.resize(*FIRST_SIZE)  # the screen that is not there is smaller than anybody's
+    await JOURNEYS[name](hands, *words)
     return 0
 
 

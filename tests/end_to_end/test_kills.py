@@ -41,7 +41,7 @@ async def test_a_window_killed_before_the_answer_adopts_its_job(home: Path) -> N
             assert recorded(home) == [("Submitting", "")], "the intent is on the disk, the answer is not"
             (job,) = jobs_of_the_lab(home)
 
-            with WindowProcess(home, "watch_to_the_end", "Completed") as window:
+            with WindowProcess(home, "watch_to_the_end", "Completed", "Completed") as window:
                 log = await asyncio.to_thread(window.told, "log")
                 (run,) = (await asyncio.to_thread(window.told, "runs"))["runs"]
                 assert await asyncio.to_thread(window.ended) == 0
@@ -75,7 +75,7 @@ async def test_a_killed_window_loses_nothing_of_a_running_job(home: Path) -> Non
     lab = psutil.Process(lab_facts(home)["pid"])
     await until(lambda: not live_jobs(home), STEP_S)
     assert lab.is_running()
-    with WindowProcess(home, "watch_to_the_end", "Completed") as window:
+    with WindowProcess(home, "watch_to_the_end", "Completed", "Completed") as window:
         log = await asyncio.to_thread(window.told, "log")
         (run,) = (await asyncio.to_thread(window.told, "runs"))["runs"]
         assert await asyncio.to_thread(window.ended) == 0

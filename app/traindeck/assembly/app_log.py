@@ -12,6 +12,7 @@ from traindeck.runtime.platform_files import local_errors
 
 _BYTES = 2_000_000
 _FORM = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
+_HEARD = ("traindeck", "asyncio", "py.warnings")
 
 
 @contextmanager
@@ -21,6 +22,7 @@ def log_to(path: Path) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         handler = RotatingFileHandler(path, maxBytes=_BYTES, backupCount=2, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter(_FORM))
+    handler.addFilter(_is_heard)
     root = logging.getLogger()
     before = root.level
     root.addHandler(handler)
@@ -31,3 +33,8 @@ def log_to(path: Path) -> Iterator[None]:
         root.setLevel(before)
         root.removeHandler(handler)
         handler.close()
+
+
+def _is_heard(record: logging.LogRecord) -> bool:
+    """Not the SDKs and their libraries: they log addresses with signatures in them."""
+    return record.name.partition(".")[0] in _HEARD or record.name in _HEARD

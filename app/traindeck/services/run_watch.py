@@ -237,7 +237,7 @@ class RunWatch:
         return {
             "state": job.state,
             "phase": job.phase,
-            "reason": job.exit_message,
+            "reason": job.exit_message or _reason_of(job.state),
             "started": job.started or run.started,
             "ended": ended,
             "duration_ms": job.duration_ms if job.state.is_over else run.duration_ms,
@@ -268,6 +268,12 @@ class RunWatch:
 
     def _account(self, profile: str) -> _Account:
         return self._accounts.setdefault(profile, _Account())
+
+
+def _reason_of(state: RunState) -> str:
+    if state is not RunState.ABNORMAL:
+        return ""
+    return str(text("The service broke off this job and gives no reason; the end of its log may tell more."))
 
 
 def _retry_after_s(error: AppError) -> float:

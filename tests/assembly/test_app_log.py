@@ -1,0 +1,177 @@
+"""The program's own log is bounded, says what happened, and holds no secret, whatever went wrong."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from servers.lab_process import LabProcess
+from servers.secret_service import SecretService, is_installed
+from traindeck.assembly import app_log
+from traindeck.assembly.app_log import log_to
+from traindeck.domain.errors import LocalTrouble
+
+TESTS = Path(__file__).parent.parent
+
+
+def test_it_is_written_while_it_is_wanted_and_the_logging_is_as_before(tmp_path: Path) -> None:
+    path = tmp_path / "日志" / "traindeck.log"
+    root, ours = logging.getLogger(), logging.getLogger("traindeck.test")
+    before = (list(root.handlers), root.level)
+    with log_to(path):
+        ours.info("noticed 注意")
+        logging.getLogger("obs").warning("signed address")
+        logging.getLogger("urllib3.connectionpool").debug("GET /?AccessKeyId=x")
+        logging.getLogger("py.warnings").warning("something old is used")
+    ours.info("too late")
+    assert (list(root.handlers), root.level) == before
+    content = path.read_text(encoding="utf-8")
+    assert "INFO traindeck.test: noticed 注意" in content and str(os.getpid()) in content
+    assert "something old" in content
+    assert "signed address" not in content and "AccessKeyId" not in content and "too late" not in content
+
+
+def test_it_never_grows_beyond_its_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app_log, "_BYTES", 2_000)
+    with log_to(tmp_path / "log" / "traindeck.log"):
+        for number in range(400):
+            logging.getLogger("traindeck.test").info("line %d", number)
+    files = list((tmp_path / "log").iterdir())
+    assert len(files) == 3
+    assert all(path.stat().st_size <= 2_100 for path in files)
+    assert "line 399" in (tmp_path / "log" / "traindeck.log").read_text(encoding="utf-8")
+
+
+def test_a_place_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("", encoding="utf-8")
+    with pytest.raises(LocalTrouble), log_to(tmp_path / "log" / "traindeck.log"):
+        raise AssertionError("it must not begin")
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
+    with LabProcess(tmp_path_factory.mktemp("lab") / "root") as process:
+        yield process
+
+
+PATH = """
+import asyncio, os, sys
+from pathlib import Path
+from traindeck.assembly.core import open_core
+from traindeck.domain.errors import AppError
+from traindeck.domain.job_file import with_setting
+from traindeck.domain.objects import ObjectPath
+from traindeck.domain.profiles import Profile, Provider
+from traindeck.domain.secret import Credentials, Secret
+from traindeck.runtime.tasks import TaskScope
+from traindeck.services import retrying
+from traindeck.store.paths import Paths
+from work_bench import code_in, spec
+
+retrying.FIRST_S = 0.001
+obs, modelarts, iam, region, nowhere, session = sys.argv[1:]
+good = Credentials(os.environ["GOOD_AK"], Secret(os.environ["GOOD_SK"]))
+wrong = Credentials(os.environ["GOOD_AK"], Secret(os.environ["WRONG_SK"]))
+short_lived = Credentials(os.environ["GOOD_AK"], Secret(os.environ["GOOD_SK"]), Secret(os.environ["TOKEN"]))
+
+
+async def tried(what, work):
+    try:
+        print(what, "gave", type(await work).__name__)
+    except AppError as error:
+        print(what, "refused:", error.sentence(), error.detail, repr(error))
+
+
+async def visit(core, name):
+    if name == "good":
+        await (await core.connections.open(name)).storage.create_bucket("bench")
+    await tried("check", core.profiles.check(name))
+    await tried("choices", core.choices.load(name))
+    work = with_setting(spec(), "job.target=modelarts")
+    await tried("submit", core.submission.submit(work, code_in(Path.cwd() / "code"), name))
+    await tried("upload", core.transfers.upload(name, Path.cwd() / "code", ObjectPath("bench", "x/")))
+    await tried("settle", core.submission.settle())
+
+
+async def main():
+    async with open_core(Paths.for_user()) as core:
+        keep = {"this_session_only": session == "session"}
+        for name, keys, place in (("good", good, modelarts), ("wrong", wrong, modelarts), ("away", good, nowhere)):
+            profile = Profile(name, Provider.MODELARTS, region, obs, place, place)
+            await tried(f"add {name}", core.profiles.add(profile, keys, **keep))
+            await tried(f"add {name} again", core.profiles.add(profile, keys, **keep))
+            await visit(core, name)
+        profile = Profile("token", Provider.MODELARTS, region, obs, modelarts, iam)
+        await tried("add token", core.profiles.add(profile, short_lived))
+        await tried("keep token", core.profiles.add(profile, short_lived, this_session_only=True))
+        await visit(core, "token")
+
+        async def stumble():
+            raise ValueError(f"with the keys in hand: {good} {wrong!r} {core.connections}")
+
+        async with TaskScope(lambda name, error: print(name, error.sentence(), error.detail)) as scope:
+            scope.start("stumble", stumble)
+            await asyncio.sleep(0.1)
+        for run in await core.desk.recent():
+            print(run)
+
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("kept", ["session", "keyring"])
+def test_a_secret_reaches_no_file_and_no_screen(lab: LabProcess, tmp_path: Path, unused: str, kept: str) -> None:
+    if kept == "keyring" and not is_installed:
+        pytest.skip("gnome-keyring is Linux's")
+    planted = {
+        "GOOD_AK": lab.access_key,
+        "GOOD_SK": lab.secret_key,
+        "WRONG_SK": f"wrong{secrets.token_hex(16)}",
+        "TOKEN": f"token{secrets.token_hex(16)}",
+    }
+    home = tmp_path / "home"
+    environment = {**os.environ, **planted, "PYTHONPATH": str(TESTS), "TRAINDECK_HOME": str(home)}
+    places = [lab.obs, lab.modelarts, lab.iam, lab.region, unused, kept]
+    if kept == "keyring":
+        del environment["PYTHON_KEYRING_BACKEND"]
+        with SecretService(tmp_path / "secret-service") as service:
+            done = went_through(tmp_path, {**environment, **service.environment}, places)
+    else:
+        done = went_through(tmp_path, environment, places)
+    assert done.returncode == 0, done.stderr.decode()
+    said = done.stdout + done.stderr
+    # The path was really walked: accepted, refused, unreachable.
+    for words in (b"submit gave Run", b"secret key does not fit", b"Nothing answers", b"add good again refused"):
+        assert words in said, said.decode()
+    files = [path for path in home.rglob("*") if path.is_file()]
+    assert {"traindeck.log", "records.db", "settings.json"} <= {path.name for path in files}
+    assert b"task stumble failed" in (home / "log" / "traindeck.log").read_bytes()
+    for path in files:
+        said += path.read_bytes()
+    for name, value in planted.items():
+        if name != "GOOD_AK":
+            assert value.encode() not in said, f"{name} was found"
+
+
+def went_through(folder: Path, environment: dict[str, str], places: list[str]) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", PATH, *places],
+        capture_output=True, env=environment, cwd=folder, timeout=60,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def unused() -> str:
+    """An address nobody answers at."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{probe.getsockname()[1]}"

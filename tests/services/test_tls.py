@@ -15,8 +15,6 @@ from traindeck.services import retrying
 from traindeck.services.storage.obs import ObsStorage
 from traindeck.services.training.modelarts import ModelArtsTraining
 
-pytest.importorskip("cryptography")
-
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -127,6 +128,51 @@ async def test_a_keyring_that_goes_away_is_an_error_not_a_crash(keyring: SecretS
         with pytest.raises(KeyringMissing):
             await secrets.read("one")
         assert await secrets.available_backend() is None
+
+
+MUTE = """
+import time
+from jeepney import DBusAddress, new_method_call
+from jeepney.io.blocking import open_dbus_connection
+bus = DBusAddress("/org/freedesktop/DBus", "org.freedesktop.DBus", "org.freedesktop.DBus")
+connection = open_dbus_connection()
+connection.send_and_get_reply(new_method_call(bus, "RequestName", "su", ("org.freedesktop.secrets", 4)))
+print("mine", flush=True)
+connection.receive()
+print("asked", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def mute_keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
+    """A keyring that takes every request and answers none, as one with an open dialog does."""
+    command = ["dbus-daemon", "--session", "--nofork", "--print-address"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as bus:
+        assert bus.stdout is not None
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", bus.stdout.readline().decode().strip())
+        monkeypatch.delenv(CHOICE_VARIABLE)
+        with subprocess.Popen([sys.executable, "-c", MUTE], stdout=subprocess.PIPE) as owner:
+            try:
+                assert owner.stdout is not None
+                assert owner.stdout.readline() == b"mine\n"
+                yield owner
+            finally:
+                owner.kill()
+                bus.terminate()
+
+
+@needs_keyring
+async def test_an_unanswered_keyring_does_not_keep_the_program(mute_keyring: subprocess.Popen[bytes]) -> None:
+    async with opened() as secrets:
+        asking = asyncio.ensure_future(secrets.read("one"))
+        assert mute_keyring.stdout is not None
+        assert await asyncio.to_thread(mute_keyring.stdout.readline) == b"asked\n"
+        begin = time.monotonic()
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        assert time.monotonic() - begin < 1
 
 
 @pytest.mark.parametrize(

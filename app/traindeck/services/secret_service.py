@@ -10,6 +10,8 @@ from keyring.backends.SecretService import Keyring
 from keyring.errors import InitError, KeyringLocked
 from secretstorage.exceptions import SecretStorageException
 
+from traindeck.services.call_lines import in_use
+
 PROMPT_S = 120.0
 
 
@@ -19,6 +21,7 @@ class SecretServiceKeyring(Keyring):
     def get_preferred_collection(self) -> secretstorage.Collection:
         bus = secretstorage.dbus_init()
         try:
+            in_use(bus.sock)  # so that nobody has to answer the dialog before the program can end
             collection = secretstorage.get_default_collection(bus)
             if collection.is_locked():
                 collection.unlock(timeout=PROMPT_S)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, TypeVar
 from traindeck.domain.errors import AccessRefused, AppError, InvalidInput, KeyringMissing
 from traindeck.domain.secret import Credentials, Secret
 from traindeck.domain.texts import text
-from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.services.call_lines import breakable
 from traindeck.services.ports import SecretStore
 
 if TYPE_CHECKING:
@@ -84,15 +85,16 @@ class KeyringSecrets:
         await self._use(remove)
 
     async def _use(self, call: Callable[[KeyringBackend], Result]) -> Result:
-        return await self._calls.run(lambda _: self._asked(call))
+        return await self._calls.run(lambda token: self._asked(call, token))
 
-    def _asked(self, call: Callable[[KeyringBackend], Result]) -> Result:
+    def _asked(self, call: Callable[[KeyringBackend], Result], token: CancelToken) -> Result:
         """In the worker."""
         from keyring.errors import KeyringError
 
         _, backend = self._opened()
         try:
-            return call(backend)
+            with breakable(token):
+                return call(backend)
         except AppError:
             raise
         except KeyringError as error:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from traindeck.domain import forms, job_file
-from traindeck.domain.errors import AnswerLost, AppError, InvalidInput, NameTaken, NotFound
+from traindeck.domain.errors import AnswerLost, AppError, InvalidInput, NameTaken, NotFound, Unexpected
 from traindeck.domain.jobs import JobSpec, RemoteJob, Run, RunState, Target, run_name
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import LAB
@@ -188,6 +188,10 @@ class Submission:
             if run.state is RunState.PREPARING:
                 reason = str(text("Stopped before the job was sent."))
                 await self._become(run, state=RunState.NOT_SENT, reason=reason)
+            raise
+        except Exception as error:
+            mistake = Unexpected(f"{type(error).__name__}: {error}")
+            await self._become(run, state=RunState.NOT_SENT, reason=mistake.sentence())
             raise
         stage(text("Sending the job…"))
         return await self._request(run, connection, stage)

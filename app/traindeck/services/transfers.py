@@ -12,7 +12,7 @@ from enum import Enum, auto
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound
+from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound, Unexpected
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
@@ -149,6 +149,9 @@ class Transfers:
             raise
         except asyncio.CancelledError:
             self._end(row.id, TransferState.CANCELLED)
+            raise
+        except Exception as error:
+            self._end(row.id, TransferState.FAILED, Unexpected(f"{type(error).__name__}: {error}"))
             raise
         finally:
             del self._tasks[row.id]

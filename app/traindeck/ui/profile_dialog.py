@@ -74,6 +74,7 @@ class ProfileDialog(QDialog):
         self._build_more()
         set_role(self.more, "link")
         self.more.setCheckable(True)
+        self.more.setAutoDefault(False)  # else Return in a field would press it
         set_role(self.error, "error")
         self.error.setWordWrap(True)
         self.error.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import faulthandler
 import logging
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TextIO
 
-from PySide6.QtGui import QWindow
 from PySide6.QtWidgets import QApplication
 
 from traindeck.assembly.core import Core, open_core
@@ -30,7 +30,7 @@ from traindeck.ui.qt_texts import QtTexts
 from traindeck.ui.stall_watchdog import Stall, StallWatchdog
 from traindeck.ui.theme import Theme
 from traindeck.viewmodels.notices import Notices
-from traindeck.workspace import Models, Workspace, make_theme, tell_about_lab
+from traindeck.workspace import Models, OpenPages, Workspace, make_theme, tell_about_lab
 
 log = logging.getLogger(__name__)
 
@@ -65,8 +65,26 @@ Guest = Callable[[Program], Awaitable[int]]
 """Drives the program instead of a person; its answer is the exit status."""
 
 
+def has_screen() -> bool:
+    """Qt itself ends the process where there is none; only on Linux can that be."""
+    named = ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY")
+    return not sys.platform.startswith("linux") or any(os.environ.get(name) for name in named)
+
+
+def do_without_screen() -> None:
+    """Draw where nobody sees it, if there is nothing else."""
+    if not has_screen():
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+
 def open_window(options: Namespace) -> int:
     """The program as a person uses it."""
+    if not has_screen():
+        print(
+            say("There is no display to open the window on. “traindeck --help” shows the commands that need none."),
+            file=sys.stderr,
+        )
+        return 1
     return run_program(Wishes(options.language or "", options.theme or ""))
 
 
@@ -90,13 +108,15 @@ async def _main(wishes: Wishes, guest: Guest | None, application: QApplication, 
         qt_texts = QtTexts(application)
         qt_texts.speak(chosen)
         theme.choose(wishes.theme or settings.theme)
+        furniture = owned.enter_context(ExitStack())
+        # The window outlives the tasks: each of them may still have a dialog of it to close.
         scope = await owned.enter_async_context(TaskScope(notices.report))
         shown = replace(settings, language=chosen, theme=wishes.theme or settings.theme)
         models = Models.over(core, scope, notices, shown)
         owned.callback(models.close)
         models.preferences.language_changed.connect(lambda: qt_texts.speak(models.preferences.language))
         program = _furnished(application, core, models, scope, theme, stop)
-        owned.callback(lambda: program.workspace.dispose())
+        furniture.callback(lambda: program.workspace.dispose())
         watchdog = StallWatchdog(partial(_note_stall, program))
         owned.callback(watchdog.close)
         start_lab = tell_about_lab(core, models, scope)
@@ -118,27 +138,42 @@ def _furnished(
     def request_quit() -> None:
         scope.start("close", partial(_close, program))
 
-    def furnish() -> Workspace:
-        workspace = Workspace(core, models, scope, theme, request_quit)
-        workspace.start()
+    def made() -> Workspace:
+        return Workspace(core, models, scope, theme, request_quit)
+
+    def show(workspace: Workspace, pages: OpenPages) -> None:
+        workspace.start(pages)
         handle = workspace.window.windowHandle()
         if handle is not None:
-            handle.visibilityChanged.connect(partial(_on_visibility, core))
-        return workspace
+            handle.visibilityChanged.connect(note_visibility)
 
-    def furnish_again() -> None:
-        program.workspace.window.save_layout()
-        program.workspace.dispose()
-        program.workspace = furnish()
+    def note_visibility(*_: object) -> None:
+        window = program.workspace.window
+        core.watch.hidden = window.isMinimized() or not window.isVisible()
 
-    program = Program(application, core, models, furnish(), theme, stop)
-    models.preferences.language_changed.connect(furnish_again)
+    changing = asyncio.Lock()
+
+    async def furnish_again() -> None:
+        """Step by step, so that the window answers between them; the old one stays until the new one is there."""
+        async with changing:
+            old = program.workspace
+            old.window.save_layout()
+            pages = old.open_pages()
+            program.workspace = made()
+            await asyncio.sleep(0)
+            show(program.workspace, pages)
+            await asyncio.sleep(0)
+            old.dispose()
+            note_visibility()
+
+    def on_language() -> None:
+        scope.start(f"speak {models.preferences.language}", furnish_again)
+
+    program = Program(application, core, models, made(), theme, stop)
+    show(program.workspace, OpenPages())
+    models.preferences.language_changed.connect(on_language)
     models.preferences.theme_changed.connect(theme.choose)
     return program
-
-
-def _on_visibility(core: Core, visibility: QWindow.Visibility) -> None:
-    core.watch.hidden = visibility in (QWindow.Visibility.Hidden, QWindow.Visibility.Minimized)
 
 
 def _note_stall(program: Program, stall: Stall) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from argparse import Namespace
 from collections.abc import AsyncIterator, Callable
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from PySide6.QtCore import SignalInstance
 
-from traindeck.bootstrap import Program, Wishes, run_program
+from traindeck.bootstrap import Program, Wishes, do_without_screen, run_program
 from traindeck.domain.jobs import Run, RunState, duration_words
 from traindeck.domain.texts import say
 from traindeck.services.submission import utc_now
@@ -24,8 +23,7 @@ _OFFER_S = 60.0
 
 def run(options: Namespace) -> int:
     """Exit status 0 when the sample completed and its outputs and the picture are there."""
-    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    do_without_screen()
     return run_program(Wishes(options.language or "", options.theme or ""), _visit)
 
 

@@ -84,6 +84,14 @@ class Models:
             model.close()
 
 
+@dataclass(frozen=True, slots=True)
+class OpenPages:
+    """The tabs of a window, for the window that takes its place."""
+
+    runs: tuple[Run | None, ...] = (None,)  # None is the welcome page
+    current: int = 0
+
+
 class Workspace:
     """The window of one language, and what its parts do to each other."""
 
@@ -127,9 +135,14 @@ class Workspace:
             Panel("job", say("Job"), right, self.form),
         ]
 
-    def start(self) -> None:
+    def start(self, pages: OpenPages) -> None:
         """Show the window, then bring in what takes time."""
-        self.open_welcome()
+        for run in pages.runs:
+            if run is None:
+                self.open_welcome()
+            else:
+                self.open_run(run)
+        self.window.tabs.setCurrentIndex(pages.current)
         self.window.show()
         models = self._models
         models.status.load()
@@ -144,6 +157,11 @@ class Workspace:
         self._disconnect()
         self.window.hide()
         self.window.deleteLater()
+
+    def open_pages(self) -> OpenPages:
+        keys = self.window.open_tabs()
+        runs = tuple(self._run_pages[key].state.run if key in self._run_pages else None for key in keys)
+        return OpenPages(runs, self.window.tabs.currentIndex())
 
     def open_welcome(self) -> None:
         self.window.open_tab(WELCOME, say("Welcome"), self._welcome)

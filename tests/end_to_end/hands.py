@@ -203,7 +203,7 @@ def _words(top: QWidget) -> Iterator[str]:
             case QPushButton() | QAbstractButton():
                 yield plain(widget.text())
             case QLineEdit():
-                yield widget.text() or widget.placeholderText()
+                yield widget.displayText() or widget.placeholderText()
             case QComboBox():
                 yield widget.currentText()
             case QTabBar():

@@ -14,7 +14,6 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from traindeck.bootstrap import Program, Wishes, run_program
-from traindeck.ui.main_window import FIRST_SIZE
 from traindeck.ui.profile_dialog import ProfileDialog
 from traindeck.ui.rows_editor import PairTable
 from traindeck.ui.run_page_view import RunPageView
@@ -67,6 +66,15 @@ async def submit_and_stay(hands: Hands, epochs: str) -> None:
 async def glance(hands: Hands) -> None:
     """Open and leave, while the Lab is only starting."""
     tell("seen", visible=hands.window.isVisible())
+
+
+async def open_dialog_and_stay(hands: Hands) -> None:
+    """A question is open when the program is told to end."""
+    welcome = hands.window.tabs.currentWidget()
+    assert isinstance(welcome, WelcomePage)
+    await hands.click(welcome.account)
+    await hands.until(lambda: hands.dialog() is not None)
+    await stay(hands)
 
 
 async def submit_only(hands: Hands, epochs: str) -> None:
@@ -168,7 +176,9 @@ async def connect(hands: Hands, access_key: str, project: str, obs: str, modelar
     tell("kept", error=dialog.error.text(), buttons=[button.text() for button in hands.visible(QPushButton, dialog)])
     await hands.click(dialog.session)
     await hands.until(lambda: dialog.checks.isVisible() and dialog.save.isEnabled())
-    tell("checked", words=hands.texts(dialog), keys_in_sight=typed["secret_key"] in hands.texts(dialog))
+    facts = [label for label in dialog.checks.findChildren(QLabel) if label.text()]
+    await hands.until(lambda: all(_is_in_sight(label) for label in facts))
+    tell("checked", facts=[label.text() for label in facts], keys_in_sight=typed["secret_key"] in hands.texts(dialog))
     await hands.press(Qt.Key.Key_Escape)
     await hands.until(lambda: hands.dialog() is None)
     offer = hands.program.workspace.form.offer
@@ -177,7 +187,7 @@ async def connect(hands: Hands, access_key: str, project: str, obs: str, modelar
 
 
 async def switch_language(hands: Hands) -> None:
-    """A half-filled form, an open run, a moved window; then the other language and the other theme."""
+    """A half-filled form, an open run, a moved window; then the other language, and back."""
     await fill_in_sample(hands)
     await set_parameter(hands, "epochs", "1")
     await hands.click(hands.program.workspace.form.submit)
@@ -187,18 +197,27 @@ async def switch_language(hands: Hands) -> None:
     await hands.fill(name_edit, "mine")
     hands.window.setGeometry(37, 41, 1100, 700)
     await hands.until(lambda: hands.window.width() == 1100)
+    await hands.until(lambda: "the job ends as Completed" in hands.program.workspace.log.pane.toPlainText())
     tell("before", **picture_of(hands))
     await hands.choose("View", "Language", "简体中文")
     await hands.until(lambda: "视图" in hands.texts())
     await hands.until(lambda: "Loading…" not in hands.texts())
     tell("after", **picture_of(hands))
-    before = hands.program.theme.is_dark
-    await hands.choose("视图", "主题", "浅色" if before else "深色")
-    await hands.until(lambda: hands.program.theme.is_dark != before)
-    tell("theme", before=before, background=hands.window.grab().toImage().pixelColor(3, 3).lightness())
     await hands.choose("视图", "语言", "English")
     await hands.until(lambda: "View" in hands.texts())
     tell("back", **picture_of(hands))
+
+
+async def switch_theme(hands: Hands) -> None:
+    """Dark and light by the menu, with the sample in the form."""
+    await fill_in_sample(hands)
+    for name in ("Light", "Dark", "Light"):
+        await hands.choose("View", "Theme", name)
+        await hands.until(lambda dark=name == "Dark": hands.program.theme.is_dark == dark)
+        image = hands.window.grab().toImage()
+        form = hands.program.workspace.form
+        spots = [QPoint(3, 3), form.mapTo(hands.window, QPoint(3, 3))]
+        tell("theme", name=name, lightness=[image.pixelColor(spot).lightness() for spot in spots])
 
 
 # what journeys are made of
@@ -264,6 +283,10 @@ def field_edit(field: QWidget) -> QLineEdit:
     return field.findChildren(QLineEdit)[0]
 
 
+def _is_in_sight(widget: QWidget) -> bool:
+    return widget.visibleRegion().boundingRect() == widget.rect()
+
+
 def all_texts(page: QWidget) -> str:
     return "\n".join(label.text() for label in page.findChildren(QLabel))
 
@@ -309,17 +332,14 @@ async def tell_runs(hands: Hands) -> None:
 JOURNEYS: dict[str, Journey] = {
     journey.__name__: journey
     for journey in (
-        sample_twice, glance, submit_and_stay, submit_only, watch_to_the_end, outlive_the_lab, quit_by_question,
-        read_the_bar, submit_in_vain, connect, switch_language,
+        sample_twice, glance, open_dialog_and_stay, submit_and_stay, submit_only, watch_to_the_end, outlive_the_lab, quit_by_question,
+        read_the_bar, submit_in_vain, connect, switch_language, switch_theme,
     )
 }  # fmt: skip
 
 
 async def visit(name: str, words: list[str], program: Program) -> int:
-    hands = Hands(program)
-    if program.application.platformName() == "offscreen":
-        hands.window.resize(*FIRST_SIZE)  # the screen that is not there is smaller than anybody's
-    await JOURNEYS[name](hands, *words)
+    await JOURNEYS[name](Hands(program), *words)
     return 0
 
 

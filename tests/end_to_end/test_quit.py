@@ -53,6 +53,14 @@ def test_who_leaves_at_once_leaves_no_lab(home: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="SIGTERM is POSIX")
+def test_an_open_dialog_is_no_obstacle(home: Path) -> None:
+    with WindowProcess(home, "open_dialog_and_stay") as window:
+        window.told("staying")
+        window.terminate()
+        window.must_be_well()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGTERM is POSIX")
 def test_a_signal_ends_window_lab_and_job(home: Path) -> None:
     assert median_of_leaving(home, terminated) < LIMIT_S
 

@@ -1,0 +1,81 @@
+"""Without a screen: the first minute walks by itself, and an installation looks at itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QImage
+
+from servers.window_process import all_of, app_log
+
+LIMIT_S = 120.0
+SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+
+
+def run_without_screen(home: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if name not in SCREENS}
+    environment |= {"TRAINDECK_HOME": str(home), "PYTHONUTF8": "1"}
+    if not sys.platform.startswith("linux"):
+        environment["QT_QPA_PLATFORM"] = "offscreen"  # only there a screen can be missing
+    folder.mkdir(parents=True, exist_ok=True)
+    return subprocess.run(
+        [sys.executable, "-m", "traindeck", "--language", "en", *words],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=LIMIT_S,
+    )
+
+
+def test_the_first_minute_walks_by_itself(home: Path, tmp_path: Path) -> None:
+    done = run_without_screen(home, tmp_path / "here", "--first-minute")
+    assert done.returncode == 0, done.stdout + done.stderr + app_log(home)
+    assert done.stderr == ""
+    said = done.stdout
+    for words in ("The Lab is running.", "epoch 1/", "finished: test_accuracy", ": Completed, run time"):
+        assert words in said
+    outputs = [path for path in (home / "runs").rglob("outputs/**/*") if path.is_file()]
+    assert {"metrics.json", "model.json"} <= {path.name for path in outputs}
+    assert all(str(path) in said for path in outputs)
+
+    picture = tmp_path / "here" / "traindeck-first-minute.png"
+    assert str(picture) in said
+    assert picture.read_bytes().startswith(b"\x89PNG\r\n")
+    image = QImage(str(picture))
+    assert (image.width(), image.height()) == (1280, 800)
+    assert len({image.pixel(x, y) for x in range(0, 1280, 8) for y in range(0, 800, 8)}) > 8
+    assert all_of(home) == []
+
+
+def test_an_installation_looks_at_itself(home: Path, tmp_path: Path) -> None:
+    done = run_without_screen(home, tmp_path, "--self-check")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert len(lines) >= 5
+    assert all(line.startswith("ok ") for line in lines), done.stdout
+    assert all_of(home) == []
+
+
+def test_what_does_not_hold_is_named_and_fails_the_check(home: Path, tmp_path: Path) -> None:
+    home.mkdir(parents=True)
+    (home / "lab").write_text("in the way", "utf-8")
+    done = run_without_screen(home, tmp_path, "--self-check")
+    assert done.returncode == 1
+    (failed,) = [line for line in done.stdout.splitlines() if line.startswith("FAIL")]
+    assert "Lab" in failed
+    assert all_of(home) == []
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there a screen can be missing")
+def test_a_window_without_a_screen_is_a_sentence(home: Path, tmp_path: Path) -> None:
+    done = run_without_screen(home, tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("There is no display to open the window on.")
+    assert not home.exists()

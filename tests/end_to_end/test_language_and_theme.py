@@ -1,0 +1,54 @@
+"""Another language and another theme in a window that is in use: nothing of the work is lost."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from servers.window_process import WindowProcess
+
+RESTYLED_MS = 400.0  # Qt dresses every widget anew, in one go
+
+CHINESE = re.compile(r"[\u3400-\u9fff]")
+# What is the same in every language: names, addresses, keys, numbers, and values of the form.
+SAME = re.compile(
+    r"""TrainDeck|English|digits.*|mine|obs://.*|train\.py|PyTorch|pytorch_.*|modelarts\..*|OBS|1h|lab|Ctrl\+.*|R|\.
+    |[\d\s.:,/–·-]+([kM]?B)?|[0-9a-f]{8}-[0-9a-f-]{27}|/.*|\d.*|Handwritten.*|epochs|lr|hidden|data_url|train_url
+    |.*\.json|ckpt/.*|epoch-.*""",
+    re.VERBOSE,
+)
+
+
+def not_chinese(words: str) -> list[str]:
+    return [line for line in words.splitlines() if not CHINESE.search(line) and not SAME.fullmatch(line)]
+
+
+def is_english(words: str, home: Path) -> bool:
+    return not CHINESE.search(words.replace("简体中文", "").replace(str(home), ""))
+
+
+def work_of(told: dict[str, Any]) -> dict[str, Any]:
+    return {name: told[name] for name in ("tabs", "current", "name", "parameters", "place", "log")}
+
+
+def test_another_language_takes_nothing_away(home: Path) -> None:
+    with WindowProcess(home, "switch_language") as window:
+        before = window.told("before")
+        after = window.told("after")
+        assert not_chinese(after["words"]) == []
+        assert is_english(before["words"], home)
+        assert work_of(after) == work_of(before)
+        assert "finished: test_accuracy" in after["log"]
+        back = window.told("back")
+        assert work_of(back) == work_of(before)
+        assert is_english(back["words"], home)
+        window.must_be_well()
+
+
+def test_dark_and_light_take_hold_at_once(home: Path) -> None:
+    with WindowProcess(home, "switch_theme") as window:
+        for dark in (False, True, False):
+            told = window.told("theme")
+            assert all((lightness < 128) == dark for lightness in told["lightness"]), told
+        window.must_be_well(longest_stall_ms=RESTYLED_MS)

@@ -1,0 +1,32 @@
+"""Places a program may not like: disks with limits, and addresses where nobody listens."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+_MOUNTING = 'mount -t tmpfs -o "$1" traindeck "$2" && shift 2 && exec "$@"'
+
+
+def inside_mount(folder: Path, options: str) -> tuple[str, ...]:
+    """Words to put before a command, so that for it alone `folder` is a disk with these options."""
+    if shutil.which("unshare") is None:
+        pytest.skip("mount namespaces are Linux's")
+    own = ("unshare", "--mount") if os.geteuid() == 0 else ("unshare", "--mount", "--map-root-user")
+    folder.mkdir(parents=True, exist_ok=True)
+    before = (*own, "sh", "-c", _MOUNTING, "sh", options, str(folder))
+    if subprocess.run([*before, "true"], capture_output=True).returncode != 0:
+        pytest.skip("this machine lets nobody mount")
+    return before
+
+
+def closed_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port

@@ -101,7 +101,8 @@ class Bench:
         database = await writer.run(lambda _: open_database(self.paths.database))
         owned.enter_context(closing(database))
         self.records = RunStore(database, self.paths.database, writer)
-        self.book = ProfileShelf(SettingsFile(self.paths.settings))
+        self.book = ProfileShelf(SettingsFile(self.paths.settings), self.disk)
+        await self.book.read()
         self.secrets = SessionSecrets(KeyringSecrets(pool(1, "keyring")))
         self.connections = Connections(self.book, self.secrets, self._open_lab, self._connect)
         owned.callback(self.connections.close)
@@ -139,14 +140,14 @@ class Bench:
         pages = [page async for page in storage.entries(ObjectPath(BUCKET, prefix), recursive=True)]
         return [entry.path.key for page in pages for entry in page]
 
-    def add_account(self, name: str, credentials: Credentials | None = None, **addresses: str) -> None:
+    async def add_account(self, name: str, credentials: Credentials | None = None, **addresses: str) -> None:
         """A second way to the same Lab, its keys in memory."""
         lab = self._way.profile
         fields = {
             "obs_endpoint": lab.obs_endpoint, "modelarts_endpoint": lab.modelarts_endpoint,
             "iam_endpoint": lab.iam_endpoint, "project_id": lab.project_id, **addresses,
         }  # fmt: skip
-        self.book.put(Profile(name, Provider.MODELARTS, lab.region, **fields))
+        await self.book.put(Profile(name, Provider.MODELARTS, lab.region, **fields))
         self.secrets.keep(name, credentials or self._way.credentials)
 
     async def _open_lab(self) -> LabAddress:

@@ -55,7 +55,7 @@ async def test_keys_outlive_the_program_in_the_keyring_alone(
             await bench.profiles.add(profile_at(lab), keys_of(lab))
     async with Bench(home, way) as bench:
         assert [profile.name for profile in bench.profiles.all()] == [LAB, "mine"]
-        bench.profiles.use("mine")
+        await bench.profiles.use("mine")
         assert [check.passed for check in await bench.profiles.check("mine")] == [True, True, True]
         await bench.profiles.remove("mine")
         assert bench.profiles.current == LAB
@@ -155,7 +155,7 @@ async def test_new_keys_close_the_old_way_and_shutting_down_closes_all(
         await (await bench.connections.open("mine")).storage.buckets()
         assert idle() == [1]
         renamed = profile_at(lab, project_id=lab.project_id, signature="v4")
-        bench.book.put(renamed)
+        await bench.book.put(renamed)
         await (await bench.connections.open("mine")).storage.buckets()
         assert idle() == [0, 1]
     assert idle() == [0, 0]

@@ -82,7 +82,7 @@ async def test_results_come_home_byte_for_byte_and_stay_in_obs_when_the_run_goes
 
 async def test_what_cannot_be_stopped_or_removed_now_says_why(way: Way, unused_port: int, tmp_path: Path) -> None:
     async with Bench(tmp_path / "home", way) as bench:
-        bench.add_account("away", modelarts_endpoint=f"http://127.0.0.1:{unused_port}")
+        await bench.add_account("away", modelarts_endpoint=f"http://127.0.0.1:{unused_port}")
         running = await bench.records.add(replace(recorded("aa11", "a", RunState.RUNNING, "away"), job_id="job-1"))
         over = await bench.records.add(replace(recorded("bb22", "b", profile="away"), job_id="job-2"))
         unsent = await bench.records.add(recorded("cc33", "c", RunState.NOT_SENT, "away"))

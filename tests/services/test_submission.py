@@ -135,7 +135,7 @@ async def test_what_cannot_be_sent_sends_nothing(
 
 async def test_a_job_for_the_lab_is_not_sent_to_a_paid_account(way: Way, code: Path, tmp_path: Path) -> None:
     async with Bench(tmp_path / "home", way) as bench:
-        bench.add_account("paid")
+        await bench.add_account("paid")
         with pytest.raises(InvalidInput, match="paid account"):
             await bench.submission.submit(spec(), code, "paid")
         assert await bench.records.all() == []
@@ -417,7 +417,7 @@ async def test_one_account_that_does_not_answer_keeps_no_other_waiting(
 ) -> None:
     async with Bench(tmp_path / "home", way) as bench:
         await bench.prepare()
-        bench.add_account("away", modelarts_endpoint=f"http://127.0.0.1:{unused_port}")
+        await bench.add_account("away", modelarts_endpoint=f"http://127.0.0.1:{unused_port}")
         arrived = await bench.submitted(code)
         await bench.records.change(arrived.id, state=RunState.SUBMITTING, job_id="", phase="")
         away = await bench.records.add(an_intent("away", number="2"))

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from traindeck.domain.errors import AccessRefused, NotFound
+from traindeck.domain.errors import AccessRefused, AppError, NotFound
 from traindeck.domain.profiles import LAB, Profile, Provider
 from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import text
@@ -47,8 +47,9 @@ class Connections:
         self._open_lab = open_lab
         self._make = make
         self._open: dict[str, tuple[Profile, Credentials, Connection]] = {}
-        # Two that ask at once share one connection.
+        # Those who ask at once share one connection, or the one error of making it.
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._failed: dict[str, tuple[Profile, Credentials, AppError]] = {}
 
     def profile(self, name: str) -> Profile:
         """The profile of that name; the Lab's is always there."""
@@ -63,12 +64,22 @@ class Connections:
         )
 
     async def open(self, name: str) -> Connection:
-        async with self._opening[name]:
-            profile, credentials = await self._way_in(name)
+        profile, credentials = await self._way_in(name)
+        opening = self._opening[name]
+        has_company = opening.locked()
+        async with opening:
             known = self._open.get(name)
             if known and known[:2] == (profile, credentials):
                 return known[2]
-            connection = await self._make(profile, credentials)
+            failed = self._failed.pop(name, None)
+            if has_company and failed and failed[:2] == (profile, credentials):
+                self._failed[name] = failed
+                raise failed[2]
+            try:
+                connection = await self._make(profile, credentials)
+            except AppError as error:
+                self._failed[name] = (profile, credentials, error)
+                raise
             self.forget(name)
             # The maker may have found the project id; the key stays what the book says.
             self._open[name] = (profile, credentials, connection)

@@ -324,6 +324,17 @@ async def test_everything_can_be_reached_and_has_a_name(qapp: QApplication, tmp_
             assert at.window.statusBar().price.accessibleDescription()
 
 
+async def test_the_first_notice_can_be_read_whatever_was_drawn_before(qapp: QApplication, tmp_path: Path) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            at.window.grab()  # works out every layout, that of the hidden bar as well
+            at.notices.report("a", lost())
+            bar = at.window.notice_bar
+            await until(lambda: bar.height() > 20)
+            assert all(label.height() >= label.fontMetrics().height() for label in (bar.title, bar.hint))
+
+
 async def test_the_frame_does_not_stall(qapp: QApplication, tmp_path: Path, responsive: Stalls) -> None:
     async with TaskScope(pytest.fail) as scope:
         with frame(qapp, scope, tmp_path) as at:

@@ -102,6 +102,9 @@ class NoticeBar(QFrame):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
+        # The layout sleeps through this when it was worked out while the bar was hidden.
+        self._row.invalidate()
+        self._row.activate()
 
     def _fit(self, *_: object) -> None:
         """As high as the wrapped words; a toolbar does not ask for that by itself."""

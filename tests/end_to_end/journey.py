@@ -332,8 +332,8 @@ async def tell_runs(hands: Hands) -> None:
 JOURNEYS: dict[str, Journey] = {
     journey.__name__: journey
     for journey in (
-        sample_twice, glance, open_dialog_and_stay, submit_and_stay, submit_only, watch_to_the_end, outlive_the_lab, quit_by_question,
-        read_the_bar, submit_in_vain, connect, switch_language, switch_theme,
+        sample_twice, glance, open_dialog_and_stay, submit_and_stay, submit_only, watch_to_the_end, outlive_the_lab,
+        quit_by_question, read_the_bar, submit_in_vain, connect, switch_language, switch_theme,
     )
 }  # fmt: skip
 

@@ -193,6 +193,9 @@ class HandMadeJobs:
         content = self.logs.get(job_id)
         return None if content is None else LogChunk(content, len(content))
 
+    async def log_part(self, job_id: str, task: str, start: int, most_bytes: int) -> bytes:
+        return self.logs.get(job_id, b"")[start : start + most_bytes]
+
 
 class MemorySecrets:
     """Keeps secrets for the time of one test."""
@@ -228,7 +231,7 @@ class FolderCloud:
         owned.callback(self.disk.close)
         owned.callback(writer.close)
         self.records = RunStore(database, self.paths.database, writer)
-        self.book = ProfileShelf(SettingsFile(self.paths.settings))
+        self.book = ProfileShelf(SettingsFile(self.paths.settings), self.disk)
         secrets = MemorySecrets()
         self.connections = Connections(self.book, secrets, self._open_lab, self._connect)
         self.profiles = ProfileDesk(self.book, secrets, self.connections)

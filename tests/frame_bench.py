@@ -15,6 +15,7 @@ from traindeck.domain.errors import AppError
 from traindeck.domain.jobs import Run
 from traindeck.domain.profiles import LAB, Profile, Provider
 from traindeck.domain.texts import say
+from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.listeners import Listeners
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.transfers import Transfer
@@ -105,7 +106,9 @@ def frame(
     looks = Theme(qapp, ICONS, theme)
     commands, notices, services, asked = Commands(), Notices(), Services(), list[int]()
     status = Status(services, services, services, services.moved, scope)
-    preferences = Preferences(SettingsFile(home / "settings.json"), scope, Settings(language="en", theme=theme))
+    disk = BlockingCalls(1, "disk")
+    settings = Settings(language="en", theme=theme)
+    preferences = Preferences(SettingsFile(home / "settings.json"), disk, scope, settings)
     preferences.theme_changed.connect(looks.choose)
     window = MainWindow(
         theme=looks,
@@ -127,6 +130,7 @@ def frame(
         yield Frame(window, looks, commands, notices, status, services, preferences, asked)
     finally:
         status.close()
+        disk.close()
         looks.close()
         window.hide()
         window.deleteLater()

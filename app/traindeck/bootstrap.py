@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TextIO
 
+import psutil
 from PySide6.QtWidgets import QApplication
 
 from traindeck.assembly.core import Core, open_core
@@ -22,6 +23,7 @@ from traindeck.domain.errors import AppError
 from traindeck.domain.profiles import LAB
 from traindeck.domain.texts import say, text
 from traindeck.runtime import language
+from traindeck.runtime.platform_files import local_error
 from traindeck.runtime.tasks import TaskScope
 from traindeck.store.paths import Paths
 from traindeck.ui import qt_loop
@@ -102,7 +104,10 @@ async def _main(wishes: Wishes, guest: Guest | None, application: QApplication, 
             settings = await core.disk.run(lambda _: core.settings.read())
         except AppError as error:
             return await _cannot_start(error, stop, has_guest=guest is not None)
-        crash_file = owned.enter_context(_crash_file(core.paths, notices))
+        try:
+            crash_file = owned.enter_context(_crash_file(core.paths, notices))
+        except OSError as error:
+            return await _cannot_start(local_error(error), stop, has_guest=guest is not None)
         chosen = wishes.language or settings.language or language.system_language()
         language.speak(chosen)
         qt_texts = QtTexts(application)
@@ -202,14 +207,24 @@ async def _until_stopped(program: Program, scope: TaskScope, guest: Guest | None
 async def _close(program: Program) -> None:
     """The user wants to leave: ask once when that ends or forgets something."""
     core, window = program.core, program.workspace.window
-    live = [run for run in await core.records.live() if run.state.is_remote]
+    try:
+        live = [run for run in await core.records.live() if run.state.is_remote]
+    except AppError as error:
+        log.error("what still runs is not known: %s %s", error, error.detail)
+        program.stop.set()  # staying open would not make it known
+        return
     here = [run for run in live if run.profile == LAB]
     paid = len(live) - len(here)
     if here and core.lab.owns_process:
         answer = await asked(
             window,
             say("Runs still going in the Lab: {count}", count=len(here)),
-            say("The Lab runs on this computer. Stop them with it, or let it finish them on its own?"),
+            " ".join(
+                (
+                    say("The Lab runs on this computer. Stop them with it, or let it finish them on its own?"),
+                    *([say("Paid jobs also go on and bill: {count}.", count=paid)] if paid else []),
+                )
+            ),
             Answer(_WAYS_TO_END[0], say("Stop them and quit"), "danger"),
             Answer(_WAYS_TO_END[1], say("Let them finish"), "primary"),
         )
@@ -250,17 +265,25 @@ async def _cannot_start(error: AppError, stop: asyncio.Event, *, has_guest: bool
 @contextmanager
 def _crash_file(paths: Paths, notices: Notices) -> Iterator[TextIO]:
     """Where a crash below Python leaves its trace; one left by the last start is told about."""
-    place = paths.app_log.with_name("crash.txt")
-    if place.is_file() and place.stat().st_size:
-        kept = place.with_name("crash-last.txt")
-        place.replace(kept)
+    # A file for each process: a second window must not take away the trace of the first.
+    folder = paths.app_log.parent
+    for left in folder.glob("crash-*.txt"):
+        if psutil.pid_exists(int(left.stem.partition("-")[2])):
+            continue
+        if left.stat().st_size == 0:
+            left.unlink()
+            continue
+        kept = left.with_suffix(".kept")
+        left.replace(kept)
         notices.news(
             text("TrainDeck ended unexpectedly last time."),
             text("Runs and files are safe. What is known of it is in {file}.", file=str(kept)),
         )
+    place = folder / f"crash-{os.getpid()}.txt"
     with place.open("w", encoding="utf-8") as file:
         faulthandler.enable(file)
         try:
             yield file
         finally:
             faulthandler.disable()
+    place.unlink()

@@ -12,6 +12,7 @@ from pathlib import Path
 from PySide6.QtCore import SignalInstance
 
 from traindeck.bootstrap import Program, Wishes, do_without_screen, run_program
+from traindeck.domain.errors import AppError
 from traindeck.domain.jobs import Run, RunState, duration_words
 from traindeck.domain.texts import say
 from traindeck.services.submission import utc_now
@@ -28,6 +29,16 @@ def run(options: Namespace) -> int:
 
 
 async def _visit(program: Program) -> int:
+    try:
+        return await _walk(program)
+    except AppError as error:
+        _tell(error.sentence())
+    except TimeoutError:
+        _tell(say("The Lab does not say what it offers. Its log tells more: {file}", file=str(program.core.paths.lab)))
+    return 1
+
+
+async def _walk(program: Program) -> int:
     core, models = program.core, program.models
     _tell(say("No display: walking through the first minute here."))
     await core.lab.address()
@@ -46,17 +57,22 @@ async def _visit(program: Program) -> int:
         say("{name}: {state}, run time {time}", name=run.name, state=run.state.value,
             time=duration_words(run.run_seconds(utc_now())))
     )  # fmt: skip
+    has_picture = await _take_picture(program)
     outputs = core.paths.run(run.id) / "outputs"
     for path in await core.desk.fetch(run.id, outputs):
         _tell(say("fetched {file}", file=str(path)))
+    return 0 if has_picture and run.state is RunState.COMPLETED else 1
+
+
+async def _take_picture(program: Program) -> bool:
     picture = Path.cwd() / PICTURE
     program.workspace.window.resize(*FIRST_SIZE)  # a screen that does not exist may be any size
     await _painted(program)
     if not program.workspace.window.grab().save(str(picture)):
         _tell(say("The picture could not be written to {file}.", file=str(picture)))
-        return 1
+        return False
     _tell(say("A picture of the window: {file}", file=str(picture)))
-    return 0 if run.state is RunState.COMPLETED else 1
+    return True
 
 
 async def _submitted(program: Program) -> Run | None:

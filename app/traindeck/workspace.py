@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, SignalInstance
 from PySide6.QtWidgets import QApplication, QWidget
 
 from traindeck.assembly.core import Core
 from traindeck.assembly.lab_link import LabNews
-from traindeck.domain.jobs import Run
-from traindeck.domain.texts import Text, say, text
+from traindeck.domain.jobs import Run, RunState
+from traindeck.domain.texts import Text, say
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.store.settings import Settings
@@ -32,6 +32,7 @@ from traindeck.ui.run_page_view import RunPageView
 from traindeck.ui.theme import Theme
 from traindeck.ui.transfer_view import TransferView
 from traindeck.ui.welcome_page import WelcomePage
+from traindeck.viewmodels.accounts import Accounts
 from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.commands import Command, Commands
 from traindeck.viewmodels.job_form import JobForm
@@ -59,6 +60,7 @@ class Models:
 
     notices: Notices
     preferences: Preferences
+    accounts: Accounts
     status: Status
     form: JobForm
     runs: RunList
@@ -70,7 +72,8 @@ class Models:
     def over(cls, core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> Models:
         return cls(
             notices=notices,
-            preferences=Preferences(core.settings, scope, settings),
+            preferences=Preferences(core.settings, core.disk, scope, settings),
+            accounts=Accounts(core.profiles, scope),
             status=Status(core.profiles, core.desk, core.watch, core.transfers.changed, scope),
             form=JobForm(core.submission, core.choices, core.profiles, core.disk, scope),
             runs=RunList(core.desk, core.submission, core.watch, scope),
@@ -103,6 +106,7 @@ class Workspace:
         self._scope = scope
         self._theme = theme
         self._request_quit = request_quit
+        self._is_open = True
         self._run_pages: dict[str, RunPage] = {}
         self._profile_names: tuple[str, ...] = ()
         self.commands = Commands()
@@ -148,10 +152,11 @@ class Workspace:
         models.status.load()
         models.form.start()
         models.runs.refresh()
-        models.buckets.use_profile(self._core.profiles.current)
+        models.buckets.use_profile(models.accounts.current)
 
     def dispose(self) -> None:
         """Take the window down; the view-models go on."""
+        self._is_open = False
         for key in self.window.open_tabs():
             self.window.close_tab(key)
         self._disconnect()
@@ -183,26 +188,28 @@ class Workspace:
 
     # what the parts do to each other
 
-    def _connect(self) -> None:
+    def _news(self) -> list[tuple[SignalInstance, Callable[..., None]]]:
+        """What the view-models tell this window, for as long as it is there."""
         models = self._models
-        models.form.submitted.connect(self._follow)
-        models.runs.submitted.connect(self._follow)
-        models.runs.opened.connect(self.open_run)
-        models.runs.log_wanted.connect(self.show_log)
-        models.runs.edit_wanted.connect(self._edit)
-        models.runs.changed.connect(self.commands.refresh)
-        models.form.changed.connect(self.commands.refresh)
+        return [
+            (models.form.submitted, self._follow),
+            (models.runs.submitted, self._follow),
+            (models.runs.opened, self.open_run),
+            (models.runs.log_wanted, self.show_log),
+            (models.runs.edit_wanted, self._edit),
+            (models.runs.changed, self.commands.refresh),
+            (models.form.changed, self.commands.refresh),
+            (models.accounts.changed, self._account_changed),
+        ]
+
+    def _connect(self) -> None:
+        for signal, slot in self._news():
+            signal.connect(slot)
         self.window.tab_closed.connect(self._close_page)
 
     def _disconnect(self) -> None:
-        models = self._models
-        models.form.submitted.disconnect(self._follow)
-        models.runs.submitted.disconnect(self._follow)
-        models.runs.opened.disconnect(self.open_run)
-        models.runs.log_wanted.disconnect(self.show_log)
-        models.runs.edit_wanted.disconnect(self._edit)
-        models.runs.changed.disconnect(self.commands.refresh)
-        models.form.changed.disconnect(self.commands.refresh)
+        for signal, slot in self._news():
+            signal.disconnect(slot)
 
     def _follow(self, run: Run) -> None:
         self._models.runs.select(run.id)
@@ -211,11 +218,16 @@ class Workspace:
 
     def show_log(self, run: Run) -> None:
         self._models.log.show(run)
-        self.window.show_dock("log")
+        self._show_dock("log")
 
     def _edit(self, run: Run) -> None:
         self._models.form.load_spec(run.spec, Path(run.spec.code_folder), run)
-        self.window.show_dock("job")
+        self._show_dock("job")
+
+    def _show_dock(self, name: str) -> None:
+        """For work that may end after the window gave way to that of another language."""
+        if self._is_open:
+            self.window.show_dock(name)
 
     def _close_page(self, key: str) -> None:
         if model := self._run_pages.pop(key, None):
@@ -250,6 +262,14 @@ class Workspace:
                 menu="run",
                 group=1,
             ),
+            Command(
+                "run.check",
+                say("&Check again whether it exists"),
+                self._check_again,
+                enabled=self._is_unconfirmed,
+                menu="run",
+                group=1,
+            ),
             Command("run.stop", say("S&top"), self._stop, enabled=self._can_stop, menu="run", group=2, icon="stop"),
             Command(
                 "run.log", say("Show &log"), self._selected_log, enabled=self._has_run, menu="run", group=2, icon="log"
@@ -268,7 +288,7 @@ class Workspace:
                 "account.remove",
                 say("&Remove this account…"),
                 self._remove_account,
-                enabled=self._is_paid_account,
+                enabled=self._can_remove_account,
                 menu="account",
                 group=2,
             ),
@@ -280,13 +300,13 @@ class Workspace:
     def _list_accounts(self) -> None:
         """One command an account, to switch to it."""
         self.commands.remove(f"account.use.{name}" for name in self._profile_names)
-        self._profile_names = tuple(profile.name for profile in self._core.profiles.all())
+        self._profile_names = self._models.accounts.names
         self.commands.add(
             *(
                 Command(
                     f"account.use.{name}",
                     say("Lab on this computer") if name == "lab" else name,
-                    partial(self._use_account, name),
+                    partial(self._models.accounts.use, name),
                     checked=partial(self._is_current, name),
                     menu="account",
                     group=1,
@@ -304,6 +324,14 @@ class Workspace:
     def _can_stop(self) -> bool:
         run = self._selected()
         return run is not None and run.state.can_stop
+
+    def _is_unconfirmed(self) -> bool:
+        run = self._selected()
+        return run is not None and run.state is RunState.UNCONFIRMED
+
+    def _check_again(self) -> None:
+        if run := self._selected():
+            self._models.runs.check_again(run.id)
 
     def _again(self) -> None:
         if run := self._selected():
@@ -333,26 +361,22 @@ class Workspace:
     # accounts
 
     def _is_current(self, name: str) -> bool:
-        return self._core.profiles.current == name
+        return self._models.accounts.current == name
 
-    def _is_paid_account(self) -> bool:
-        return self._core.profiles.current != "lab"
+    def _can_remove_account(self) -> bool:
+        return not self._models.accounts.is_lab
 
-    def _use_account(self, name: str) -> None:
-        self._core.profiles.use(name)
-        self._account_changed()
-
-    def _account_changed(self, *_: object) -> None:
+    def _account_changed(self) -> None:
         self._list_accounts()
         models = self._models
         models.form.refresh_profiles()
-        models.form.choose_profile(self._core.profiles.current)
-        models.buckets.use_profile(self._core.profiles.current)
+        models.form.choose_profile(models.accounts.current)
+        models.buckets.use_profile(models.accounts.current)
         models.status.load()
 
     def connect_account(self, credentials: Path | None = None) -> None:
         form = ProfileForm(self._core.profiles, self._scope)
-        form.added.connect(self._account_changed)
+        form.added.connect(self._models.accounts.look)
         if isinstance(credentials, Path):
             form.load(credentials)
         dialog = ProfileDialog(form, self._theme, self.window)
@@ -363,15 +387,7 @@ class Workspace:
         self._scope.start("connect an account", show)
 
     def _remove_account(self) -> None:
-        name = self._core.profiles.current
-
-        async def remove() -> None:
-            question = text("Remove “{name}” and its keys from this computer? Its runs stay in the list.", name=name)
-            if await self._confirm(question, text("Remove")):
-                await self._core.profiles.remove(name)
-                self._account_changed()
-
-        self._scope.start("remove an account", remove)
+        self._models.accounts.remove_current(self._confirm)
 
     # job files and the sample
 
@@ -385,7 +401,7 @@ class Workspace:
         """The sample in the form, its data in the Lab; the answer is the folder it is in."""
         spec, base = await self._core.sample.prepare()
         self._models.form.load_spec(spec, base)
-        self.window.show_dock("job")
+        self._show_dock("job")
         self._models.buckets.refresh()
         return base
 
@@ -394,7 +410,7 @@ class Workspace:
             path = await chosen_file(self.window, say("Open job file"), _TOML)
             if path is not None:
                 self._models.form.open_file(path)
-                self.window.show_dock("job")
+                self._show_dock("job")
 
         self._scope.start("open a job file", choose)
 

@@ -10,7 +10,8 @@ from traindeck.domain.jobs import JobSpec, Target
 
 words = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=30)
 names = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=12)
-scalars = st.one_of(words, st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False), st.booleans())
+numbers = st.one_of(st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False))
+scalars = st.one_of(words, numbers, st.booleans())
 
 
 def pairs(values: st.SearchStrategy) -> st.SearchStrategy:
@@ -51,7 +52,8 @@ lr = 0.01
 def test_an_unknown_key_is_named_with_its_line_and_the_nearest_known_one() -> None:
     with pytest.raises(InvalidInput) as refused:
         job_file.parse(EXAMPLE.replace("flavor =", "flavour ="))
-    assert refused.value.sentence() == "Line 6: “[resources] flavour” is not a key of a job file. Did you mean “flavor”?"
+    said = "Line 6: “[resources] flavour” is not a key of a job file. Did you mean “flavor”?"
+    assert refused.value.sentence() == said
 
 
 def test_an_unknown_table_is_named_with_its_line() -> None:

@@ -109,7 +109,7 @@ class Counter:
     def all(self) -> list[Profile]:
         return [profile for profile, _ in self.taken]
 
-    def use(self, name: str) -> None:
+    async def use(self, name: str) -> None:
         self.used = name
 
     async def add(

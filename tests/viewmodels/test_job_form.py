@@ -84,8 +84,10 @@ async def test_five_clicks_make_one_job(tmp_path: Path) -> None:
         form.submit()
         cloud.jobs.wait.set()
         await until(lambda: made)
+        form.submit()  # the second half of a slow double click
+        assert str(form.state.stage) == f"Sent {made[0].name}"
+        await until(lambda: form.state.stage is None)
         assert len(cloud.jobs.jobs) == len(await cloud.records.all()) == 1
-        assert form.state.stage is None
         assert not form.state.is_dirty
         assert Path(made[0].spec.code_folder).is_absolute()
         assert not cloud.reported
@@ -229,6 +231,7 @@ async def test_edit_again_says_what_differs_from_the_run(tmp_path: Path) -> None
             ("Nodes", "1", "2"),
             ("lr", "0.05", "0.1"),
         ]
+        await until(lambda: form.state.stage is None)
         form.submit()
         await until(lambda: len(made) == 2)
         assert made[0].spec.parameters == (("epochs", 30), ("lr", 0.05), ("tag", "7"))

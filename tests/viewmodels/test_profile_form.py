@@ -14,6 +14,7 @@ from traindeck.domain.errors import AppError, KeyringMissing, Unreachable
 from traindeck.domain.profiles import Profile
 from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import text
+from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.connections import Connection, Connections, LabAddress
 from traindeck.services.profile_desk import ProfileDesk
@@ -69,11 +70,13 @@ def bench(tmp_path: Path) -> Callable[[], object]:
             raise Unreachable(text("No answer from {host}.", host=profile.obs_url), text("Look at the network."))
 
         drawer = Drawer()
-        shelf = ProfileShelf(SettingsFile(tmp_path / "settings.json"))
+        disk = BlockingCalls(1, "disk")
+        shelf = ProfileShelf(SettingsFile(tmp_path / "settings.json"), disk)
         secrets = SessionSecrets(drawer)
         desk = ProfileDesk(shelf, secrets, Connections(shelf, secrets, no_lab, no_network))
         async with TaskScope(lambda name, error: pytest.fail(f"{name}: {error}")) as scope:
             yield Bench(ProfileForm(desk, scope), drawer, desk)
+        disk.close()
 
     return opened
 

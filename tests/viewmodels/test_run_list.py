@@ -75,8 +75,15 @@ async def test_again_makes_one_run_however_often_the_key_repeats(tmp_path: Path)
         assert len(cloud.jobs.jobs) == 2
         assert again[0].resubmission_of == run.id
         assert runs.state.busy == {}
-        runs.rerun(run.id)
-        await until(lambda: len(again) == 2)
+        runs.rerun(again[0].id)  # the second half of a double press: by now the new run is the selected one
+        assert runs.state.busy == {}
+
+        def asked_once_more() -> bool:
+            runs.rerun(run.id)
+            return len(again) == 2
+
+        await until(asked_once_more)
+        assert len(cloud.jobs.jobs) == 3
 
 
 async def test_a_failing_rerun_is_reported_and_can_be_asked_for_again(tmp_path: Path) -> None:

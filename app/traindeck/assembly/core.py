@@ -74,7 +74,8 @@ async def open_core(paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND) -> 
         disk, service, keyring = pool(4, "disk"), pool(16, "service"), pool(1, "keyring")
         lab = LabLink(paths.lab, lab_life, pool(2, "lab"))
         owned.push_async_callback(lab.close)
-        book = ProfileShelf(settings)
+        book = ProfileShelf(settings, disk)
+        await book.read()
         secrets = SessionSecrets(KeyringSecrets(keyring))
 
         async def make(profile: Profile, credentials: Credentials) -> Connection:

@@ -65,7 +65,7 @@ async def show_all(call: Call) -> int:
 async def use(call: Call) -> int:
     name = call.options.name
     async with call.core() as core:
-        core.profiles.use(name)
+        await core.profiles.use(name)
     call.output.result({"name": name, "current": True}, say("“{name}” is the current profile now.", name=name))
     return DONE
 

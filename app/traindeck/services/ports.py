@@ -77,6 +77,9 @@ class TrainingBackend(Protocol):
     async def log_tail(self, job_id: str, task: str) -> LogChunk | None:
         """None: there is no log yet."""
 
+    async def log_part(self, job_id: str, task: str, start: int, most_bytes: int) -> bytes:
+        """The log's own bytes from `start` on, as far as they can be had now."""
+
     def close(self) -> None:
         """Close what is idle; a later call opens it again."""
 
@@ -109,15 +112,18 @@ class Clock(Protocol):
 
 
 class ProfileBook(Protocol):
-    """The profiles on disk, without their secrets."""
+    """The profiles on disk, without their secrets; asking is answered from memory."""
 
     def all(self) -> list[Profile]: ...
-
-    def put(self, profile: Profile) -> None: ...
-
-    def remove(self, name: str) -> None: ...
 
     @property
     def current(self) -> str: ...
 
-    def use(self, name: str) -> None: ...
+    async def read(self) -> None:
+        """Look at the disk again: another program may have changed them."""
+
+    async def put(self, profile: Profile) -> None: ...
+
+    async def remove(self, name: str) -> None: ...
+
+    async def use(self, name: str) -> None: ...

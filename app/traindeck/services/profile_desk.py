@@ -39,9 +39,13 @@ class ProfileDesk:
     def current(self) -> str:
         return self._book.current
 
-    def use(self, name: str) -> None:
+    async def read(self) -> None:
+        """Look at the disk again: another program may have changed them."""
+        await self._book.read()
+
+    async def use(self, name: str) -> None:
         self._connections.profile(name)
-        self._book.use(name)
+        await self._book.use(name)
 
     async def add(
         self,
@@ -63,7 +67,7 @@ class ProfileDesk:
         else:
             await self._secrets.write(profile.name, credentials)
         kept = replace(profile, key_hint=credentials.hint)
-        self._book.put(kept)
+        await self._book.put(kept)
         return kept
 
     async def remove(self, name: str) -> None:
@@ -71,7 +75,7 @@ class ProfileDesk:
             raise InvalidInput(text("The Lab's own profile cannot be removed."), text("It costs nothing and stays."))
         self._connections.profile(name)
         await self._secrets.remove(name)
-        self._book.remove(name)
+        await self._book.remove(name)
         self._connections.forget(name)
 
     async def check(self, name: str) -> list[Check]:

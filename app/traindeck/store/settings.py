@@ -8,14 +8,16 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.profiles import LAB, Profile, Provider, Signature
 from traindeck.domain.texts import text
+from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.platform_files import local_errors, write_whole
 
 SCHEMA = 1
+_PATIENCE_S = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class SettingsFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lock = FileLock(path.with_name(path.name + ".lock"))
+        self._lock = FileLock(path.with_name(path.name + ".lock"), timeout=_PATIENCE_S)
 
     def read(self) -> Settings:
         with local_errors(self._path):
@@ -58,10 +60,17 @@ class SettingsFile:
     def change(self, edit: Callable[[Settings], Settings]) -> Settings:
         with local_errors(self._path):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._lock:
-                settings = edit(self.read())
-                content = {"schema": SCHEMA, **asdict(settings)}
-                write_whole(self._path, json.dumps(content, indent=2, ensure_ascii=False).encode())
+            try:
+                with self._lock:
+                    settings = edit(self.read())
+                    content = {"schema": SCHEMA, **asdict(settings)}
+                    write_whole(self._path, json.dumps(content, indent=2, ensure_ascii=False).encode())
+            except Timeout as error:
+                raise LocalTrouble(
+                    text("Another TrainDeck keeps the settings busy."),
+                    text("End the one that hangs, then try again. Nothing was changed."),
+                    str(error),
+                ) from error
         return settings
 
 
@@ -79,32 +88,41 @@ def _profile(entry: dict[str, Any]) -> Profile:
 
 
 class ProfileShelf:
-    """The profiles within the settings."""
+    """The profiles within the settings, as last read: asking for them costs nothing, changing them is awaited."""
 
-    def __init__(self, file: SettingsFile) -> None:
+    def __init__(self, file: SettingsFile, disk: BlockingCalls) -> None:
         self._file = file
+        self._disk = disk
+        self._settings = Settings()
+
+    async def read(self) -> None:
+        """Another program may have changed them."""
+        self._settings = await self._disk.run(lambda _: self._file.read())
 
     def all(self) -> list[Profile]:
-        return list(self._file.read().profiles)
+        return list(self._settings.profiles)
 
-    def put(self, profile: Profile) -> None:
+    @property
+    def current(self) -> str:
+        return self._settings.current_profile
+
+    async def put(self, profile: Profile) -> None:
         def edit(settings: Settings) -> Settings:
             others = tuple(other for other in settings.profiles if other.name != profile.name)
             return replace(settings, profiles=(*others, profile))
 
-        self._file.change(edit)
+        await self._change(edit)
 
-    def remove(self, name: str) -> None:
+    async def remove(self, name: str) -> None:
         def edit(settings: Settings) -> Settings:
             left = tuple(profile for profile in settings.profiles if profile.name != name)
             current = LAB if settings.current_profile == name else settings.current_profile
             return replace(settings, profiles=left, current_profile=current)
 
-        self._file.change(edit)
+        await self._change(edit)
 
-    @property
-    def current(self) -> str:
-        return self._file.read().current_profile
+    async def use(self, name: str) -> None:
+        await self._change(lambda settings: replace(settings, current_profile=name))
 
-    def use(self, name: str) -> None:
-        self._file.change(lambda settings: replace(settings, current_profile=name))
+    async def _change(self, edit: Callable[[Settings], Settings]) -> None:
+        self._settings = await self._disk.run(lambda _: self._file.change(edit))

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 
 from traindeck.domain.texts import say
 from traindeck.ui.theme import SPACE, Theme, set_role
@@ -35,13 +36,18 @@ async def shown(dialog: QDialog) -> int:
         if not result.done():
             result.set_result(code)
 
+    def gone() -> None:
+        finish(QDialog.DialogCode.Rejected)
+
     dialog.finished.connect(finish)
+    dialog.destroyed.connect(gone)  # with the window it belongs to
     dialog.open()
     try:
         return await result
     finally:
-        dialog.close()
-        dialog.deleteLater()
+        if isValid(dialog):
+            dialog.close()
+            dialog.deleteLater()
 
 
 @dataclass(frozen=True, slots=True)

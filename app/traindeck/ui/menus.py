@@ -84,6 +84,7 @@ class Menus(QObject):
         action = QAction(command.title, self._window)
         action.setObjectName(f"action.{command.id}")
         action.setIconVisibleInMenu(False)
+        action.setAutoRepeat(False)  # a key held down means one thing once
         action.setMenuRole(QAction.MenuRole.NoRole)
         if command.shortcut:
             action.setShortcut(QKeySequence(command.shortcut))

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from traindeck.domain.jobs import duration_words
+from traindeck.domain.jobs import RunState, duration_words
 from traindeck.domain.objects import size_words
 from traindeck.domain.texts import Text, say
 from traindeck.ui.chips import StateChip
@@ -47,6 +47,7 @@ class RunPageView(QWidget):
         self.again = QPushButton(say("Run again"))
         self.edit = QPushButton(say("Edit and run again"))
         self.stop = QPushButton(say("Stop…"))
+        self.check = QPushButton(say("Check again"))
         self.fetch = QPushButton(say("Fetch the outputs…"))
         set_role(self.again, "primary")
         set_role(self.stop, "danger")
@@ -58,7 +59,7 @@ class RunPageView(QWidget):
         head.addStretch(1)
         acts = QHBoxLayout()
         acts.setSpacing(SPACE)
-        for button in (self.again, self.edit, self.log, self.stop):
+        for button in (self.check, self.again, self.edit, self.log, self.stop):
             acts.addWidget(button)
         acts.addStretch(1)
 
@@ -89,6 +90,7 @@ class RunPageView(QWidget):
         self.again.clicked.connect(page.rerun)
         self.edit.clicked.connect(page.edit_again)
         self.stop.clicked.connect(self._stop)
+        self.check.clicked.connect(page.check_again)
         self.fetch.clicked.connect(self.choose_target)
         page.changed.connect(self._on_changed)
         theme.changed.connect(self._dress)
@@ -125,6 +127,8 @@ class RunPageView(QWidget):
         self.busy.setVisible(busy is not None)
         self.again.setEnabled(bool(run.bundle) and not state.is_gone)
         self.stop.setEnabled(run.state.can_stop)
+        self.check.setVisible(run.state is RunState.UNCONFIRMED)
+        self.check.setEnabled(busy is None)
         self._moments.show_facts(
             [
                 *((str(words), moment_words(moment)) for words, moment in state.moments),

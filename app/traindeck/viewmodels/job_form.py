@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,7 +32,7 @@ from traindeck.viewmodels.form_values import (
     rows_of,
     with_rows,
 )
-from traindeck.viewmodels.ports import Offers, Profiles, Sender
+from traindeck.viewmodels.ports import REST_S, Offers, Profiles, Sender
 
 _EMPTY = JobSpec(code_folder="")
 """A new form names no folder: the default of a job file, “.”, would be whatever folder the program runs in."""
@@ -214,11 +215,20 @@ class JobForm(QObject):
     async def _submit(self, spec: JobSpec, base: Path, profile: str) -> None:
         try:
             run = await self._sender.submit(spec, base, profile, stage=self._show_stage)
+        except BaseException:
+            self._become(replace(self.state, stage=None))
+            raise
+        self._clean = spec
+        self._become(replace(self.state, touched=frozenset(), stage=text("Sent {name}", name=run.name)))
+        self._scope.start("rest after sending", self._rest)
+        self.submitted.emit(run)
+
+    async def _rest(self) -> None:
+        """The button says what was sent before it can be pressed again."""
+        try:
+            await asyncio.sleep(REST_S)
         finally:
             self._become(replace(self.state, stage=None))
-        self._clean = spec
-        self._become(replace(self.state, touched=frozenset()))
-        self.submitted.emit(run)
 
     def _show_stage(self, words: Text) -> None:
         self._become(replace(self.state, stage=words))

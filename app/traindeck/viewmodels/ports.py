@@ -59,6 +59,10 @@ class Desk(Protocol):
     ) -> list[Path]: ...
 
 
+REST_S = 1.0
+"""For so long after a job was taken, asking once more is taken for the same wish: a double click, a key held down."""
+
+
 class Sender(Protocol):
     """The only way a job is created."""
 
@@ -67,6 +71,8 @@ class Sender(Protocol):
     async def submit(self, spec: JobSpec, base: Path, profile: str | None = None, *, stage: Stage = ...) -> Run: ...
 
     async def rerun(self, run_id: str, *, changes: Sequence[str] = (), stage: Stage = ...) -> Run: ...
+
+    async def check_again(self, run_id: str) -> Run: ...
 
 
 class Logs(Protocol):

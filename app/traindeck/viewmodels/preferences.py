@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
 from traindeck.runtime import language
+from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.store.settings import Settings, SettingsFile
 
@@ -22,9 +22,10 @@ class Preferences(QObject):
     language_changed = Signal()
     """Everything is said in another language from now on: the window must be built again."""
 
-    def __init__(self, file: SettingsFile, scope: TaskScope, settings: Settings) -> None:
+    def __init__(self, file: SettingsFile, disk: BlockingCalls, scope: TaskScope, settings: Settings) -> None:
         super().__init__()
         self._file = file
+        self._disk = disk
         self._scope = scope
         self._chosen: dict[str, Any] = {}
         self.theme = settings.theme
@@ -48,6 +49,6 @@ class Preferences(QObject):
         chosen = dict(self._chosen)
 
         async def write() -> None:
-            await asyncio.to_thread(self._file.change, lambda settings: replace(settings, **chosen))
+            await self._disk.run(lambda _: self._file.change(lambda settings: replace(settings, **chosen)))
 
         self._scope.start("keep the preferences", write, Repeat.REPLACE)

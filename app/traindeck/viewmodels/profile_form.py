@@ -27,7 +27,7 @@ class Accounts(Protocol):
 
     def all(self) -> list[Profile]: ...
 
-    def use(self, name: str) -> None: ...
+    async def use(self, name: str) -> None: ...
 
     async def add(
         self,
@@ -132,7 +132,7 @@ class ProfileForm(QObject):
             profile, credentials, replace_old=profile.name == self._ours, this_session_only=this_session_only
         )
         self._ours = kept.name
-        await asyncio.to_thread(self._accounts.use, kept.name)
+        await self._accounts.use(kept.name)
         self._become(replace(self.state, saved=True))
         self.added.emit(kept.name)
         checks = await self._accounts.check(kept.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from traindeck.domain.jobs import Run
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.ports import Clock
-from traindeck.viewmodels.ports import Confirm, Desk, Sender, Watch
+from traindeck.viewmodels.ports import REST_S, Confirm, Desk, Sender, Watch
 
 _TICK_MS = 1000
 _AGE_MS = 30_000
@@ -59,6 +60,7 @@ class RunList(QObject):
         self.clock = clock
         self.state = RunListState()
         self._runs: dict[str, Run] = {}
+        self._deaf_until = 0.0
         self._seconds = QTimer(self, interval=_TICK_MS)
         self._seconds.timeout.connect(self.ticked)
         self._ages = QTimer(self, interval=_AGE_MS)
@@ -85,7 +87,14 @@ class RunList(QObject):
 
     def rerun(self, run_id: str) -> None:
         """Same again; while one is on its way, asking again changes nothing."""
-        self._act(f"run {run_id} again", run_id, lambda: self._rerun(run_id), text("Running again…"))
+        # For all runs at once: the new run is selected by itself, and a second press would mean that one.
+        if time.monotonic() < self._deaf_until:
+            return
+        self._act("run again", run_id, lambda: self._rerun(run_id), text("Running again…"))
+
+    def check_again(self, run_id: str) -> None:
+        """Look once more whether a job without an answer exists."""
+        self._act(f"check {run_id}", run_id, lambda: self._check_again(run_id), text("Looking for the job…"))
 
     def edit_again(self, run_id: str) -> None:
         if run := self._runs.get(run_id):
@@ -139,7 +148,11 @@ class RunList(QObject):
     async def _rerun(self, run_id: str) -> None:
         run = await self._sender.rerun(run_id, stage=lambda words: self._say(run_id, words))
         self._on_changed(run)
+        self._deaf_until = time.monotonic() + REST_S
         self.submitted.emit(run)
+
+    async def _check_again(self, run_id: str) -> None:
+        self._on_changed(await self._sender.check_again(run_id))
 
     async def _stop_all(self, runs: Sequence[Run], confirm: Confirm) -> None:
         question = text("Stop “{name}”? What it has written so far stays.", name=runs[0].name)

@@ -82,8 +82,8 @@ class RunPage(QObject):
             remove()
         self._runs.ticked.disconnect(self._on_tick)
         self._runs.changed.disconnect(self._on_tick)
-        for name in (self._reading, self._fetching):
-            self._scope.cancel(name)
+        # Outputs on their way go on: their row in the list of transfers is where they are stopped.
+        self._scope.cancel(self._reading)
 
     @property
     def now(self) -> datetime:
@@ -95,6 +95,9 @@ class RunPage(QObject):
 
     def rerun(self) -> None:
         self._runs.rerun(self.state.run.id)
+
+    def check_again(self) -> None:
+        self._runs.check_again(self.state.run.id)
 
     def edit_again(self) -> None:
         self._runs.edit_again(self.state.run.id)

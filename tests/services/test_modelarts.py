@@ -103,7 +103,10 @@ async def test_a_job_runs_and_its_log_comes_back(way: Way, name: str) -> None:
         log = await training.log_tail(created.id, "worker-0")
         assert log is not None
         assert "hello 你好 from the job" in log.data.decode()
-        assert log.full_size == len(log.data)
+        assert log.full_size == log.shown_size == len(log.data)
+        assert await training.log_part(created.id, "worker-0", 0, 1 << 20) == log.data
+        assert await training.log_part(created.id, "worker-0", 5, 10) == log.data[5:15]
+        assert await training.log_part(created.id, "worker-0", log.full_size, 10) == b""
         await training.stop(created.id)  # over already: nothing to do
         await training.delete(created.id)
         await training.delete(created.id)
@@ -436,3 +439,15 @@ def test_a_home_that_cannot_be_written_is_no_obstacle(lab: LabProcess, tmp_path:
         check=False,
     )
     assert (answer.stdout.strip(), answer.stderr) == (lab.project_id, "")
+
+
+@pytest.mark.parametrize("kind", ["nobody there", "refused"])
+def test_the_link_to_a_log_is_in_no_error(lab: LabProcess, unused_port: int, kind: str) -> None:
+    from traindeck.services.training.log_link import fetched
+
+    host = f"http://127.0.0.1:{unused_port}" if kind == "nobody there" else lab.obs
+    link = f"{host}/bucket/key?AccessKeyId=SOMEBODY&Expires=1&Signature=c2lnbmVk"
+    with pytest.raises(ServiceTrouble) as caught:
+        fetched(link, 0, 10, "")
+    told = "".join(traceback.format_exception(caught.value)) + caught.value.detail
+    assert "SOMEBODY" not in told and "c2lnbmVk" not in told

@@ -74,6 +74,23 @@ async def test_state_and_log_are_followed_to_the_end_and_the_log_is_whole(way: W
         assert bench.watch.trouble(LAB) is None and bench.watch.last_answer(LAB) is not None
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param("import sys; sys.stdout.write('0123456789 行\\n' * 2_000_000)", id="30 MB at once"),
+        pytest.param("import sys; sys.stdout.buffer.write('第一轮：损失值 0.5\\n'.encode('gbk') * 50)", id="GBK"),
+    ],
+)
+async def test_the_log_is_whole_however_it_comes(way: Way, tmp_path: Path, script: str) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        await bench.prepare()
+        bench.watch_runs()
+        run = await bench.submitted(code_in(tmp_path / "code", script))
+        assert (await bench.watch.until_over(run.id)).state is RunState.COMPLETED
+        assert bench.logs.read(run.id, "worker-0", 0) == await whole_log(bench, run)
+        assert bench.logs.gaps(run.id) == ()
+
+
 async def test_a_job_that_fails_says_so_with_its_reason(way: Way, tmp_path: Path) -> None:
     code = code_in(tmp_path / "code", "raise SystemExit(7)")
     async with Bench(tmp_path / "home", way) as bench:

@@ -198,10 +198,23 @@ class RemoteJob:
 
 @dataclass(frozen=True, slots=True)
 class LogChunk:
-    """What a look at a worker's log gave: its newest bytes and how long the whole is."""
+    """What a look at a worker's log gave: the text of its newest bytes and how long the whole is.
+
+    The service repairs what is not UTF-8, so that the text may be longer or shorter than its bytes.
+    """
 
     data: bytes
     full_size: int
+    shown_size: int | None = None  # how many bytes of the service the text stands for
+
+    @property
+    def covered(self) -> int:
+        size = len(self.data) if self.shown_size is None else self.shown_size
+        return min(size, self.full_size)
+
+    @property
+    def is_exact(self) -> bool:
+        return len(self.data) == self.covered
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 
 from traindeck.domain.errors import AccessRefused, AppError, NotFound, ServiceTrouble, Unreachable
 from traindeck.domain.jobs import RemoteJob, Run, RunState
@@ -206,7 +207,7 @@ class RunWatch:
         for run_id in account.lingering:
             known = self._known.get(run_id)
             if known is not None:
-                news |= await self._fetch_logs(connection, known)
+                news |= await self._fetch_logs(connection, known, is_last=True)
         if first_trouble is not None:
             raise first_trouble
         return news
@@ -219,7 +220,7 @@ class RunWatch:
             await self._become(run, state=RunState.ABNORMAL, reason=reason, ended=self._clock())
             return True
         # The log is fetched after the state was asked for: when that says over, the log is whole.
-        grown = await self._fetch_logs(connection, run)
+        grown = await self._fetch_logs(connection, run, is_last=job.state.is_over)
         after = self._changes(run, job)
         if job.state.is_over and profile_lingers(connection):
             account.lingering[run.id] = self._clock() + _LINGER
@@ -245,12 +246,13 @@ class RunWatch:
             "checked": self._clock(),
         }
 
-    async def _fetch_logs(self, connection: Connection, run: Run) -> bool:
+    async def _fetch_logs(self, connection: Connection, run: Run, *, is_last: bool) -> bool:
         grown = False
         for task in run.tasks:
             chunk = await connection.training.log_tail(run.job_id, task)
             if chunk is not None:
-                grown |= bool(await self._logs.take(run.id, task, chunk))
+                part = partial(connection.training.log_part, run.job_id, task)
+                grown |= bool(await self._logs.take(run.id, task, chunk, part, is_last=is_last))
         return grown
 
     async def _become(self, run: Run, **changes: object) -> None:

@@ -11,8 +11,10 @@ from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Profile
 from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import text
-from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.services.call_lines import breakable
 from traindeck.services.sdk_errors import Answer, not_understood
+from traindeck.services.sdk_loading import load
 from traindeck.services.training.job_documents import Document, engine_of, flavor_of, job_request, remote_job
 from traindeck.services.training.modelarts_account import ModelArtsAccount, Refusal
 from traindeck.services.training.modelarts_errors import (
@@ -33,6 +35,8 @@ class ModelArtsTraining:
     """Where one account's jobs run; `profile` names its project."""
 
     def __init__(self, profile: Profile, credentials: Credentials, calls: BlockingCalls) -> None:
+        self._calls = calls
+        self._ca_file = profile.ca_file
         self._account = ModelArtsAccount(
             profile.modelarts_url,
             credentials,
@@ -141,9 +145,27 @@ class ModelArtsTraining:
         data = str(content or "").encode("utf-8", "replace")
         try:
             full_size = int(document.get("full_size") or len(data))
+            shown_size = int(document.get("current_size") or len(data))
         except (TypeError, ValueError):
-            full_size = len(data)
-        return LogChunk(data, full_size)
+            full_size = shown_size = len(data)
+        return LogChunk(data, full_size, shown_size)
+
+    async def log_part(self, job_id: str, task: str, start: int, most_bytes: int) -> bytes:
+        found = await self._account.ask(
+            lambda client: client.log_link(job_id, task), fine=lambda answer: answer.code in NO_LOG_YET
+        )
+        link = self._object(found or {}).get("obs_url")
+        if not link:
+            return b""
+
+        def fetch(token: CancelToken) -> bytes:
+            load("requests")
+            from traindeck.services.training.log_link import fetched
+
+            with breakable(token):
+                return fetched(str(link), start, most_bytes, self._ca_file)
+
+        return await self._calls.run(fetch)
 
     async def _search(self, name: str, page: int) -> list[RemoteJob]:
         body = {

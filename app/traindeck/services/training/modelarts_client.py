@@ -15,7 +15,7 @@ from huaweicloudsdkcore.auth.internal import IamHelper
 from huaweicloudsdkcore.exceptions.exception_handler import DefaultExceptionHandler
 from huaweicloudsdkcore.exceptions.exceptions import ServiceResponseException
 from huaweicloudsdkcore.http.http_config import HttpConfig
-from huaweicloudsdkmodelarts.v1 import ModelArtsClient
+from huaweicloudsdkmodelarts.v1 import ModelArtsClient, ShowTrainingJobLogsPreviewRequest
 from requests import PreparedRequest
 
 from traindeck.domain.secret import Credentials
@@ -64,6 +64,14 @@ class Client(ModelArtsClient):  # type: ignore[misc]
     def close(self) -> None:
         """Close idle connections; unlike the SDK's own, this may be followed by more requests and another close."""
         self.get_http_client()._session.close()
+
+    def log_link(self, job_id: str, task: str) -> Any:
+        """Where the file of a log can be had without keys; the SDK has the calls around this one."""
+        request = ShowTrainingJobLogsPreviewRequest(training_job_id=job_id, task_id=task)
+        call = self._show_training_job_logs_preview_http_info(request)
+        call["resource_path"] = call["resource_path"].removesuffix("/preview") + "/url"
+        call["query_params"] = [("Content-Type", "application/octet-stream")]
+        return self._call_api(**call)
 
     def projects(self, region: str) -> bytes:
         """IAM's answer, with the request the SDK itself would send."""

@@ -26,6 +26,7 @@ async def _visit(program: Program) -> int:
     steps: Sequence[tuple[str, Step]] = (
         (say("Libraries"), partial(_libraries, program)),
         (say("Trusted certificates"), _certificates),
+        (say("Keyring"), partial(_keyring, program)),
         (say("Records"), partial(_records, program)),
         (say("Lab"), partial(_lab, program)),
         (say("Window"), partial(_window, program)),
@@ -55,6 +56,11 @@ async def _certificates() -> str:
     if not count:
         raise ValueError(certifi.where())
     return str(count)
+
+
+async def _keyring(program: Program) -> str:
+    """A server may have none; the program runs without, so that is no failure."""
+    return await program.core.keyring.available_backend() or say("none: keys can be kept for the session only")
 
 
 async def _records(program: Program) -> str:

@@ -50,6 +50,7 @@ class Core:
     transfers: Transfers
     sample: SampleProject
     lab: LabLink
+    keyring: KeyringSecrets
     disk: BlockingCalls
 
 
@@ -76,7 +77,8 @@ async def open_core(paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND) -> 
         owned.push_async_callback(lab.close)
         book = ProfileShelf(settings, disk)
         await book.read()
-        secrets = SessionSecrets(KeyringSecrets(keyring))
+        keyring_secrets = KeyringSecrets(keyring)
+        secrets = SessionSecrets(keyring_secrets)
 
         async def make(profile: Profile, credentials: Credentials) -> Connection:
             return await make_connection(profile, credentials, service)
@@ -102,5 +104,6 @@ async def open_core(paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND) -> 
             transfers=transfers,
             sample=SampleProject(resource("sample", "digits"), paths.sample, connections, transfers, disk),
             lab=lab,
+            keyring=keyring_secrets,
             disk=disk,
         )

@@ -152,13 +152,6 @@ async def chosen_file(parent: QWidget | None, title: str, pattern: str = "", fol
     return await _chosen(dialog)
 
 
-async def chosen_folder(parent: QWidget | None, title: str, folder: Path | None = None) -> Path | None:
-    dialog = QFileDialog(parent, title, str(folder or ""))
-    dialog.setFileMode(QFileDialog.FileMode.Directory)
-    dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-    return await _chosen(dialog)
-
-
 async def chosen_place(parent: QWidget | None, title: str, name: str, pattern: str = "") -> Path | None:
     """Where to save; asks itself before a file is replaced."""
     dialog = QFileDialog(parent, title, name, pattern)

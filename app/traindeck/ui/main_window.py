@@ -105,10 +105,6 @@ class MainWindow(QMainWindow):
         page.close()
         page.deleteLater()
 
-    def set_tab_title(self, key: str, title: str) -> None:
-        if key in self._pages:
-            self.tabs.setTabText(self.tabs.indexOf(self._pages[key]), title)
-
     def open_tabs(self) -> list[str]:
         """The keys in the order of the tabs."""
         return sorted(self._pages, key=lambda key: self.tabs.indexOf(self._pages[key]))
@@ -121,22 +117,6 @@ class MainWindow(QMainWindow):
         self.close_tab(self.current_tab())
 
     # docks
-
-    def add_dock(self, panel: Panel) -> None:
-        """A dock that came later, such as the log of one more run; goes where it was last time."""
-        dock = self._made(panel)
-        if not self.restoreDockWidget(dock):
-            self.addDockWidget(panel.area, dock)
-            self._tabify(panel.id)
-        dock.show()
-        if panel.raise_:
-            self.show_dock(panel.id)
-
-    def remove_dock(self, panel_id: str) -> None:
-        dock = self._docks.pop(panel_id)
-        del self._panels[panel_id]
-        self.removeDockWidget(dock)
-        dock.deleteLater()
 
     def show_dock(self, panel_id: str) -> None:
         """Make it visible, in front of its neighbours, and give it the keyboard."""
@@ -226,13 +206,6 @@ class MainWindow(QMainWindow):
 
     def _on_visibility(self, _visible: bool) -> None:
         self._commands.refresh()
-
-    def _tabify(self, panel_id: str) -> None:
-        area = self._panels[panel_id].area
-        for other, panel in self._panels.items():
-            if other != panel_id and panel.area == area and area == Qt.DockWidgetArea.BottomDockWidgetArea:
-                self.tabifyDockWidget(self._docks[other], self._docks[panel_id])
-                return
 
     def _arrange(self) -> None:
         """Side docks under each other, bottom docks behind each other, the raised ones in front."""

@@ -50,11 +50,6 @@ class WelcomePage(QScrollArea):
         theme.changed.connect(self._paint)
         self._paint()
 
-    def set_busy(self, busy: bool) -> None:
-        """While the sample is put in place."""
-        self.sample.setEnabled(not busy)
-        self.sample.setText(say("Preparing the sample…") if busy else say("Run the &sample"))
-
     def _build(self) -> None:
         set_role(self.sample, "primary")
         page = QWidget()

@@ -70,11 +70,6 @@ class ProfileFormState:
     def has_no_keyring(self) -> bool:
         return isinstance(self.error, KeyringMissing)
 
-    @property
-    def is_proven(self) -> bool:
-        """The keys were saved, a service took them and nothing spoke against them."""
-        verdicts = {check.passed for check in self.checks}
-        return self.saved and True in verdicts and False not in verdicts
 
 
 class ProfileForm(QObject):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import deque
 from dataclasses import dataclass, replace
@@ -76,7 +75,7 @@ class Status(QObject):
         self._scope.start("read the status", self._load, Repeat.REPLACE)
 
     async def _load(self) -> None:
-        profile = await asyncio.to_thread(self._current_profile)
+        profile = self._current_profile()
         live = {run.id: run for run in await self._desk.recent() if not run.state.is_over}
         self._live = live
         self.state = replace(self.state, profile=profile)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sqlite3
 import time
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 from servers.faults import Answer
 from servers.lab_process import LabProcess
 from servers.way import Way
-from traindeck.domain.errors import AppError, NotFound, ServiceTrouble, Unreachable
+from traindeck.domain.errors import AppError, LocalTrouble, NotFound, ServiceTrouble, Unreachable
 from traindeck.domain.jobs import Run, RunState
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import LAB
@@ -284,3 +286,25 @@ async def test_waiting_for_a_run_that_is_not_on_record_says_so(way: Way, tmp_pat
     async with Bench(tmp_path / "home", way) as bench:
         with pytest.raises(NotFound):
             await bench.watch.until_over("nobody")
+
+
+async def test_records_that_cannot_be_read_for_a_while_do_not_end_the_watch(
+    way: Way, code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_watch, "_RETRIES_S", (0.05, 0.1))
+    async with Bench(tmp_path / "home", way) as bench:
+        await bench.prepare()
+        bench.watch_runs()
+        run = await bench.submitted(code, seconds=0.5)
+        await until(lambda: bench.watch.last_answer(LAB))
+        with closing(sqlite3.connect(bench.paths.database)) as other:
+            other.execute("ALTER TABLE runs RENAME TO gone")
+            other.commit()
+            await until(lambda: isinstance(bench.watch.trouble(LAB), LocalTrouble))
+            bench.watch.wake()
+            await asyncio.sleep(0.3)
+            assert bench.scope.is_running("watch") and bench.reported == []
+            other.execute("ALTER TABLE gone RENAME TO runs")
+            other.commit()
+        assert (await bench.watch.until_over(run.id)).state is RunState.COMPLETED
+        await until(lambda: bench.watch.trouble(LAB) is None)

@@ -29,6 +29,7 @@ _CLOUD_PACE_S = (3.0, 30.0)
 _HIDDEN_S = 10.0
 _LIST_EVERY_S = 2.0
 _LINGER = timedelta(seconds=60)
+_RETRIES_S = (1.0, 60.0)
 _SETTLE_S = (20.0, 300.0)
 
 
@@ -65,6 +66,7 @@ class RunWatch:
         self._settle = settle
         self._accounts: dict[str, _Account] = {}
         self._known: dict[str, Run] = {}
+        self._records_trouble: AppError | None = None
         self._woken = asyncio.Event()
         self.hidden = False
         self.changed: Listeners[Run] = Listeners()
@@ -115,9 +117,18 @@ class RunWatch:
     async def run(self) -> None:
         """Watch until cancelled. Also sees what other programs do to the same records."""
         async with TaskScope(lambda name, error: log.error("%s: %s", name, error)) as scope:
+            retries = self._retries()
             while True:
                 self._woken.clear()
-                for run in await self._refreshed():
+                try:
+                    live = await self._refreshed()
+                except AppError as error:
+                    self._tell_records_trouble(error)
+                    await asyncio.sleep(next(retries))
+                    continue
+                retries = self._retries()
+                self._tell_records_trouble(None)
+                for run in live:
                     if run.state.is_remote:
                         self._start(scope, run.profile)
                     else:
@@ -131,9 +142,9 @@ class RunWatch:
         """Submissions whose answer was lost are looked for as long as there are any."""
         for pause in delays(*_SETTLE_S, self._chance):
             await asyncio.sleep(pause)
-            if self._settle is None or not any(run.state.is_open for run in await self._records.live()):
-                return
             try:
+                if self._settle is None or not any(run.state.is_open for run in await self._records.live()):
+                    return
                 await self._settle()
             except AppError as error:
                 log.warning("open submissions: %s %s", error, error.detail)
@@ -153,6 +164,19 @@ class RunWatch:
                 self._notice(now)
         return live
 
+    def _tell_records_trouble(self, trouble: AppError | None) -> None:
+        """While the records cannot be read nothing is known of any profile; None: they can be again."""
+        before, self._records_trouble = self._records_trouble, trouble
+        if trouble is not None:
+            log.warning("reading the records: %s %s", trouble, trouble.detail)
+        elif before is None:
+            return
+        for profile in {*self._accounts, *(run.profile for run in self._known.values())}:
+            account = self._account(profile)
+            if trouble is not None or account.trouble is before:
+                account.trouble = trouble
+                self.weather.tell(profile)
+
     def _notice(self, run: Run) -> None:
         if self._known.get(run.id) != run:
             self._known[run.id] = run
@@ -163,13 +187,13 @@ class RunWatch:
         quickest, slowest = _LAB_PACE_S if profile == LAB else _CLOUD_PACE_S
         interval = quickest
         while True:
-            runs = [run for run in await self._records.live() if run.profile == profile and run.state.is_remote]
-            now = self._clock()
-            account.lingering = {run_id: until for run_id, until in account.lingering.items() if until > now}
-            if not runs and not account.lingering:
-                return
             asked_for = 0.0
             try:
+                runs = [run for run in await self._records.live() if run.profile == profile and run.state.is_remote]
+                now = self._clock()
+                account.lingering = {run_id: until for run_id, until in account.lingering.items() if until > now}
+                if not runs and not account.lingering:
+                    return
                 news = await self._look(profile, account, runs)
             except AppError as error:
                 asked_for = _retry_after_s(error)
@@ -189,8 +213,11 @@ class RunWatch:
         log.warning("watching: %s %s", error, error.detail)
         account.trouble = error
         if account.retries is None:
-            account.retries = delays(1.0, 60.0, self._chance)
+            account.retries = self._retries()
         return next(account.retries)
+
+    def _retries(self) -> Iterator[float]:
+        return delays(*_RETRIES_S, self._chance)
 
     async def _look(self, profile: str, account: _Account, runs: list[Run]) -> bool:
         connection = await self._connections.open(profile)

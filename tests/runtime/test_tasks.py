@@ -34,6 +34,30 @@ async def test_a_child_fails_alone_and_is_reported_once_under_its_name() -> None
     assert [(name, type(error)) for name, error in reports] == [("refuse", NotFound), ("stumble", Unexpected)]
 
 
+async def test_what_fails_inside_a_group_is_reported_as_what_it_is() -> None:
+    reports: list[tuple[str, AppError]] = []
+
+    async def refuse(words: str) -> None:
+        raise NotFound(text("{words}", words=words), text("Look."))
+
+    async def several() -> None:
+        async with asyncio.TaskGroup() as outer, asyncio.TaskGroup() as group:
+            group.create_task(refuse("first"))
+            group.create_task(refuse("second"))
+            outer.create_task(refuse("third"))
+
+    async def one_mistake() -> None:
+        raise ExceptionGroup("both", [NotFound(text("Gone."), text("Look.")), ValueError("a mistake")])
+
+    async with TaskScope(lambda name, error: reports.append((name, error))) as scope:
+        scope.start("several", several)
+        scope.start("mistake", one_mistake)
+        await until(lambda: len(reports) == 2)
+    found = dict(reports)
+    assert isinstance(found["several"], NotFound)
+    assert isinstance(found["mistake"], Unexpected) and found["mistake"].detail == "ValueError: a mistake"
+
+
 async def test_the_same_name_is_refused_or_replaces_after_the_first_has_cleaned_up() -> None:
     told: list[str] = []
 

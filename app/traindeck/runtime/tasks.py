@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from enum import Enum, auto
 from types import TracebackType
 from typing import Self
@@ -77,9 +77,22 @@ class TaskScope:
             await asyncio.wait([before])  # its cleanup ends before we begin
         try:
             await work()
-        except AppError as error:
-            log.warning("task %s: %s %s", name, error, error.detail)
-            self._report(name, error)
         except Exception as error:
+            causes = list(_leaves(error))
+            known = [cause for cause in causes if isinstance(cause, AppError)]
+            if len(known) == len(causes):
+                log.warning("task %s: %s %s", name, known[0], known[0].detail)
+                self._report(name, known[0])
+                return
             log.exception("task %s failed", name)
-            self._report(name, Unexpected(f"{type(error).__name__}: {error}"))
+            mistake = next(cause for cause in causes if not isinstance(cause, AppError))
+            self._report(name, Unexpected(f"{type(mistake).__name__}: {mistake}"))
+
+
+def _leaves(error: Exception) -> Iterator[Exception]:
+    """What really went wrong inside a group of tasks."""
+    if isinstance(error, ExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error

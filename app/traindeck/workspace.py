@@ -293,27 +293,32 @@ class Workspace:
                 group=2,
             ),
             Command("help.welcome", say("&Welcome page"), self.open_welcome, menu="help", group=0),
+            # All in one go: the menus are built anew each time.
+            *frame_commands(self.window, models.preferences, self._request_quit, self._about),
+            *self._account_commands(),
         )
-        self.commands.add(*frame_commands(self.window, models.preferences, self._request_quit, self._about))
-        self._list_accounts()
 
     def _list_accounts(self) -> None:
+        if self._profile_names != self._models.accounts.names:
+            self.commands.remove(f"account.use.{name}" for name in self._profile_names)
+            self.commands.add(*self._account_commands())
+        else:
+            self.commands.refresh()  # another one may be the current one
+
+    def _account_commands(self) -> list[Command]:
         """One command an account, to switch to it."""
-        self.commands.remove(f"account.use.{name}" for name in self._profile_names)
         self._profile_names = self._models.accounts.names
-        self.commands.add(
-            *(
-                Command(
-                    f"account.use.{name}",
-                    say("Lab on this computer") if name == "lab" else name,
-                    partial(self._models.accounts.use, name),
-                    checked=partial(self._is_current, name),
-                    menu="account",
-                    group=1,
-                )
-                for name in self._profile_names
+        return [
+            Command(
+                f"account.use.{name}",
+                say("Lab on this computer") if name == "lab" else name,
+                partial(self._models.accounts.use, name),
+                checked=partial(self._is_current, name),
+                menu="account",
+                group=1,
             )
-        )
+            for name in self._profile_names
+        ]
 
     def _selected(self) -> Run | None:
         return self._models.runs.state.selected_run

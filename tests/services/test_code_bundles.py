@@ -1,5 +1,6 @@
 """Freezing code: by content, with ignore rules, within limits."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -88,3 +89,20 @@ async def test_a_bundle_that_was_deleted_says_so(bundles: CodeBundles) -> None:
 async def test_links_to_folders_do_not_lead_in_circles(bundles: CodeBundles, code: Path) -> None:
     (code / "loop").symlink_to(code, target_is_directory=True)
     assert "train.py" in names(await bundles.freeze(code, "train.py", ["loop"]))
+
+
+async def test_a_name_that_is_not_utf_8_is_named_unless_it_is_ignored(bundles: CodeBundles, code: Path) -> None:
+    odd = os.fsdecode("训练.txt".encode("gbk"))
+    try:
+        (code / odd).write_bytes(b"1")
+    except (OSError, UnicodeError):
+        pytest.skip("this file system takes UTF-8 alone")
+    with pytest.raises(InvalidInput, match=r"xc1.*\.txt") as caught:
+        await bundles.freeze(code, "train.py", [])
+    caught.value.sentence().encode()
+    assert "train.py" in names(await bundles.freeze(code, "train.py", ["*.txt"]))
+    (code / odd).unlink()
+    beside = code.with_name(odd)
+    code.rename(beside)
+    with pytest.raises(InvalidInput, match="not UTF-8"):
+        await bundles.freeze(beside, "train.py", [])

@@ -83,6 +83,7 @@ class CodeBundles:
                 text("The boot file “{boot}” is not in the code folder.", boot=boot),
                 text("Choose a .py file inside “{folder}”.", folder=str(folder)),
             )
+        _named(PurePosixPath(folder.as_posix()))
         with local_errors():
             self._folder.mkdir(parents=True, exist_ok=True)
             part = Path(tempfile.mkdtemp(dir=self._folder, prefix=".part-"))
@@ -174,10 +175,24 @@ def _walk(folder: Path, spec: pathspec.GitIgnoreSpec) -> Iterator[tuple[PurePosi
             relative = here / entry.name
             if entry.is_dir(follow_symlinks=False):
                 if not spec.match_file(f"{relative}/"):
-                    below.append(relative)
+                    below.append(_named(relative))
             elif entry.is_file() and not spec.match_file(str(relative)):
-                yield relative, Path(entry.path)
+                yield _named(relative), Path(entry.path)
         pending += reversed(below)
+
+
+def _named(relative: PurePosixPath) -> PurePosixPath:
+    """The same path; one that no service could be told is refused."""
+    try:
+        str(relative).encode()
+    except UnicodeEncodeError as error:
+        shown = os.fsencode(relative).decode(errors="backslashreplace")
+        raise InvalidInput(
+            text("The name of “{file}” is not UTF-8, so no job can be told of it.", file=shown),
+            text("Rename it; a file inside the code folder can also be left out with “ignore” in the job file."),
+            str(error),
+        ) from error
+    return relative
 
 
 def _copy(source: Path, target: Path, name: str, token: CancelToken) -> FrozenFile:

@@ -8,7 +8,7 @@ import pytest
 
 from servers.way import Way
 from traindeck.domain import job_file
-from traindeck.domain.errors import Conflict, InvalidInput
+from traindeck.domain.errors import Conflict, InvalidInput, LocalTrouble, Unreachable
 from traindeck.domain.forms import validate
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import LAB
@@ -68,3 +68,42 @@ async def test_it_goes_into_an_empty_folder_only(way: Way, tmp_path: Path) -> No
             await sample.prepare(tmp_path / "空")
         _, place = await sample.prepare(tmp_path / "new" / "folder")
         assert (place / "train.py").is_file()
+
+
+async def test_what_an_earlier_try_left_undone_is_done(way: Way, unused_port: int, tmp_path: Path) -> None:
+    there = tmp_path / "p"
+    async with Bench(tmp_path / "home", way.at(obs_endpoint=f"http://127.0.0.1:{unused_port}")) as bench:
+        with pytest.raises(Unreachable):
+            await sample_of(bench).prepare(there)
+    assert (there / "train.py").is_file()
+    async with Bench(tmp_path / "home", way) as bench:
+        storage = (await bench.connections.open(LAB)).storage
+        await storage.create_bucket("digits")
+        await storage.remove([ObjectPath("digits", key) for key in await data_keys(bench)])
+        assert await sample_of(bench).fits(there)
+        await sample_of(bench).prepare(there)
+        assert await data_keys(bench) != []
+        with pytest.raises(Conflict, match="not empty"):
+            await sample_of(bench).prepare(there)
+
+
+async def test_a_half_copy_is_completed_and_nothing_of_the_user_replaced(way: Way, tmp_path: Path) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        sample = sample_of(bench)
+        _, place = await sample.prepare()
+        (place / "train.py").write_text("mine", encoding="utf-8")
+        (place / "job.toml").unlink()
+        await sample.prepare()
+        assert (place / "train.py").read_text(encoding="utf-8") == "mine" and (place / "job.toml").is_file()
+        (place / "train.py").unlink()
+        await sample.prepare()
+        assert (place / "train.py").is_file()
+        mine = tmp_path / "mine"
+        mine.mkdir()
+        (mine / "train.py").write_text("mine", encoding="utf-8")
+        assert not await sample.fits(mine)
+        with pytest.raises(Conflict):
+            await sample.prepare(mine)
+        assert [path.name for path in mine.iterdir()] == ["train.py"]
+        with pytest.raises(LocalTrouble, match="not a folder"):
+            await sample.fits(mine / "train.py")

@@ -20,7 +20,7 @@ from traindeck.cli.waiting import (
     watching,
 )
 from traindeck.domain import job_file
-from traindeck.domain.errors import Conflict, InvalidInput, NotFound
+from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound
 from traindeck.domain.jobs import JobSpec, Run, RunState, Target, duration_words
 from traindeck.domain.texts import Text, say, text
 from traindeck.runtime.platform_files import local_errors
@@ -38,8 +38,8 @@ Send = Callable[[Callable[[Text], None]], Awaitable[Run]]
 async def init(call: Call) -> int:
     folder: Path = call.options.folder
     place = folder / JOB_FILE
-    with_sample = _made_and_empty(folder)
     async with call.core() as core:
+        with_sample = await core.sample.fits(folder)
         if with_sample:
             await core.sample.prepare(folder)
         else:
@@ -198,22 +198,18 @@ COMMANDS = {
 }
 
 
-def _made_and_empty(folder: Path) -> bool:
-    """Make the folder if need be; a job file in it is never replaced."""
-    place = folder / JOB_FILE
-    with local_errors(folder):
-        if place.exists():
-            raise Conflict(
-                text("“{place}” is there already.", place=str(place)),
-                text("Nothing was changed. Move it away first, or name another folder."),
-            )
-        folder.mkdir(parents=True, exist_ok=True)
-        return not any(folder.iterdir())
-
-
 def _write_new(place: Path, content: str) -> None:
-    with local_errors(place), place.open("x", encoding="utf-8", newline="\n") as file:
-        file.write(content)
+    """A job file that is there is never replaced."""
+    try:
+        with local_errors(place), place.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(content)
+    except AppError as error:
+        if not isinstance(error.__cause__, FileExistsError):
+            raise
+        raise Conflict(
+            text("“{place}” is there already.", place=str(place)),
+            text("Nothing was changed. Move it away first, or name another folder."),
+        ) from error
 
 
 def _read(path: Path) -> tuple[Path, JobSpec]:

@@ -43,6 +43,13 @@ def local_error(error: OSError, path: Path | None = None) -> AppError:
     )
 
 
+def not_a_folder(path: Path) -> AppError:
+    return LocalTrouble(
+        text("“{place}” is a file, not a folder.", place=str(path)),
+        text("Move it away, or name another place."),
+    )
+
+
 @contextmanager
 def local_errors(path: Path | None = None) -> Iterator[None]:
     """Turn what the operating system says into what the user can act on."""

@@ -13,8 +13,9 @@ from traindeck.domain.objects import ObjectEntry, ObjectPath
 from traindeck.domain.profiles import Profile
 from traindeck.domain.texts import Text
 from traindeck.runtime.listeners import Listeners
+from traindeck.services.log_files import Gap
 from traindeck.services.ports import ObjectStorage
-from traindeck.services.run_logs import Gap, LogGrowth
+from traindeck.services.run_logs import LogGrowth
 from traindeck.services.transfers import Transfer
 
 Stage = Callable[[Text], None]

@@ -107,3 +107,19 @@ def test_one_setting_changes_one_thing(setting: str, field: str, value: object) 
 def test_a_setting_that_means_nothing_is_refused(setting: str) -> None:
     with pytest.raises(InvalidInput):
         job_file.with_setting(job_file.parse(EXAMPLE), setting)
+
+
+@pytest.mark.parametrize(
+    ("setting", "meant"),
+    [("boot=other.py", "code.boot"), ("nodes=2", "resources.nodes"), ("name=x", "job.name or engine.name"),
+     ("log_to=obs://b/l/", "logs.to"), ("flavor=f", "resources.flavor")],
+)  # fmt: skip
+def test_a_key_of_the_form_without_its_table_is_refused(setting: str, meant: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        job_file.with_setting(job_file.parse(EXAMPLE), setting)
+    assert meant in caught.value.sentence()
+
+
+def test_a_parameter_may_be_called_like_a_key_of_the_form() -> None:
+    spec = job_file.with_setting(job_file.parse(EXAMPLE), "parameters.nodes=3")
+    assert dict(job_file.with_setting(spec, "nodes=4").parameters)["nodes"] == 4

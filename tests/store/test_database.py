@@ -5,8 +5,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from traindeck.domain.errors import LocalTrouble
+from traindeck.store import database
 from traindeck.store.database import open_database, transaction
 
 
@@ -72,3 +74,13 @@ def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:
             db.execute("INSERT INTO runs VALUES ('half')")
             raise RuntimeError("in the middle")
         assert [row["name"] for row in db.execute("SELECT name FROM runs")] == ["kept"]
+
+
+def test_a_program_that_hangs_in_the_records_is_no_endless_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "LOCK_S", 0.1)
+    path = tmp_path / "records.db"
+    with FileLock(tmp_path / "records.db.migrate.lock"), pytest.raises(LocalTrouble, match="busy"):
+        open_database(path)
+    open_database(path).close()

@@ -113,3 +113,48 @@ async def test_every_run_that_was_confirmed_survives_a_kill(tmp_path: Path) -> N
     async with opened(path) as store:
         kept = {entry.id for entry in await store.all()}
     assert {f"{index:06}" for index in range(confirmed + 1)} <= kept
+
+
+DAMAGE = {
+    "spec": ["[job", "", 'spec = 3', b"\xff\xfe"],
+    "state": ["Melting", ""],
+    "tasks": ["[", "7", "null"],
+    "created": ["yesterday", ""],
+    "ended": ["never"],
+    "duration_ms": ["long"],
+    "name": [b"\xb5\xd1"],
+}
+
+
+@pytest.mark.parametrize(("column", "value"), [(name, value) for name in DAMAGE for value in DAMAGE[name]])
+async def test_a_row_that_cannot_be_read_does_not_hide_the_others(
+    tmp_path: Path, column: str, value: str | bytes
+) -> None:
+    async with opened(tmp_path / "records.db") as store:
+        await store.add(run("good", state=RunState.RUNNING))
+        await store.add(run("bad", state=RunState.COMPLETED, job_id="j"))
+        with closing(sqlite3.connect(tmp_path / "records.db")) as other:
+            other.execute(f"UPDATE runs SET {column} = CAST(? AS TEXT) WHERE id = 'bad'", (value,))
+            other.commit()
+        bad, good = await store.all()
+        assert (bad.id, good) == ("bad", replace(run("good", state=RunState.RUNNING), number=1))
+        assert bad.state is (RunState.UNKNOWN if column == "state" else RunState.COMPLETED)
+        assert bad.run_seconds(WHEN) is None and bad.created.tzinfo is not None
+        if (column, value) not in {("spec", ""), ("spec", "spec = 3"), ("name", b"\xb5\xd1"), ("created", "")}:
+            assert column in bad.reason
+        assert [kept.id for kept in await store.live()] == (["bad", "good"] if column == "state" else ["good"])
+        assert (await store.change("bad", reason="seen")).id == "bad"
+
+
+async def test_the_form_of_a_newer_program_is_read_as_far_as_it_is_known(tmp_path: Path) -> None:
+    async with opened(tmp_path / "records.db") as store:
+        await store.add(run("newer"))
+        with closing(sqlite3.connect(tmp_path / "records.db")) as other:
+            spec = '[job]\nname = "n"\ntarget = "moon"\nmood = 3\n[resources]\nnodes = "2"\nflavor = "f"\n'
+            spec += '[stars]\na = 1\n'
+            spec += '[parameters]\nlr = 0.1\nshape = [1, 2]\non = true\n'
+            other.execute("UPDATE runs SET spec = ?", (spec,))
+            other.commit()
+        newer = await store.get("newer")
+        assert newer is not None and newer.reason == ""
+        assert newer.spec == JobSpec(name="n", flavor="f", parameters=(("lr", 0.1), ("on", True)))

@@ -55,24 +55,45 @@ _DEFAULTS = JobSpec()
 
 def parse(source: str) -> JobSpec:
     """The form a job file describes; every mistake is named with its line."""
+    fields: dict[str, Any] = {}
+    for table, content in _document(source).items():
+        if table not in _FIXED_TABLES and table not in _FREE:
+            raise _unknown(source, "", table, [*_ORDER])
+        if not isinstance(content, Mapping):
+            raise _wrong(source, "", table, text("a table, written [{table}]", table=table))
+        fields.update(_table(source, table, content))
+    return JobSpec(**fields)
+
+
+def recall(source: str) -> JobSpec:
+    """The form of an old run, without what a newer TrainDeck wrote into it and this one does not know."""
+    known: dict[str, dict[str, Any]] = {}
+    for table, content in _document(source).items():
+        if table not in _ORDER or not isinstance(content, Mapping):
+            continue
+        for name, value in content.items():
+            try:
+                _table(source, table, {name: value})
+            except InvalidInput:
+                continue
+            known.setdefault(table, {})[name] = value
+    return JobSpec(**{name: value for table in known for name, value in _table(source, table, known[table]).items()})
+
+
+def _document(source: str) -> dict[str, Any]:
     try:
-        document = tomllib.loads(source)
+        return tomllib.loads(source)
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(
             text("The job file is not valid TOML: {problem}.", problem=str(error).rstrip(".")),
             text("Text goes in quotes; every key stands once; compare with a file made by “traindeck job init”."),
         ) from error
-    fields: dict[str, Any] = {}
-    for table, content in document.items():
-        if table not in _FIXED_TABLES and table not in _FREE:
-            raise _unknown(source, "", table, [*_ORDER])
-        if not isinstance(content, Mapping):
-            raise _wrong(source, "", table, text("a table, written [{table}]", table=table))
-        if table in _FREE:
-            fields[_FREE[table]] = _free_table(source, table, content)
-        else:
-            fields.update(_fixed_table(source, table, content))
-    return JobSpec(**fields)
+
+
+def _table(source: str, table: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    if table in _FREE:
+        return {_FREE[table]: _free_table(source, table, content)}
+    return _fixed_table(source, table, content)
 
 
 def to_toml(spec: JobSpec) -> str:
@@ -103,6 +124,7 @@ def with_setting(spec: JobSpec, setting: str) -> JobSpec:
         )
     table, dot, key = name.partition(".")
     if not dot or table not in _FIXED_TABLES | set(_FREE):
+        _refuse_form_key(spec, name)
         table, key = "parameters", name
     scalar = scalar_of(value)
     changed = tomlkit.parse(to_toml(spec))
@@ -116,6 +138,18 @@ def with_setting(spec: JobSpec, setting: str) -> JobSpec:
         entry = value if as_text else scalar
     changed[table][key] = entry
     return parse(tomlkit.dumps(changed))
+
+
+def _refuse_form_key(spec: JobSpec, name: str) -> None:
+    """A key of the form written without its table would become a parameter, and the form stay as it is."""
+    meant = [f"{key.table}.{key.key}" for key in _KEYS if name in (key.key, key.field)]
+    if meant and name not in dict(spec.parameters):
+        raise InvalidInput(
+            text("“{key}” is a key of the job file and needs its table.", key=name),
+            text(
+                "Write {meant}; a parameter of that name is parameters.{key}.", meant=" or ".join(meant), key=name
+            ),
+        )
 
 
 def scalar_of(value: str) -> Scalar:

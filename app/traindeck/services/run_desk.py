@@ -84,7 +84,8 @@ class RunDesk:
     async def remove(self, run_id: str) -> None:
         """Delete the job at the service and the record here; outputs in OBS stay."""
         run = await self.get(run_id)
-        if not run.state.is_over:
+        is_damaged = run.state is RunState.UNKNOWN and not run.job_id
+        if not run.state.is_over and not is_damaged:
             raise Conflict(
                 text("“{name}” is not over yet.", name=run.name), text("Stop it first, then remove it.")
             )

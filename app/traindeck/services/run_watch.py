@@ -129,9 +129,9 @@ class RunWatch:
                 retries = self._retries()
                 self._tell_records_trouble(None)
                 for run in live:
-                    if run.state.is_remote:
+                    if _is_watched(run):
                         self._start(scope, run.profile)
-                    else:
+                    elif run.state.is_open:
                         scope.start("settle", self._keep_settling)
                 await self._pause(_LIST_EVERY_S)
 
@@ -189,7 +189,7 @@ class RunWatch:
         while True:
             asked_for = 0.0
             try:
-                runs = [run for run in await self._records.live() if run.profile == profile and run.state.is_remote]
+                runs = [run for run in await self._records.live() if run.profile == profile and _is_watched(run)]
                 now = self._clock()
                 account.lingering = {run_id: until for run_id, until in account.lingering.items() if until > now}
                 if not runs and not account.lingering:
@@ -297,6 +297,11 @@ class RunWatch:
 
     def _account(self, profile: str) -> _Account:
         return self._accounts.setdefault(profile, _Account())
+
+
+def _is_watched(run: Run) -> bool:
+    """A damaged record may not say which job it is."""
+    return run.state.is_remote and bool(run.job_id)
 
 
 def _reason_of(state: RunState) -> str:

@@ -7,33 +7,57 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from traindeck.domain.errors import DiskFull, LocalTrouble
 from traindeck.domain.texts import text
+from traindeck.runtime.platform_files import local_errors
 from traindeck.store.migrations import STEPS
+
+LOCK_S = 10.0
 
 Step = Callable[[sqlite3.Connection], None]
 
 
 def open_database(path: Path, steps: Sequence[Step] = STEPS) -> sqlite3.Connection:
     """A connection for one thread; the schema is today's when this returns."""
-    with database_errors(path):
+    with local_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+    with database_errors(path):
         db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
         try:
             db.row_factory = sqlite3.Row
+            # One damaged text must not make a whole list unreadable.
+            db.text_factory = lambda content: content.decode("utf-8", "replace")
             db.execute("PRAGMA journal_mode = WAL")
             # FULL: an intent must be on the disk before the request leaves, even through a power cut.
             db.execute("PRAGMA synchronous = FULL")
             db.execute("PRAGMA foreign_keys = ON")
             # Two programs may open an old database at once; only one may carry it over.
-            with FileLock(path.with_name(path.name + ".migrate.lock")):
+            with _alone(path):
                 _migrate(db, path, steps)
         except BaseException:
             db.close()
             raise
     return db
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    lock = FileLock(path.with_name(path.name + ".migrate.lock"), timeout=LOCK_S)
+    with local_errors(path):
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise LocalTrouble(
+                text("Another TrainDeck is busy with the records."),
+                text("Wait until it is done, or end the one that hangs; then try again. Nothing was changed."),
+                str(error),
+            ) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _migrate(db: sqlite3.Connection, path: Path, steps: Sequence[Step]) -> None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 from collections.abc import Callable
 from dataclasses import fields, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from traindeck.domain import job_file
-from traindeck.domain.errors import NotFound
-from traindeck.domain.jobs import Run, RunState
+from traindeck.domain.errors import InvalidInput, NotFound
+from traindeck.domain.jobs import JobSpec, Run, RunState
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.store.database import database_errors, transaction
+
+log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 _COLUMNS = tuple(field.name for field in fields(Run))
@@ -122,10 +125,34 @@ def _column(name: str, value: Any) -> object:
 
 
 def _run(row: sqlite3.Row) -> Run:
+    """What can be read of it: one damaged row, or one of a newer TrainDeck, must not hide the others."""
     values: dict[str, Any] = {name: row[name] for name in _COLUMNS}
-    values["spec"] = job_file.parse(row["spec"])
-    values["state"] = RunState(row["state"])
-    values["tasks"] = tuple(json.loads(row["tasks"]))
+    damaged: list[str] = []
+
+    def read(name: str, reading: Callable[[Any], Any], otherwise: object) -> None:
+        try:
+            values[name] = reading(row[name])
+        except (InvalidInput, ValueError, TypeError) as error:
+            log.warning("run %s: %s cannot be read: %s", row["id"], name, error)
+            damaged.append(name)
+            values[name] = otherwise
+
+    read("spec", job_file.recall, JobSpec(name=str(row["name"])))
+    read("state", RunState, RunState.UNKNOWN)
+    read("tasks", _tasks, ("worker-0",))
+    read("duration_ms", lambda value: None if value is None else int(value), None)
     for name in _TIMES:
-        values[name] = datetime.fromisoformat(row[name]) if row[name] else None
+        read(name, lambda value: datetime.fromisoformat(value) if value else None, None)
+    if values["created"] is None:
+        values["created"] = datetime.fromtimestamp(0, UTC)
+    if damaged:
+        reason = text("The record of this run is damaged or of a newer TrainDeck: {names}.", names=", ".join(damaged))
+        values["reason"] = " ".join(part for part in (str(reason), values["reason"]) if part)
     return Run(**values)
+
+
+def _tasks(value: str) -> tuple[str, ...]:
+    tasks = json.loads(value)
+    if not isinstance(tasks, list):
+        raise ValueError(value)
+    return tuple(str(task) for task in tasks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,9 @@ from traindeck.domain.errors import AppError, DiskFull, LocalTrouble, NotFound
 from traindeck.domain.texts import text
 
 _FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
+_IN_USE = {5, 32, 33}  # access denied, sharing violation, lock violation
+_BUSY_S = 1.0
+_LOOK_AGAIN_S = 0.02
 _LOCKED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
@@ -70,7 +74,21 @@ def write_whole(path: Path, content: bytes, mode: int = 0o600) -> None:
             file.flush()
             os.fsync(file.fileno())
         part.chmod(mode)
-        part.replace(path)
+        _replace(part, path)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def _replace(part: Path, path: Path) -> None:
+    """Windows refuses while somebody reads the old file; readers of ours are done in a moment."""
+    end = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            part.replace(path)
+        except OSError as error:
+            if getattr(error, "winerror", None) not in _IN_USE or time.monotonic() >= end:
+                raise
+            time.sleep(_LOOK_AGAIN_S)
+        else:
+            return

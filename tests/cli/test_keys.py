@@ -10,11 +10,15 @@ from traindeck.domain.errors import InvalidInput
 AK, SK = "ACCESSKEY1234567890X", "secret/key+that=nobody.sees"
 
 
-def test_a_third_line_is_the_token_of_temporary_keys() -> None:
-    found = keys.from_lines([AK, SK, "token"])
-    assert found.token is not None
-    assert found.token.reveal() == "token"
+def test_temporary_keys_are_refused_with_the_way_to_use_them(monkeypatch: pytest.MonkeyPatch) -> None:
     assert keys.from_lines([AK, SK, ""]).token is None
+    monkeypatch.setenv("HUAWEICLOUD_SDK_AK", AK)
+    monkeypatch.setenv("HUAWEICLOUD_SDK_SK", SK)
+    monkeypatch.setenv("HUAWEICLOUD_SDK_SECURITY_TOKEN", " token\n")
+    for gathering in (lambda: keys.from_lines([AK, SK, "token"]), keys.from_environment):
+        with pytest.raises(InvalidInput, match="Temporary keys") as caught:
+            gathering()
+        assert "--profile environment" in caught.value.sentence() and SK not in caught.value.sentence()
 
 
 @pytest.mark.parametrize("lines", [[], [AK], ["", SK]])
@@ -30,6 +34,3 @@ def test_the_environment_serves_machines_without_a_terminal(monkeypatch: pytest.
     monkeypatch.setenv("HUAWEICLOUD_SDK_SK", SK)
     assert keys.from_environment().secret_key.reveal() == SK
     assert keys.from_environment().token is None
-    monkeypatch.setenv("HUAWEICLOUD_SDK_SECURITY_TOKEN", " token\n")
-    token = keys.from_environment().token
-    assert token is not None and token.reveal() == "token"

@@ -15,6 +15,7 @@ import pytest
 from servers.secret_service import SecretService, is_installed
 from traindeck.domain.errors import AccessRefused, InvalidInput, KeyringMissing
 from traindeck.domain.secret import Credentials, Secret
+from traindeck.services.environment import ENVIRONMENT, environment_profile
 from traindeck.services.secrets import (
     CHOICE_VARIABLE,
     MOST_UNITS,
@@ -117,7 +118,6 @@ async def test_a_locked_keyring_nobody_can_open_says_so(tmp_path: Path, monkeypa
             with pytest.raises(KeyringMissing) as caught:
                 await secrets.write("one", KEYS)
     assert "locked" in caught.value.sentence()
-    assert "for this session only" in caught.value.sentence()
 
 
 @needs_keyring
@@ -191,7 +191,7 @@ async def test_only_real_keyrings_are_accepted(choice: str, monkeypatch: pytest.
         assert await secrets.available_backend() is None
         with pytest.raises(KeyringMissing) as caught:
             await secrets.write("one", KEYS)
-    assert "for this session only" in caught.value.sentence()
+    assert "keyring" in caught.value.sentence()
 
 
 @pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="these always have one")
@@ -230,3 +230,25 @@ async def test_session_keys_live_in_memory_and_go_first() -> None:
         assert not secrets.is_kept("one")
         with pytest.raises(KeyringMissing):
             await secrets.remove("one")
+
+
+async def test_the_keys_in_the_environment_are_there_while_they_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CHOICE_VARIABLE, "")
+    async with opened() as beneath:
+        secrets = SessionSecrets(beneath)
+        monkeypatch.setenv("HUAWEICLOUD_SDK_AK", "ACCESSKEYOFTHEENV")
+        with pytest.raises(KeyringMissing):
+            await secrets.read(ENVIRONMENT)
+        assert environment_profile() is None
+        monkeypatch.setenv("HUAWEICLOUD_SDK_SK", " not-a-real-one\n")
+        found = await secrets.read(ENVIRONMENT)
+        assert found is not None and found.secret_key.reveal() == "not-a-real-one" and found.token is None
+        profile = environment_profile()
+        assert profile is not None and (profile.name, profile.region) == (ENVIRONMENT, "cn-north-4")
+        monkeypatch.setenv("HUAWEICLOUD_SDK_REGION", "cn-east-3")
+        monkeypatch.setenv("HUAWEICLOUD_SDK_SECURITY_TOKEN", "token")
+        found, profile = await secrets.read(ENVIRONMENT), environment_profile()
+        assert found is not None and found.token is not None and profile is not None and profile.region == "cn-east-3"
+        monkeypatch.setenv("HUAWEICLOUD_SDK_REGION", "the moon")
+        with pytest.raises(InvalidInput, match="moon"):
+            environment_profile()

@@ -9,11 +9,8 @@ from traindeck.cli import terminal
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.secret import Credentials, Secret
 from traindeck.domain.texts import say, text
+from traindeck.services.environment import ACCESS, ENVIRONMENT, SECRET, TOKEN, environment_keys
 from traindeck.services.key_file import read_credentials
-
-_ACCESS = "HUAWEICLOUD_SDK_AK"
-_SECRET = "HUAWEICLOUD_SDK_SK"
-_TOKEN = "HUAWEICLOUD_SDK_SECURITY_TOKEN"
 
 
 def gathered(options: Namespace) -> Credentials:
@@ -25,7 +22,7 @@ def gathered(options: Namespace) -> Credentials:
     if terminal.somebody_is_there():
         return _from_terminal()
     lines = terminal.lines_from_standard_input()
-    if not any(lines) and _ACCESS in os.environ:
+    if not any(lines) and ACCESS in os.environ:
         return from_environment()
     return from_lines(lines)
 
@@ -40,17 +37,29 @@ def from_lines(lines: list[str]) -> Credentials:
                 "They are never arguments."
             ),
         )
-    return Credentials(access_key, Secret(secret_key), Secret(token) if token else None)
+    return _lasting(Credentials(access_key, Secret(secret_key), Secret(token) if token else None))
 
 
 def from_environment() -> Credentials:
-    access_key, secret_key, token = (os.environ.get(name, "").strip() for name in (_ACCESS, _SECRET, _TOKEN))
-    if not access_key or not secret_key:
+    found = environment_keys()
+    if found is None:
         raise InvalidInput(
-            text("The environment holds no keys."),
-            text("Set {access} and {secret}.", access=_ACCESS, secret=_SECRET),
+            text("The environment holds no keys."), text("Set {access} and {secret}.", access=ACCESS, secret=SECRET)
         )
-    return Credentials(access_key, Secret(secret_key), Secret(token) if token else None)
+    return _lasting(found)
+
+
+def _lasting(credentials: Credentials) -> Credentials:
+    """What goes into the keyring must outlive the day."""
+    if credentials.token:
+        raise InvalidInput(
+            text("Temporary keys end by themselves and are not kept."),
+            text(
+                "Set {access}, {secret} and {token} in the environment and give “--profile {name}” with a command.",
+                access=ACCESS, secret=SECRET, token=TOKEN, name=ENVIRONMENT,
+            ),
+        )  # fmt: skip
+    return credentials
 
 
 def _from_terminal() -> Credentials:

@@ -81,7 +81,10 @@ def build() -> ArgumentParser:
 def _common() -> ArgumentParser:
     """Options every command takes, before or after its name."""
     common = ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    common.add_argument("--profile", metavar="NAME", help=say("the account to use; without it the current one"))
+    common.add_argument(
+        "--profile", metavar="NAME",
+        help=say("the account to use; without it the current one; “environment”: that of HUAWEICLOUD_SDK_AK and _SK"),
+    )  # fmt: skip
     common.add_argument("--json", action="store_true", help=say("print JSON on standard output"))
     common.add_argument("--language", choices=LANGUAGES, help=say("language of the texts; without it the system's"))
     common.add_argument("-v", "--verbose", action="store_true", help=say("show the technical part of errors too"))
@@ -112,8 +115,8 @@ def _profile(groups: Adder, common: ArgumentParser) -> None:
     profile = _group(groups, common, "profile", say("accounts and their keys"))
     add = _leaf(profile, common, "add", say("add an account; its keys go to the keyring"))
     add.epilog = say(
-        "The access key, the secret key and, for temporary keys, the token are read as lines from standard input; "
-        "a terminal is asked for them. They are never arguments."
+        "The access key and the secret key are read as lines from standard input; a terminal is asked for them. They "
+        "are never arguments. Temporary keys are not kept: see --profile environment."
     )
     add.add_argument("name", metavar="NAME")
     add.add_argument("--region", required=True, metavar="R", help=say("for example cn-north-4"))

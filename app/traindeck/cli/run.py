@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 from traindeck.cli.call import FAILED, Call, Command
 from traindeck.cli.output import Output, ReaderGone
-from traindeck.domain.errors import AppError, InvalidInput, Unexpected
+from traindeck.domain.errors import AppError, InvalidInput, KeyringMissing, Unexpected
 from traindeck.domain.texts import say, text
+from traindeck.services.environment import ACCESS, ENVIRONMENT, SECRET
 
 USAGE = 2
 INTERRUPTED = 130
@@ -58,7 +59,14 @@ def exit_code(error: AppError) -> int:
 def say_error(error: AppError, output: Output) -> None:
     """Title and hint for people; with --json the whole as a document on standard output."""
     output.note(say("Error: {title}", title=say(error.title)))
-    if hint := say(error.hint):
+    hint = say(error.hint)
+    if isinstance(error, KeyringMissing):
+        way_out = say(
+            "Without a keyring: set {access} and {secret}, and give “--profile {name}”.",
+            access=ACCESS, secret=SECRET, name=ENVIRONMENT,
+        )  # fmt: skip
+        hint = f"{hint} {way_out}"
+    if hint:
         output.note(hint)
     # A mistake of ours has no other trace than its detail.
     if error.detail and (output.verbose or isinstance(error, Unexpected)):
@@ -68,7 +76,7 @@ def say_error(error: AppError, output: Output) -> None:
             {
                 "error": {
                     "title": say(error.title),
-                    "hint": say(error.hint),
+                    "hint": hint,
                     "kind": error.kind,
                     "retryable": error.retryable,
                     "detail": error.detail,

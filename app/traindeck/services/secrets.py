@@ -15,6 +15,7 @@ from traindeck.domain.secret import Credentials, Secret
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.services.call_lines import breakable
+from traindeck.services.environment import ENVIRONMENT, environment_keys
 from traindeck.services.ports import SecretStore
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class KeyringSecrets:
 
 
 class SessionSecrets:
-    """Keys for this session only, before those of the store beneath."""
+    """Keys for this session only and those in the environment, before those of the store beneath."""
 
     def __init__(self, beneath: SecretStore) -> None:
         self._beneath = beneath
@@ -126,6 +127,8 @@ class SessionSecrets:
 
     async def read(self, profile: str) -> Credentials | None:
         kept = self._kept.get(profile)
+        if kept is None and profile == ENVIRONMENT:
+            kept = environment_keys()
         return kept if kept is not None else await self._beneath.read(profile)
 
     async def write(self, profile: str, credentials: Credentials) -> None:
@@ -189,23 +192,20 @@ def _missing(detail: str) -> KeyringMissing:
     title = text("This computer offers no keyring for the keys.")
     if sys.platform in ("darwin", "win32"):
         return KeyringMissing(
-            title, text("Sign in with your own desktop session, or keep the keys for this session only."), detail
+            title, text("Sign in with your own desktop session."), detail
         )
     if "DBUS_SESSION_BUS_ADDRESS" not in os.environ and not _has_display():
         return KeyringMissing(
             title,
             text(
                 "This session has no D-Bus. Sign in to a desktop, or start a shell with “dbus-run-session” and unlock "
-                "gnome-keyring in it; or keep the keys for this session only."
+                "gnome-keyring in it."
             ),
             detail,
         )
     return KeyringMissing(
         title,
-        text(
-            "Install the package gnome-keyring (on KDE: kwallet) and sign in to the desktop again, "
-            "or keep the keys for this session only."
-        ),
+        text("Install the package gnome-keyring (on KDE: kwallet) and sign in to the desktop again."),
         detail,
     )
 
@@ -213,7 +213,7 @@ def _missing(detail: str) -> KeyringMissing:
 def _locked(detail: str) -> KeyringMissing:
     return KeyringMissing(
         text("The keyring is locked."),
-        text("Unlock it with its password and try again, or keep the keys for this session only."),
+        text("Unlock it with its password and try again."),
         detail,
     )
 

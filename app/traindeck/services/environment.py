@@ -1,0 +1,39 @@
+"""The account in the environment: there while its variables are set, kept nowhere."""
+
+from __future__ import annotations
+
+import os
+
+from traindeck.domain.errors import InvalidInput
+from traindeck.domain.profiles import Profile, Provider, is_region
+from traindeck.domain.secret import Credentials, Secret
+from traindeck.domain.texts import text
+
+ENVIRONMENT = "environment"
+"""The name of its profile."""
+
+ACCESS = "HUAWEICLOUD_SDK_AK"
+SECRET = "HUAWEICLOUD_SDK_SK"
+TOKEN = "HUAWEICLOUD_SDK_SECURITY_TOKEN"
+REGION = "HUAWEICLOUD_SDK_REGION"
+_USUAL_REGION = "cn-north-4"
+
+
+def environment_keys() -> Credentials | None:
+    access_key, secret_key, token = (os.environ.get(name, "").strip() for name in (ACCESS, SECRET, TOKEN))
+    if not access_key or not secret_key:
+        return None
+    return Credentials(access_key, Secret(secret_key), Secret(token) if token else None)
+
+
+def environment_profile() -> Profile | None:
+    keys = environment_keys()
+    if keys is None:
+        return None
+    region = os.environ.get(REGION, "").strip() or _USUAL_REGION
+    if not is_region(region):
+        raise InvalidInput(
+            text("“{region}” is not the name of a region.", region=region),
+            text("Set {variable} as the console's address has it, for example cn-north-4.", variable=REGION),
+        )
+    return Profile(ENVIRONMENT, Provider.MODELARTS, region, key_hint=keys.hint)

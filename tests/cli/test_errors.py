@@ -118,6 +118,8 @@ def test_a_second_lab_on_one_root_points_to_the_first(traindeck: Traindeck, lab:
 def test_without_a_keyring_nothing_is_kept_in_plain_text(traindeck: Traindeck, tmp_path: Path) -> None:
     answer = traindeck("profile", "add", "p", "--region", "cn-north-4", given=f"{AK}\n{SK}\n".encode()).must_be(3)
     assert "keyring" in answer.said
+    assert "HUAWEICLOUD_SDK_AK" in answer.said and "--profile environment" in answer.said
+    assert "session only" not in answer.said, "a command is over before that is of use"
     assert SK not in answer.out + answer.said
     kept = [path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file()]
     assert kept
@@ -198,6 +200,7 @@ def test_a_mistake_in_the_job_file_has_its_line(traindeck: Traindeck, project: P
         (["job", "submit", "none.toml"], 4, "none.toml"),
         (["job", "logs", "last", "--grep", "("], 2, "not a regular expression"),
         (["profile", "use", "nobody"], 4, "There is no profile “nobody”."),
+        (["profile", "check", "nobody"], 4, "There is no profile “nobody”."),
         (["profile", "remove", "lab"], 2, "cannot be removed"),
         (["profile", "add", "p", "--region", "cn-north-4"], 2, "The keys are missing."),
         (["profile", "add", "p", "--region", "cn-north-4", "--env"], 2, "The environment holds no keys."),

@@ -58,6 +58,7 @@ def test_a_job_from_the_first_file_to_the_fetched_outputs(
 
     removed = traindeck("job", "rm", again["run"], "--json").must_be(0).document
     assert removed["removed"] is True
+    assert "epoch 1/1" in (tmp_path / "home" / "runs" / again["run"] / "log" / "worker-0.log").read_text("utf-8")
     assert [run["run"] for run in traindeck("job", "ls", "--json").document] == [listed["run"]]
 
 

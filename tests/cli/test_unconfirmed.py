@@ -51,5 +51,17 @@ def test_one_that_cannot_be_looked_for_stays_unknown_and_blocks_nothing(
     assert listed.document[0]["state"] == state.value
     assert "may exist and bill" in listed.said
     assert "gone" in listed.said
-    assert traindeck("job", "show", "last", "--json").must_be(0).document["state"] == state.value
+    shown = traindeck("job", "show", "last", "--json").must_be(0)
+    assert shown.document["state"] == state.value
+    assert ("Checking again" in shown.said) is (state is RunState.UNCONFIRMED)
     assert traindeck("job", "wait", "last", "--json").must_be(4).error["kind"] == "not_found"
+
+
+def test_one_that_is_not_at_the_service_is_looked_for_again(
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]
+) -> None:
+    left_behind(tmp_path / "home", RunState.UNCONFIRMED, "lab")
+    for words in (("job", "show", "last"), ("job", "wait", "last")):
+        answer = traindeck(*words)
+        assert answer.code == (0 if "show" in words else 1)
+        assert "Checking again" in answer.said and "was not found" in answer.said

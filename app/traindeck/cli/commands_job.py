@@ -13,6 +13,7 @@ from traindeck.cli.log_lines import LogPrinter, pattern_of
 from traindeck.cli.progress import Progress, Stages
 from traindeck.cli.waiting import (
     bring_up_to_date,
+    check_again,
     print_held,
     print_logs,
     settle,
@@ -94,6 +95,7 @@ async def ls(call: Call) -> int:
 
 async def show(call: Call) -> int:
     async with call.core() as core:
+        await check_again(call, core, call.options.run)
         await bring_up_to_date(call, core)
         run = await core.desk.find(call.options.run)
     call.output.result(run_words.full_document(run), "\n".join(run_words.page(run)))
@@ -141,19 +143,21 @@ async def rm(call: Call) -> int:
     async with call.core() as core:
         await bring_up_to_date(call, core)
         run = await core.desk.find(call.options.run)
-        question = say("Remove {name}, its record and its log here, and its job at the service?", name=run.name)
+        question = say("Remove {name}, its record here and its job at the service? Its log here stays.", name=run.name)
         if terminal.somebody_is_there() and not call.options.yes and not terminal.confirmed(question):
             call.output.note(say("Nothing was removed."))
             return DONE
         await core.desk.remove(run.id)
     call.output.result(
-        {**run_words.document(run), "removed": True}, say("Removed {name}. Its outputs in OBS stay.", name=run.name)
+        {**run_words.document(run), "removed": True},
+        say("Removed {name}. Its outputs in OBS and its log here stay.", name=run.name),
     )
     return DONE
 
 
 async def wait(call: Call) -> int:
     async with call.core() as core:
+        await check_again(call, core, call.options.run)
         trouble = await settle(call, core, limit_s=None)
         run = await core.desk.find(call.options.run)
         if trouble is not None and not run.state.is_remote:

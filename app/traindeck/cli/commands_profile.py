@@ -73,6 +73,7 @@ async def use(call: Call) -> int:
 async def check(call: Call) -> int:
     async with call.core() as core:
         name = call.options.name or call.profile(core)
+        core.connections.profile(name)
         checks = await core.profiles.check(name)
     if call.output.json_wanted:
         call.output.document({"name": name, "checks": [_finding(check) for check in checks]})

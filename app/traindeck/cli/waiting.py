@@ -12,7 +12,7 @@ from traindeck.cli.call import Call
 from traindeck.cli.log_lines import LogPrinter
 from traindeck.cli.run_words import state_words
 from traindeck.domain.errors import AppError
-from traindeck.domain.jobs import Run
+from traindeck.domain.jobs import Run, RunState
 from traindeck.domain.texts import say
 
 if TYPE_CHECKING:
@@ -47,6 +47,23 @@ async def settle(call: Call, core: Core, limit_s: float | None = _SETTLE_S) -> A
         call.output.note(error.sentence())
         return error
     return None
+
+
+async def check_again(call: Call, core: Core, reference: str) -> None:
+    """Look once more for a job of which nobody knows whether it was sent; what comes of it is said."""
+    run = await core.desk.find(reference)
+    if run.state is not RunState.UNCONFIRMED:
+        return
+    call.output.note(say("It is not known whether {name} was sent. Checking again…", name=run.name))
+    try:
+        run = await core.submission.check_again(run.id)
+    except AppError as error:
+        call.output.note(error.sentence())
+        return
+    if run.state.is_open:
+        call.output.note(say("{name} was not found; it may still exist and bill.", name=run.name))
+    else:
+        call.output.note(say("{name} was sent.", name=run.name))
 
 
 async def bring_up_to_date(call: Call, core: Core) -> None:

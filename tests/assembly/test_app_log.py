@@ -31,11 +31,13 @@ def test_it_is_written_while_it_is_wanted_and_the_logging_is_as_before(tmp_path:
         logging.getLogger("obs").warning("signed address")
         logging.getLogger("urllib3.connectionpool").debug("GET /?AccessKeyId=x")
         logging.getLogger("py.warnings").warning("something old is used")
+        logging.getLogger("qt").warning("a widget has no parent")
+        logging.getLogger("qt").info("a font was found")
     ours.info("too late")
     assert (list(root.handlers), root.level) == before
     content = path.read_text(encoding="utf-8")
     assert "INFO traindeck.test: noticed 注意" in content and str(os.getpid()) in content
-    assert "something old" in content
+    assert "something old" in content and "no parent" in content and "a font" not in content
     assert "signed address" not in content and "AccessKeyId" not in content and "too late" not in content
 
 
@@ -44,10 +46,44 @@ def test_it_never_grows_beyond_its_bounds(tmp_path: Path, monkeypatch: pytest.Mo
     with log_to(tmp_path / "log" / "traindeck.log"):
         for number in range(400):
             logging.getLogger("traindeck.test").info("line %d", number)
-    files = list((tmp_path / "log").iterdir())
+    files = list((tmp_path / "log").glob("traindeck*"))
     assert len(files) == 3
     assert all(path.stat().st_size <= 2_100 for path in files)
     assert "line 399" in (tmp_path / "log" / "traindeck.log").read_text(encoding="utf-8")
+
+
+WRITES = """
+import logging, sys
+from pathlib import Path
+from traindeck.assembly import app_log
+app_log._BYTES = 5_000
+with app_log.log_to(Path(sys.argv[1])):
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for number in range(500):
+        logging.getLogger("traindeck.test").info("%s line %d", sys.argv[2], number)
+"""
+
+
+def test_programs_at_the_same_time_do_not_rotate_each_others_file(tmp_path: Path) -> None:
+    path = tmp_path / "log" / "traindeck.log"
+    for _ in range(2):
+        programs = [
+            subprocess.Popen(
+                [sys.executable, "-c", WRITES, str(path), f"program{number}"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            )
+            for number in range(3)
+        ]  # fmt: skip
+        for program in programs:
+            assert program.stdout is not None and program.stdout.readline() == "ready\n"
+        for program in programs:
+            assert program.communicate("go\n", timeout=30) == ("", "")
+    names = {file.name for file in path.parent.glob("traindeck*")}
+    assert {name for name in names if name.endswith(".log")} == {"traindeck.log", "traindeck-2.log", "traindeck-3.log"}
+    assert len(names) == 9
+    newest = "".join((path.parent / name).read_text(encoding="utf-8") for name in names if name.endswith(".log"))
+    assert all(f"program{number} line 499" in newest for number in range(3))
 
 
 def test_a_place_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:

@@ -8,19 +8,27 @@ from contextlib import contextmanager
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from traindeck.runtime.platform_files import local_errors
 
 _BYTES = 2_000_000
 _FORM = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
 _HEARD = ("traindeck", "asyncio", "py.warnings")
+_HEARD_WHEN_IT_MATTERS = ("qt",)
 
 
 @contextmanager
 def log_to(path: Path) -> Iterator[None]:
-    """Write what the program notices to `path` while the block runs."""
+    """Write what the program notices to `path` while the block runs.
+
+    While another program has that file, one with a number after its name is taken: two cannot rotate the same file,
+    and Windows would not let them.
+    """
     with local_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handler = RotatingFileHandler(path, maxBytes=_BYTES, backupCount=2, encoding="utf-8", delay=True)
+        free, lock = _first_free(path)
+        handler = RotatingFileHandler(free, maxBytes=_BYTES, backupCount=2, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter(_FORM))
     handler.addFilter(_is_heard)
     root = logging.getLogger()
@@ -33,8 +41,26 @@ def log_to(path: Path) -> Iterator[None]:
         root.setLevel(before)
         root.removeHandler(handler)
         handler.close()
+        lock.release()
+
+
+def _first_free(path: Path) -> tuple[Path, FileLock]:
+    """There are never more files than there were programs at once."""
+    file, number = path, 1
+    while True:
+        lock = FileLock(file.with_name(f".{file.name}.lock"), thread_local=False)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            number += 1
+            file = path.with_name(f"{path.stem}-{number}{path.suffix}")
+        else:
+            return file, lock
 
 
 def _is_heard(record: logging.LogRecord) -> bool:
     """Not the SDKs and their libraries: they log addresses with signatures in them."""
-    return record.name.partition(".")[0] in _HEARD or record.name in _HEARD
+    family = record.name.partition(".")[0]
+    if family in _HEARD_WHEN_IT_MATTERS:
+        return record.levelno >= logging.WARNING
+    return family in _HEARD or record.name in _HEARD

@@ -98,6 +98,17 @@ async def test_one_let_go_finishes_alone(root: Path) -> None:
             assert await link.address() == before
 
 
+async def test_one_let_go_that_ended_leaves_no_zombie(root: Path) -> None:
+    async with linked(root, LabLife.BACKGROUND) as link:
+        await link.address()
+        first = process_of(root)
+        first.kill()
+        await until(lambda: not first.is_running() or first.status() == psutil.STATUS_ZOMBIE)
+        with ending(root):
+            await link.address()
+            assert first.pid not in {child.pid for child in psutil.Process().children()}
+
+
 async def test_one_that_was_killed_is_started_again_with_the_same_keys(root: Path) -> None:
     async with linked(root) as link:
         before = await link.address()

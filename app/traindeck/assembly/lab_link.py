@@ -35,6 +35,8 @@ _STATUS_S = 3.0
 _END_S = 8.0
 _STARTS = 5
 _DETAIL_LIMIT = 4000
+# Of the whole process: one that ended stays a zombie until its parent asks, whichever link began it.
+_left_alone: set[subprocess.Popen[bytes]] = set()
 # Loopback is not asked for through anybody's proxy.
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -111,6 +113,7 @@ class LabLink:
 
     def _running(self) -> LabAddress | None:
         """What `running.json` says, if a Lab of that very instance answers there."""
+        _look_after_those_left_alone()
         where = _json_file(self._root / "running.json")
         if where is None:
             return None
@@ -259,8 +262,14 @@ def _discard(process: subprocess.Popen[bytes], _: CancelToken) -> None:
 
 
 def _let_go(process: subprocess.Popen[bytes]) -> None:
-    """It is meant to outlive its object, which would complain of that."""
-    process.returncode = 0
+    """It is meant to outlive whoever started it, and is taken note of when it ends before us."""
+    _left_alone.add(process)
+
+
+def _look_after_those_left_alone() -> None:
+    for process in tuple(_left_alone):
+        if process.poll() is not None:
+            _left_alone.discard(process)
 
 
 def _read_line(process: subprocess.Popen[bytes], token: CancelToken) -> dict[str, Any]:

@@ -512,6 +512,8 @@ def test(environment: Environment, arguments: "list[str]", install_system: bool)
 
 
 def main(arguments: "list[str]") -> int:
+    # For every Python started from here: without it, one on a Chinese Windows misreads the path of this folder.
+    os.environ["PYTHONUTF8"] = "1"
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

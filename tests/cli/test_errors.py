@@ -256,3 +256,11 @@ def test_errors_are_said_in_chinese_where_a_translation_exists(traindeck: Traind
     wanted = json.loads(catalogue.read_text(encoding="utf-8"))["There is no run yet."]
     assert wanted in traindeck("job", "show", "last", "--language", "zh_CN").must_be(4).said
     assert wanted in traindeck("job", "show", "last", environment={"LANG": "zh_CN.UTF-8"}).must_be(4).said
+
+
+@pytest.mark.parametrize("below", ["", "deeper"])
+def test_a_home_that_is_a_file_is_said_to_be_one(traindeck: Traindeck, tmp_path: Path, below: str) -> None:
+    file = tmp_path / "taken"
+    file.write_text("", encoding="utf-8")
+    answer = traindeck("job", "ls", environment={"TRAINDECK_HOME": str(file / below)}).must_be(1)
+    assert f"“{file}” is a file, not a folder." in answer.said

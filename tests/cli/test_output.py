@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import traindeck
 from traindeck.cli.output import aligned, cut, printable, width
 
 PRINTS = r"""
@@ -25,8 +26,11 @@ end_streams()
 """
 
 
-def python(program: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, env=os.environ | environment)
+APP = str(Path(traindeck.__file__).parents[1])
+
+
+def python(program: str, *options: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([sys.executable, *options, "-c", program], capture_output=True, env=os.environ | environment)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +65,8 @@ def test_what_is_too_long_is_cut_at_the_last_column_that_fits() -> None:
 
 
 def test_a_pipe_gets_utf_8_whatever_the_system_would_choose() -> None:
-    done = python(PRINTS, PYTHONUTF8="0", LC_ALL="C", PYTHONCOERCECLOCALE="0")
+    # -S: under such a system Python cannot read the path of an installation with Chinese characters in it.
+    done = python(PRINTS, "-S", PYTHONUTF8="0", LC_ALL="C", PYTHONCOERCECLOCALE="0", PYTHONPATH=APP)
     assert done.returncode == 0, done.stderr
     document, line = done.stdout.decode("utf-8").splitlines()
     assert json.loads(document) == {"name": "数字 é 😀"}

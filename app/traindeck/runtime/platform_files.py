@@ -34,6 +34,10 @@ def local_error(error: OSError, path: Path | None = None) -> AppError:
             text("Give yourself the right to this folder, or name another with TRAINDECK_HOME."),
             str(error),
         )
+    if isinstance(error, FileExistsError | NotADirectoryError) and place:
+        in_the_way = next((part for part in (Path(place), *Path(place).parents) if part.is_file()), None)
+        if in_the_way is not None:
+            return not_a_folder(in_the_way, str(error))
     if isinstance(error, FileNotFoundError):
         return NotFound(
             text("“{place}” does not exist.", place=place),
@@ -47,10 +51,11 @@ def local_error(error: OSError, path: Path | None = None) -> AppError:
     )
 
 
-def not_a_folder(path: Path) -> AppError:
+def not_a_folder(path: Path, detail: str = "") -> AppError:
     return LocalTrouble(
         text("“{place}” is a file, not a folder.", place=str(path)),
         text("Move it away, or name another place."),
+        detail,
     )
 
 

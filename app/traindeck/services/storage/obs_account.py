@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from traindeck.domain.errors import AppError, ServiceTrouble, Unexpected
@@ -31,6 +31,7 @@ from traindeck.services.storage.outgoing import FileChanged
 if TYPE_CHECKING:
     from traindeck.services.storage.obs_client import Client
 
+Result = TypeVar("Result")
 Request = Callable[["Client", CancelToken], Any]
 
 
@@ -72,6 +73,10 @@ class ObsAccount:
             raise obs_error(refusal, place)
 
         return await retried(attempt, tries)
+
+    async def in_worker(self, work: Callable[[], Result]) -> Result:
+        """For a look at the disk, which may be slow."""
+        return await self._calls.run(lambda _: work())
 
     def body(self, answer: Any) -> Any:
         """What a successful answer holds; the SDK leaves out what it cannot read."""

@@ -70,20 +70,8 @@ class _Plain(http.client.HTTPConnection):
         self.sock.settimeout(SOCKET_S)
 
 
-class _Secure(http.client.HTTPSConnection):
+class _Secure(_Plain, http.client.HTTPSConnection):
     """The same behind TLS."""
-
-    def connect(self) -> None:
-        self.timeout = CONNECT_S
-        self._create_connection = connected
-        try:
-            super().connect()
-        except OSError as error:
-            raise NotReached from error
-        self.sock.settimeout(SOCKET_S)
-
-
-_Connection = _Plain | _Secure
 
 
 class _Idle:
@@ -91,9 +79,9 @@ class _Idle:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._waiting: dict[tuple[str, int], list[tuple[float, _Connection]]] = defaultdict(list)
+        self._waiting: dict[tuple[str, int], list[tuple[float, _Plain]]] = defaultdict(list)
 
-    def take(self, server: str, port: int) -> _Connection | None:
+    def take(self, server: str, port: int) -> _Plain | None:
         now = time.monotonic()
         with self._lock:
             waiting = self._waiting[server, port]
@@ -104,7 +92,7 @@ class _Idle:
                 connection.close()
         return None
 
-    def put_nowait(self, connection: _Connection) -> None:
+    def put_nowait(self, connection: _Plain) -> None:
         with self._lock:
             self._waiting[connection.host, connection.port].append((time.monotonic(), connection))
 
@@ -193,7 +181,7 @@ class Client(ObsClient):  # type: ignore[misc]
 
     def _get_server_connection(
         self, server: str, port: int, scheme: str | None = None, redirect: bool = False, **proxy: object
-    ) -> _Connection:
+    ) -> _Plain:
         connection = None if redirect else self._idle.take(server, port)
         self._mine.reused = connection is not None
         if connection is None:

@@ -50,7 +50,7 @@ async def send_bytes(account: ObsAccount, content: bytes, target: ObjectPath) ->
 
 async def send_file(account: ObsAccount, source: Path, target: ObjectPath, progress: Progress | None) -> None:
     for _ in range(CHANGED_TRIES):
-        look = Look.at(source)
+        look = await account.in_worker(lambda: Look.at(source))
         try:
             by_parts = look.size_bytes > SINGLE_PUT_BYTES
             if not (by_parts and await _Parts(account, source, look, target, progress).send()):

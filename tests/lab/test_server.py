@@ -72,7 +72,8 @@ def test_announcement_and_files(root: Path) -> None:
 def test_only_loopback_is_bound(root: Path) -> None:
     with LabProcess(root) as lab:
         listening = [one.laddr for one in psutil.Process(lab.pid).net_connections() if one.status == "LISTEN"]
-        assert {f"http://{ip}:{port}" for ip, port in listening} == {lab.obs, lab.modelarts}
+        control = json.loads((root / "control.json").read_text("utf-8"))["url"]
+        assert {f"http://{ip}:{port}" for ip, port in listening} == {lab.obs, lab.modelarts, control}
 
 
 def test_a_restart_keeps_ports_keys_and_objects(root: Path) -> None:

@@ -18,6 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=0, help="of OBS; ModelArts and IAM take the next one")
     parser.add_argument("--json", action="store_true", help="print addresses and keys as one line of JSON")
     parser.add_argument("--idle-exit", type=float, metavar="SECONDS", help="end after so long without request and job")
+    parser.add_argument("--faults", type=Path, metavar="FILE", help="rules of what goes wrong; else faults.toml there")
     parser.add_argument("--owner-pipe", action="store_true", help='take "stop" or "detach" from standard input')
     given = parser.parse_args(arguments)
 
@@ -32,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         port=given.port,
         idle_exit_s=given.idle_exit,
         owner_pipe=given.owner_pipe,
+        faults=given.faults,
     )
     try:
         return serve(options)

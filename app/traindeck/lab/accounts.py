@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import string
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
+from enum import Enum
 from pathlib import Path
+
+from filelock import FileLock
 
 from traindeck.lab.private_files import read_json, write_json
 
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
 _KEY_LETTERS = string.ascii_uppercase + string.digits
 _SECRET_LETTERS = string.ascii_letters + string.digits
 
 
 class AccountsError(Exception):
     """accounts.json of this root is not what the Lab wrote."""
+
+
+class RefusedAccount(Enum):
+    """Why an account is not made or removed."""
+
+    BAD_NAME = "The name of an account is 1 to 32 letters, digits, dots, hyphens or underscores."
+    TAKEN = "There is an account of this name."
+    UNKNOWN = "There is no account of this name."
+    FIRST = "The first account is the Lab's own and stays."
+
+
+class AccountRefused(Exception):
+    """The change of the accounts that was asked for is not made."""
+
+    def __init__(self, reason: RefusedAccount, name: str) -> None:
+        super().__init__(f"{reason.value} ({name})")
+        self.reason = reason
+        self.name = name
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,26 +72,68 @@ class Accounts:
 
     def __init__(self, root: Path) -> None:
         self._path = root / "accounts.json"
-        accounts = self._loaded()
-        if not accounts:
-            accounts = (LabAccount.with_random_keys("lab"),)
-            write_json(self._path, {"accounts": [asdict(account) for account in accounts]})
-        self._accounts = accounts
-        self._by_access_key = {account.access_key: account for account in accounts}
-        self._by_project = {account.project_id: account for account in accounts}
+        self._lock = FileLock(root / "accounts.lock")
+        self._state: object = None
+        if not self._loaded():
+            self._write((LabAccount.with_random_keys("lab"),))
+        self._take()
 
     @property
     def first(self) -> LabAccount:
         return self._accounts[0]
 
     def all(self) -> tuple[LabAccount, ...]:
+        self._follow()
         return self._accounts
 
     def by_access_key(self, access_key: str) -> LabAccount | None:
+        self._follow()
         return self._by_access_key.get(access_key)
 
     def by_project(self, project_id: str) -> LabAccount | None:
+        self._follow()
         return self._by_project.get(project_id)
+
+    def add(self, name: str) -> LabAccount:
+        """Make an account; a Lab that runs on this root knows it from its next request on."""
+        if not _NAME.fullmatch(name):
+            raise AccountRefused(RefusedAccount.BAD_NAME, name)
+        with self._lock:
+            present = self._loaded()
+            if any(account.name == name for account in present):
+                raise AccountRefused(RefusedAccount.TAKEN, name)
+            made = LabAccount.with_random_keys(name)
+            self._write((*present, made))
+        return made
+
+    def remove(self, name: str) -> None:
+        """Forget an account; what it owned stays, and nobody can reach it but through grants."""
+        with self._lock:
+            present = self._loaded()
+            if name not in [account.name for account in present]:
+                raise AccountRefused(RefusedAccount.UNKNOWN, name)
+            if present[0].name == name:
+                raise AccountRefused(RefusedAccount.FIRST, name)
+            self._write(tuple(account for account in present if account.name != name))
+
+    def _follow(self) -> None:
+        """Another program may have changed the file meanwhile."""
+        if self._state != self._file_state():
+            self._take()
+
+    def _take(self) -> None:
+        # Asked before reading: a change in between is then seen the next time.
+        self._state = self._file_state()
+        self._accounts = self._loaded()
+        self._by_access_key = {account.access_key: account for account in self._accounts}
+        self._by_project = {account.project_id: account for account in self._accounts}
+
+    def _file_state(self) -> object:
+        found = self._path.stat()
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+    def _write(self, accounts: tuple[LabAccount, ...]) -> None:
+        write_json(self._path, {"accounts": [asdict(account) for account in accounts]})
 
     def _loaded(self) -> tuple[LabAccount, ...]:
         try:

@@ -7,17 +7,20 @@ import json
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from http import HTTPStatus
 
 from aiohttp import web
 
 from traindeck.lab.accounts import Accounts, LabAccount
 from traindeck.lab.activity import Activity
+from traindeck.lab.faults import Faults, Kind
+from traindeck.lab.faulty_wire import NO_TROUBLE, LostError, Trouble, spoiled
 from traindeck.lab.loopback_only import is_foreign
 from traindeck.lab.signing.signatures import Refusal, Refused, verify_gateway
 from traindeck.lab.wire import raw_request
 
+SERVICE = "modelarts"
 MAX_BODY = 12 * 1024 * 1024
 ACCOUNT = web.RequestKey("account", LabAccount)
 REQUEST_ID = web.RequestKey("request_id", str)
@@ -51,22 +54,29 @@ class GatewayError(Exception):
 
 
 def gateway_app(
-    accounts: Accounts, add_routes: Sequence[RouteAdder], activity: Activity | None = None
+    accounts: Accounts,
+    add_routes: Sequence[RouteAdder],
+    activity: Activity | None = None,
+    faults: Faults | None = None,
 ) -> web.Application:
-    """The application; `activity` counts the requests that are a customer's."""
+    """The application; `activity` counts the requests that are a customer's, `faults` says which of them go wrong."""
     watched = activity or Activity()
+    rules = faults or Faults()
 
     @web.middleware
     async def entrance(request: web.Request, handler: Handler) -> web.StreamResponse:
         request[REQUEST_ID] = secrets.token_hex(16)
+        trouble = NO_TROUBLE
         try:
             _check_sender(request)
             if request.path.startswith(OPEN_PREFIX):
                 response = await handler(request)
             else:
                 with watched.request():
-                    request[ACCOUNT] = await _account(request, accounts)
-                    response = await handler(request)
+                    trouble = Trouble(rules.drawn(SERVICE, _operation(request), request.path))
+                    page = await _before(request, trouble)
+                    request[ACCOUNT] = await _account(request, accounts, trouble.now)
+                    response = page or await handler(request)
         except GatewayError as error:
             response = _error_response(request, error)
         except web.HTTPRequestEntityTooLarge:
@@ -84,7 +94,10 @@ def gateway_app(
         response.headers["X-Request-Id"] = request[REQUEST_ID]
         if response.status != HTTPStatus.NO_CONTENT and "Content-Type" not in response.headers:
             response.headers["Content-Type"] = "application/json"
-        return response
+        try:
+            return await spoiled(request, response, trouble)
+        except LostError:
+            return web.Response(status=400)  # nobody is there to read it
 
     app = web.Application(middlewares=[entrance], client_max_size=MAX_BODY + 1)
     for add in add_routes:
@@ -98,12 +111,34 @@ def _check_sender(request: web.Request) -> None:
         raise GatewayError(403, "APIGW.0402", "The Lab answers its own computer only: foreign Host or Origin header.")
 
 
-async def _account(request: web.Request, accounts: Accounts) -> LabAccount:
+async def _before(request: web.Request, trouble: Trouble) -> web.Response | None:
+    """What goes wrong before a request is handled: an error raised, or the page of a proxy."""
+    await trouble.before(request)
+    if trouble.of(Kind.EXPIRED_KEY):
+        message = "Incorrect IAM authentication information: ak not exist"
+        raise GatewayError(401, "APIGW.0301", message)
+    fault = trouble.of(Kind.ERROR)
+    if fault is None:
+        return None
+    page = trouble.html()
+    if page is None:
+        usual = {429: "APIGW.0308", 503: "APIGW.0608"}
+        code = fault.code or usual.get(fault.status, "ModelArts.2950")
+        raise GatewayError(fault.status, code, "A fault rule of the Lab made this error.")
+    return page
+
+
+def _operation(request: web.Request) -> str:
+    """As the API's own documentation names it: POST /v2/{project_id}/training-jobs."""
+    resource = request.match_info.route.resource
+    return f"{request.method} {resource.canonical if resource else request.path}"
+
+
+async def _account(request: web.Request, accounts: Accounts, now: datetime) -> LabAccount:
     if (request.content_length or 0) > MAX_BODY:
         raise _too_large()
     body = await request.read()
     raw = raw_request(request, body_sha256=hashlib.sha256(body).hexdigest())
-    now = datetime.now(UTC)
 
     def secret_of(access_key: str) -> str | None:
         found = accounts.by_access_key(access_key)

@@ -21,5 +21,9 @@ class PortInUse(LabStartError):
     """A port the user named is taken."""
 
 
+class LabFaultsUnusable(LabStartError):
+    """The file of fault rules cannot be read or followed."""
+
+
 class LabRootUnusable(LabStartError):
     """The folder of the Lab cannot be written, or holds something the Lab did not write."""

@@ -1,10 +1,11 @@
-"""The two loopback ports of a Lab: the same after a restart where they are still free."""
+"""The loopback ports of a Lab: those of its services are the same after a restart where they are still free."""
 
 from __future__ import annotations
 
 import errno
 import socket
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,7 @@ class BoundPorts:
 
     obs: socket.socket
     gateway: socket.socket
+    control: socket.socket
 
     @property
     def obs_url(self) -> str:
@@ -30,9 +32,14 @@ class BoundPorts:
     def gateway_url(self) -> str:
         return _url(self.gateway)
 
+    @property
+    def control_url(self) -> str:
+        return _url(self.control)
+
     def close(self) -> None:
         self.obs.close()
         self.gateway.close()
+        self.control.close()
 
 
 def bind(root: Path, port: int) -> BoundPorts:
@@ -51,12 +58,10 @@ def bind(root: Path, port: int) -> BoundPorts:
 
 
 def _bound_pair(obs: int, gateway: int) -> BoundPorts:
-    first = _bound(obs)
-    try:
-        return BoundPorts(first, _bound(gateway))
-    except BaseException:
-        first.close()
-        raise
+    with ExitStack() as bound:
+        sockets = [bound.enter_context(_bound(port)) for port in (obs, gateway, 0)]
+        bound.pop_all()
+        return BoundPorts(*sockets)
 
 
 def _bound(port: int) -> socket.socket:

@@ -20,8 +20,10 @@ from filelock import FileLock, Timeout
 import traindeck
 from traindeck.lab.accounts import Accounts, AccountsError
 from traindeck.lab.activity import Activity
+from traindeck.lab.control import CONTROL, control_app
+from traindeck.lab.faults import Faults, FaultsError, faults_of_toml
 from traindeck.lab.gateway import gateway_app
-from traindeck.lab.lab_errors import LabBusy, LabRootUnusable
+from traindeck.lab.lab_errors import LabBusy, LabFaultsUnusable, LabRootUnusable
 from traindeck.lab.lab_log import logging_to
 from traindeck.lab.life import Life
 from traindeck.lab.obs.api import ObsApi, obs_server
@@ -34,6 +36,7 @@ from traindeck.lab.training import iam_api, modelarts_api
 from traindeck.lab.training.jobs import JobService
 
 RUNNING = "running.json"
+FAULTS = "faults.toml"
 # How long an answer under way may still take when the Lab ends.
 _LAST_ANSWERS_S = 0.5
 
@@ -49,6 +52,7 @@ class LabOptions:
     port: int = 0
     idle_exit_s: float | None = None
     owner_pipe: bool = False
+    faults: Path | None = None
 
 
 def serve(options: LabOptions) -> int:
@@ -60,15 +64,18 @@ def serve(options: LabOptions) -> int:
             _locked(root, stack)
             stack.enter_context(logging_to(root))
             accounts = Accounts(root)
+            faults = _faults(options)
             store = ObjectStore(root)
             stack.callback(store.close)
         ports = bind(root, options.port)
         stack.callback(ports.close)
-        asyncio.run(_serve(options, accounts, store, ports))
+        asyncio.run(_serve(options, accounts, store, ports, faults))
     return 0
 
 
-async def _serve(options: LabOptions, accounts: Accounts, store: ObjectStore, ports: BoundPorts) -> None:
+async def _serve(
+    options: LabOptions, accounts: Accounts, store: ObjectStore, ports: BoundPorts, faults: Faults
+) -> None:
     activity = Activity()
     service = JobService(options.root, store, accounts)
     service.obs_url = ports.obs_url
@@ -91,15 +98,17 @@ async def _serve(options: LabOptions, accounts: Accounts, store: ObjectStore, po
     def add_modelarts(app: web.Application) -> None:
         modelarts_api.add_routes(app, service)
 
-    app = gateway_app(accounts, [add_status, add_modelarts, iam_api.add_routes], activity)
+    app = gateway_app(accounts, [add_status, add_modelarts, iam_api.add_routes], activity, faults)
+    token = secrets.token_urlsafe(32)
     async with AsyncExitStack() as stack:
-        api = ObsApi(store, accounts, activity)
+        api = ObsApi(store, accounts, activity, faults)
         stack.callback(api.close)
         obs_runner = web.ServerRunner(obs_server(api), shutdown_timeout=_LAST_ANSWERS_S)
         gateway_runner = web.AppRunner(
             app, auto_decompress=False, access_log=None, handle_signals=False, shutdown_timeout=_LAST_ANSWERS_S
         )
-        for runner in (obs_runner, gateway_runner):
+        control_runner = web.AppRunner(control_app(faults, token), access_log=None, handle_signals=False)
+        for runner in (obs_runner, gateway_runner, control_runner):
             stack.push_async_callback(runner.cleanup)
             await runner.setup()
         # The jobs end first: until then they may still read and write the object store.
@@ -110,8 +119,12 @@ async def _serve(options: LabOptions, accounts: Accounts, store: ObjectStore, po
         with life.signals():
             await web.SockSite(obs_runner, ports.obs).start()
             await web.SockSite(gateway_runner, ports.gateway).start()
+            await web.SockSite(control_runner, ports.control).start()
             running = options.root / RUNNING
+            control = options.root / CONTROL
             with _told_as_unusable(options.root):
+                write_json(control, {"url": ports.control_url, "token": token})
+                stack.callback(_remove, control)
                 write_json(running, facts)
             stack.callback(_remove, running)
             if options.owner_pipe:
@@ -135,6 +148,22 @@ def _announcement(accounts: Accounts, ports: BoundPorts) -> dict[str, object]:
         "project_id": account.project_id,
         "region": account.region,
     }
+
+
+def _faults(options: LabOptions) -> Faults:
+    """The rules of the flag, else those of a file in the root."""
+    path = options.faults or options.root / FAULTS
+    if options.faults is None and not path.exists():
+        return Faults()
+    try:
+        return Faults(*faults_of_toml(path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, FaultsError) as error:
+        reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+        raise LabFaultsUnusable(
+            f"The Lab cannot follow the fault rules in {path}.",
+            f"{reason.rstrip('.')}.",
+            "Correct the file, or start without it.",
+        ) from error
 
 
 def _prepare(root: Path) -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from email.utils import format_datetime
 from urllib.parse import quote
 from xml.sax.saxutils import escape
 
 from aiohttp import web
 
 from traindeck.lab.obs.errors import ObsError
-from traindeck.lab.obs.index import ObjectInfo
 from traindeck.lab.obs.request import ObsRequest
 from traindeck.lab.signing.signatures import Dialect
 
@@ -53,6 +51,7 @@ def answer_headers(request: ObsRequest) -> dict[str, str]:
         f"{prefix}request-id": request.request_id,
         f"{prefix}id-2": f"lab-{request.request_id[:16].lower()}",
         "Server": "OBS",
+        **request.with_answer,
     }
 
 
@@ -90,16 +89,3 @@ def error_answer(request: ObsRequest, error: ObsError) -> web.Response:
     body = f"{_DECLARATION}<Error>{''.join(parts)}</Error>"
     headers["Content-Type"] = "application/xml"
     return web.Response(status=error.status, body=body.encode("utf-8"), headers=headers)
-
-
-def object_headers(request: ObsRequest, info: ObjectInfo) -> dict[str, str]:
-    prefix = request.dialect.value
-    return {
-        **answer_headers(request),
-        "ETag": f'"{info.etag}"',
-        "Last-Modified": format_datetime(info.modified, usegmt=True),
-        "Content-Type": info.content_type,
-        "Accept-Ranges": "bytes",
-        **info.headers,
-        **{f"{prefix}meta-{name}": value for name, value in info.metadata.items()},
-    }

@@ -4,57 +4,96 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
 
 from traindeck.lab.accounts import Accounts
 from traindeck.lab.activity import Activity
+from traindeck.lab.faults import Faults, Kind
+from traindeck.lab.faulty_wire import LostError, Trouble, spoiled
+from traindeck.lab.obs.access import Access
 from traindeck.lab.obs.answers import error_answer
 from traindeck.lab.obs.bucket_calls import Buckets
+from traindeck.lab.obs.copy_calls import Copies
+from traindeck.lab.obs.cors import cors_headers, preflight
 from traindeck.lab.obs.errors import AccessDenied, NotImplementedHere, ObsError
+from traindeck.lab.obs.form_upload import FormUploads
 from traindeck.lab.obs.incoming import drain
+from traindeck.lab.obs.list_calls import Listings
+from traindeck.lab.obs.multipart_calls import Multipart
 from traindeck.lab.obs.object_calls import Objects
-from traindeck.lab.obs.request import ObsRequest, check_understood, understood
+from traindeck.lab.obs.receiving import Receiver
+from traindeck.lab.obs.request import FOREIGN, ObsRequest, check_understood, understood
+from traindeck.lab.obs.setting_calls import Settings
 from traindeck.lab.obs.store import ObjectStore
-from traindeck.lab.signing.signatures import Refusal, Refused, verify_obs
+from traindeck.lab.signing.form import verify_form
+from traindeck.lab.signing.signatures import Refusal, Refused, Verdict, Verified, verify_obs
 from traindeck.lab.workers import Workers
 
 Operation = Callable[[ObsRequest], Awaitable[web.StreamResponse]]
+Named = tuple[str, Operation]
+SERVICE = "obs"
 
 _log = logging.getLogger(__name__)
 
 
 class ObsApi:
-    """The handler of the OBS port; `server` is what a site listens with."""
+    """The handler of the OBS port; `obs_server` is what a site listens with."""
 
-    def __init__(self, store: ObjectStore, accounts: Accounts, activity: Activity) -> None:
+    def __init__(
+        self, store: ObjectStore, accounts: Accounts, activity: Activity, faults: Faults | None = None
+    ) -> None:
+        self._store = store
         self._accounts = accounts
         self._activity = activity
+        self._faults = faults or Faults()
         # Few threads: more only contend for the interpreter, and the index has one writer anyway.
         self._workers = Workers("lab-obs", min(8, (os.cpu_count() or 1) + 2))
-        buckets = Buckets(store, self._workers, accounts.first.region)
-        objects = Objects(store, buckets, self._workers)
-        self._service: dict[str, Operation] = {"GET": buckets.list_all}
-        self._bucket: dict[str, Operation] = {
-            "PUT": buckets.create,
-            "HEAD": buckets.head,
-            "GET": buckets.list_objects,
-            "DELETE": buckets.delete,
+        access = Access(store)
+        receiver = Receiver(store, self._workers)
+        parts = (store, access, receiver, self._workers)
+        buckets = Buckets(*parts, accounts.first.region)
+        listings, objects, copies, settings = Listings(*parts), Objects(*parts), Copies(*parts), Settings(*parts)
+        multipart = Multipart(store, access, receiver, copies, self._workers)
+        forms = FormUploads(store, access, self._workers, self._authenticate_form)
+        self._probe: Named = ("Probe", buckets.probe)
+        self._preflight: Named = ("Preflight", self._answer_preflight)
+        self._copy: Named = ("CopyObject", copies.copy)
+        self._copy_part: Named = ("CopyPart", multipart.copy_part)
+        self._form: Named = ("PostObject", forms.post)
+        self._service: dict[str, Named] = {"GET": ("ListBuckets", buckets.list_all)}
+        self._bucket: dict[str, Named] = {
+            "PUT": ("CreateBucket", buckets.create),
+            "HEAD": ("HeadBucket", buckets.head),
+            "GET": ("ListObjects", listings.objects),
+            "DELETE": ("DeleteBucket", buckets.delete),
         }
-        self._bucket_parts: dict[tuple[str, str], Operation] = {
-            ("GET", "location"): buckets.location,
-            ("POST", "delete"): buckets.delete_objects,
+        self._bucket_parts: dict[tuple[str, str], Named] = {
+            **settings.bucket_calls,
+            ("GET", "location"): ("GetBucketLocation", buckets.location),
+            ("GET", "storageinfo"): ("GetBucketStorageInfo", buckets.storage_info),
+            ("GET", "versions"): ("ListVersions", listings.versions),
+            ("GET", "uploads"): ("ListMultipartUploads", multipart.list_uploads),
+            ("POST", "delete"): ("DeleteObjects", listings.delete),
         }
-        self._object: dict[str, Operation] = {
-            "PUT": objects.put,
-            "GET": objects.get,
-            "HEAD": objects.head,
-            "DELETE": objects.delete,
+        self._object: dict[str, Named] = {
+            "PUT": ("PutObject", objects.put),
+            "GET": ("GetObject", objects.get),
+            "HEAD": ("HeadObject", objects.head),
+            "DELETE": ("DeleteObject", objects.delete),
         }
-        self._copy = objects.copy
-        self._probe = buckets.probe
+        self._object_parts: dict[tuple[str, str], Named] = {
+            **settings.object_calls,
+            ("PUT", "metadata"): ("SetObjectMetadata", objects.set_metadata),
+            ("POST", "append"): ("AppendObject", objects.append),
+            ("POST", "restore"): ("RestoreObject", objects.restore),
+            ("POST", "uploads"): ("InitiateMultipartUpload", multipart.initiate),
+            ("PUT", "partNumber"): ("UploadPart", multipart.put_part),
+            ("GET", "uploadId"): ("ListParts", multipart.list_parts),
+            ("POST", "uploadId"): ("CompleteMultipartUpload", multipart.complete),
+            ("DELETE", "uploadId"): ("AbortMultipartUpload", multipart.abort),
+        }
 
     def close(self) -> None:
         self._workers.close()
@@ -64,46 +103,98 @@ class ObsApi:
             request = understood(http, _bound_port(http))
             try:
                 check_understood(request)
-                return await self._answer(request)
+                response = await self._answer(request)
             except ObsError as error:
-                return await self._refused(request, error)
+                response = await self._refused(request, error)
             except ConnectionError:
                 # Nobody is there to be answered; the body that was cut is discarded already.
                 return web.Response(status=400)
             except Exception:  # noqa: BLE001 - one request that fails is answered and must not end the others
                 _log.exception("%s on %s failed", request.method, request.resource)
                 message = "The Lab failed while it handled this request; its log tells more."
-                return await self._refused(request, ObsError(500, "InternalError", message))
+                response = await self._refused(request, ObsError(500, "InternalError", message))
+            try:
+                return await spoiled(http, response, request.trouble)
+            except LostError:
+                return web.Response(status=400)
 
     async def _answer(self, request: ObsRequest) -> web.StreamResponse:
-        if request.method == "HEAD" and "apiversion" in request.query and not request.key:
-            return await self._probe(request)
-        self._authenticate(request)
-        return await self._operation(request)(request)
+        self._check_page(request)
+        name, operation = self._named(request)
+        request.trouble = Trouble(self._faults.drawn(SERVICE, name, request.resource))
+        if request.trouble.faults:
+            await request.trouble.before(request.http)
+            if page := request.trouble.html():
+                await drain(request.http)
+                return page
+            self._raise_faults(request)
+        if operation not in (self._probe[1], self._preflight[1], self._form[1]):
+            self._authenticate(request, verify_obs(request.raw, self._secret_of, request.trouble.now))
+        return await operation(request)
 
-    def _authenticate(self, request: ObsRequest) -> None:
-        verdict = verify_obs(request.raw, self._secret_of, datetime.now(UTC))
-        if isinstance(verdict, Refused):
-            raise _refusal(verdict)
-        request.verified = verdict
-        request.account = self._accounts.by_access_key(verdict.access_key)
+    def _check_page(self, request: ObsRequest) -> None:
+        """A page of another site comes in only by the rules of the bucket it wants."""
+        if request.raw.header("origin") is None or request.method == "OPTIONS":
+            return
+        request.with_answer = cors_headers(request, self._store.bucket(request.bucket))
+        if request.foreign_origin and not request.with_answer:
+            raise AccessDenied(FOREIGN)
 
-    def _operation(self, request: ObsRequest) -> Operation:
-        if not request.bucket:
-            found = self._service.get(request.method)
-        elif not request.key:
-            parts = (self._bucket_parts.get((request.method, name)) for name in request.query)
-            found = next((part for part in parts if part), None) or self._bucket.get(request.method)
-        elif request.method == "PUT" and request.ours("copy-source") is not None:
-            found = self._copy
+    def _authenticate(self, request: ObsRequest, verdict: Verdict) -> None:
+        if isinstance(verdict, Verified):
+            request.verified = verdict
+            request.account = self._accounts.by_access_key(verdict.access_key)
+        elif verdict.refusal is Refusal.UNSIGNED:
+            # Nobody in particular: what that may do is up to the bucket.
+            request.verified = Verified("", request.raw.header("x-amz-content-sha256") or "")
         else:
-            found = self._object.get(request.method)
+            raise _refusal(verdict)
+
+    def _authenticate_form(self, request: ObsRequest, fields: Mapping[str, str]) -> None:
+        self._authenticate(request, verify_form(fields, self._secret_of))
+
+    async def _answer_preflight(self, request: ObsRequest) -> web.StreamResponse:
+        return preflight(request, self._store.bucket(request.bucket))
+
+    def _raise_faults(self, request: ObsRequest) -> None:
+        if request.trouble.of(Kind.EXPIRED_KEY):
+            raise _refusal(Refused(Refusal.UNKNOWN_KEY))
+        fault = request.trouble.of(Kind.ERROR)
+        if fault:
+            usual = {429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable"}
+            code = fault.code or usual.get(fault.status, "InternalError")
+            raise ObsError(fault.status, code, "A fault rule of the Lab made this error.")
+
+    def _named(self, request: ObsRequest) -> Named:
+        method, query = request.method, request.query
+        found: Named | None
+        if method == "OPTIONS":
+            found = self._preflight
+        elif method == "HEAD" and "apiversion" in query and not request.key:
+            found = self._probe
+        elif not request.bucket:
+            found = self._service.get(method)
+        elif not request.key:
+            parts = (self._bucket_parts.get((method, name)) for name in query)
+            found = next((part for part in parts if part), None) or self._bucket.get(method)
+            if method == "POST" and found is None and not query:
+                found = self._form
+        else:
+            found = self._of_object(request)
         if found is None:
             request.only_these()
-            if request.method in {"POST", "OPTIONS"}:
-                raise NotImplementedHere(f"{request.method} here")
+            if method in {"POST", "OPTIONS"}:
+                raise NotImplementedHere(f"{method} here")
             raise ObsError(405, "MethodNotAllowed", "The specified method is not allowed against this resource.")
         return found
+
+    def _of_object(self, request: ObsRequest) -> Named | None:
+        is_copy = request.method == "PUT" and request.ours("copy-source") is not None
+        parts = (self._object_parts.get((request.method, name)) for name in request.query)
+        found = next((part for part in parts if part), None)
+        if found is None:
+            return self._copy if is_copy else self._object.get(request.method)
+        return self._copy_part if is_copy and found[0] == "UploadPart" else found
 
     async def _refused(self, request: ObsRequest, error: ObsError) -> web.StreamResponse:
         response = error_answer(request, error)

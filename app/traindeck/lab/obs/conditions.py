@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from traindeck.lab.obs.errors import NoSuchKey, ObsError, PreconditionFailed
-from traindeck.lab.obs.index import ObjectInfo
+from traindeck.lab.obs.records import ObjectInfo
 
 HeaderOf = Callable[[str], str | None]
-_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+_RANGE = re.compile(r"(\d*)-(\d*)")
+MAX_RANGES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,24 +59,37 @@ def check_replacement(header: HeaderOf, key: str, current: ObjectInfo | None, *,
             raise PreconditionFailed("If-Match")
 
 
-def byte_range(text: str | None, size: int) -> ByteRange | None:
-    """The part a Range header asks for; None where it means the whole object, as it also does when malformed."""
-    match = _RANGE.fullmatch(text.strip()) if text else None
-    if match is None or match.group(1) == match.group(2) == "":
-        return None
-    first_text, last_text = match.groups()
-    if not first_text:
-        first, last = max(0, size - int(last_text)), size - 1
-        if int(last_text) == 0:
-            raise unsatisfiable(size)
-    else:
-        first = int(first_text)
-        last = int(last_text) if last_text else size - 1
-        if last_text and last < first:
-            return None
-    if first >= size:
-        raise unsatisfiable(size)
-    return ByteRange(first, min(last, size - 1))
+def byte_ranges(header: HeaderOf, info: ObjectInfo) -> list[ByteRange]:
+    """The parts a Range header asks for; none where it means the whole object, as it also does when malformed."""
+    text = (header("range") or "").replace(" ", "")
+    if not text.startswith("bytes=") or not _is_still_meant(header("if-range"), info):
+        return []
+    matches = [_RANGE.fullmatch(one) for one in text.removeprefix("bytes=").split(",")]
+    found: list[ByteRange] = []
+    for match in matches[:MAX_RANGES]:
+        if match is None or match.group(1) == match.group(2) == "":
+            return []
+        first_text, last_text = match.groups()
+        if first_text and last_text and int(last_text) < int(first_text):
+            return []
+        if not first_text:
+            first, last = max(0, info.size - int(last_text)), info.size - 1
+        else:
+            first, last = int(first_text), int(last_text) if last_text else info.size - 1
+        if first < info.size:
+            found.append(ByteRange(first, min(last, info.size - 1)))
+    if not found:
+        raise unsatisfiable(info.size)
+    return found
+
+
+def _is_still_meant(condition: str | None, info: ObjectInfo) -> bool:
+    if condition is None:
+        return True
+    moment = _date(condition)
+    if moment is not None:
+        return info.modified.replace(microsecond=0) <= moment
+    return _names(condition, info.etag)
 
 
 def unsatisfiable(size: int) -> ObsError:

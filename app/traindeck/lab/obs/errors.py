@@ -36,10 +36,34 @@ class NoSuchBucket(ObsError):
 
 
 class NoSuchKey(ObsError):
-    """The bucket exists, the object does not."""
+    """The bucket exists, the object does not; `marker` is the version that says it was deleted."""
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, *, marker: str = "") -> None:
         super().__init__(404, "NoSuchKey", "The specified key does not exist.", details={"Key": key})
+        self.marker = marker
+
+
+class NoSuchVersion(ObsError):
+    """The object has no version of this id."""
+
+    def __init__(self, key: str, version: str) -> None:
+        details = {"Key": key, "VersionId": version}
+        super().__init__(404, "NoSuchVersion", "The specified version does not exist.", details=details)
+
+
+class NoSuchUpload(ObsError):
+    """The multipart upload never was, was aborted, or is complete."""
+
+    def __init__(self, upload_id: str) -> None:
+        message = "The specified multipart upload does not exist. It may have been aborted or completed."
+        super().__init__(404, "NoSuchUpload", message, details={"UploadId": upload_id})
+
+
+class QuotaExceeded(ObsError):
+    """The bucket would hold more than its quota."""
+
+    def __init__(self) -> None:
+        super().__init__(403, "InsufficientStorageSpace", "The quota of the bucket does not allow this much.")
 
 
 class BucketAlreadyExists(ObsError):

@@ -6,12 +6,13 @@ import asyncio
 import base64
 import binascii
 import hashlib
-import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 
 from aiohttp import web
 
+from traindeck.lab.faulty_wire import paced
 from traindeck.lab.obs.aws_chunks import STREAM_PREFIX, ChunkDecoder
+from traindeck.lab.obs.checksums import ALGORITHMS, CRC64, shown
 from traindeck.lab.obs.errors import BadDigest, IncompleteBody, InvalidArgument, InvalidRequest, ObsError
 from traindeck.lab.signing.signatures import RawRequest, Verified
 
@@ -21,33 +22,18 @@ STALL_S = 10.0
 _UNSIGNED = {"", "UNSIGNED-PAYLOAD"}
 
 
-class Crc32:
-    """CRC-32 in the shape of a hashlib object."""
-
-    def __init__(self) -> None:
-        self._value = 0
-
-    def update(self, data: bytes) -> None:
-        self._value = zlib.crc32(data, self._value)
-
-    def digest(self) -> bytes:
-        return self._value.to_bytes(4, "big")
-
-
-# Of CRC-32C and CRC-64/NVME the standard library has no fast form: they are accepted, not compared.
-_ALGORITHMS: Mapping[str, Callable[[], Crc32 | hashlib._Hash]] = {
-    "crc32": Crc32,
-    "sha1": lambda: hashlib.sha1(usedforsecurity=False),
-    "sha256": hashlib.sha256,
-}
 CHECKSUM_PREFIX = "x-amz-checksum-"
+_CRC64_HEADERS = ("x-obs-checksum-crc64ecma", "x-amz-checksum-crc64ecma")
 
 
 class IncomingBody:
     """Reads one request's body once; `blocks` gives the content, `finish` says whether it is the announced one."""
 
-    def __init__(self, request: web.BaseRequest, raw: RawRequest, verified: Verified) -> None:
+    def __init__(
+        self, request: web.BaseRequest, raw: RawRequest, verified: Verified, bytes_per_second: int = 0
+    ) -> None:
         self._request = request
+        self._bytes_per_second = bytes_per_second
         self._md5 = content_md5(raw)
         self._sha256 = ""
         self._decoder: ChunkDecoder | None = None
@@ -61,12 +47,14 @@ class IncomingBody:
         elif payload not in _UNSIGNED:
             self._sha256 = payload
         self._expected = {
-            name: value for name in _ALGORITHMS if (value := raw.header(CHECKSUM_PREFIX + name)) is not None
+            name: value for name in ALGORITHMS if (value := raw.header(CHECKSUM_PREFIX + name)) is not None
         }
+        if crc64 := next((value for name in _CRC64_HEADERS if (value := raw.header(name)) is not None), None):
+            self._expected[CRC64] = crc64
         trailer = (raw.header("x-amz-trailer") or "").lower()
         self._trailing = trailer.removeprefix(CHECKSUM_PREFIX) if trailer.startswith(CHECKSUM_PREFIX) else ""
         wanted = {*self._expected, self._trailing, *(["sha256"] if self._sha256 else [])}
-        self._digests = {name: make() for name, make in _ALGORITHMS.items() if name in wanted}
+        self._digests = {name: make() for name, make in ALGORITHMS.items() if name in wanted}
 
     @property
     def announced_size(self) -> int | None:
@@ -75,8 +63,13 @@ class IncomingBody:
 
     @property
     def checksums(self) -> Mapping[str, str]:
-        """What was compared, to be sent back; complete after `finish`."""
-        return {f"{CHECKSUM_PREFIX}{name}": value for name, value in self._expected.items()}
+        """What was compared, apart from CRC-64; complete after `finish`."""
+        return {name: value for name, value in self._expected.items() if name != CRC64}
+
+    @property
+    def crc64(self) -> str:
+        """The CRC-64 that was compared, "" where none was sent."""
+        return self._expected.get(CRC64, "")
 
     @property
     def has_digest(self) -> bool:
@@ -96,7 +89,7 @@ class IncomingBody:
         await self.proceed()
         waiting: list[bytes] = []
         size = 0
-        while data := await self._request.content.readany():
+        async for data in self._arriving():
             for piece in self._decoder.feed(data) if self._decoder else [data]:
                 waiting.append(piece)
                 size += len(piece)
@@ -107,6 +100,10 @@ class IncomingBody:
                 waiting, size = [], 0
         if waiting:
             yield self._counted(waiting)
+
+    def _arriving(self) -> AsyncIterator[bytes]:
+        arriving = self._request.content.iter_any()
+        return paced(aiter(arriving), self._bytes_per_second) if self._bytes_per_second else aiter(arriving)
 
     async def whole(self, limit: int) -> bytes:
         """A small body at once."""
@@ -129,7 +126,7 @@ class IncomingBody:
             self._decoder.finish()
         if self._announced is not None and self._received != self._announced:
             raise IncompleteBody
-        if self._trailing in _ALGORITHMS and self._decoder:
+        if self._trailing in ALGORITHMS and self._decoder:
             value = self._decoder.trailers.get(CHECKSUM_PREFIX + self._trailing)
             if value is None:
                 raise InvalidRequest("The announced trailing checksum is missing.")
@@ -140,8 +137,9 @@ class IncomingBody:
             message = "The provided 'x-amz-content-sha256' header does not match what was computed."
             raise BadDigest("XAmzContentSHA256Mismatch", message)
         for name, value in self._expected.items():
-            if base64.b64encode(self._digests[name].digest()).decode("ascii") != value:
-                raise BadDigest(message=f"The {name} you specified did not match what we received.")
+            if shown(name, self._digests[name].digest()) != value:
+                code = "InvalidCRC64" if name == CRC64 else "BadDigest"
+                raise BadDigest(code, f"The {name} you specified did not match what we received.")
 
     def _counted(self, pieces: list[bytes]) -> bytes:
         block = pieces[0] if len(pieces) == 1 else b"".join(pieces)

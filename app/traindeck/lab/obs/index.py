@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import queue
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-
-SCHEMA_VERSION = 1
 
 # Keys are blobs: their order is then the byte order of UTF-8 that OBS lists in, and a NUL in a key is no end.
 _SCHEMA = """
@@ -39,44 +34,67 @@ CREATE TABLE body_numbers (settled INTEGER NOT NULL, reserved INTEGER NOT NULL);
 INSERT INTO body_numbers VALUES (0, 0);
 """
 
-_OBJECT_COLUMNS = "key, body, size, etag, modified_ms, content_type, metadata, headers"
-_NOTHING: Mapping[str, str] = {}
+# Numbered steps from one format to the next; a new root takes all of them, too.
+_STEPS = (
+    _SCHEMA,
+    """
+ALTER TABLE buckets ADD COLUMN versioning TEXT NOT NULL DEFAULT '';
+ALTER TABLE objects ADD COLUMN version TEXT NOT NULL DEFAULT '';
+ALTER TABLE objects ADD COLUMN sequence INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE objects ADD COLUMN traits TEXT NOT NULL DEFAULT '';
+CREATE TABLE settings (
+    bucket INTEGER NOT NULL REFERENCES buckets (id),
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (bucket, name)
+) WITHOUT ROWID;
+CREATE TABLE versions (
+    bucket INTEGER NOT NULL REFERENCES buckets (id),
+    key BLOB NOT NULL,
+    body INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    etag TEXT NOT NULL,
+    modified_ms INTEGER NOT NULL,
+    content_type TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    headers TEXT NOT NULL,
+    version TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    traits TEXT NOT NULL,
+    is_marker INTEGER NOT NULL,
+    PRIMARY KEY (bucket, key, sequence)
+) WITHOUT ROWID;
+CREATE TABLE uploads (
+    id TEXT PRIMARY KEY,
+    bucket INTEGER NOT NULL REFERENCES buckets (id),
+    key BLOB NOT NULL,
+    initiator TEXT NOT NULL,
+    initiated_ms INTEGER NOT NULL,
+    content_type TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    headers TEXT NOT NULL,
+    traits TEXT NOT NULL,
+    checksum_algorithm TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX uploads_by_key ON uploads (bucket, key, id);
+CREATE TABLE parts (
+    upload TEXT NOT NULL REFERENCES uploads (id),
+    number INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    etag TEXT NOT NULL,
+    modified_ms INTEGER NOT NULL,
+    body INTEGER NOT NULL,
+    crc64 TEXT NOT NULL,
+    checksums TEXT NOT NULL,
+    PRIMARY KEY (upload, number)
+) WITHOUT ROWID;
+""",
+)
+SCHEMA_VERSION = len(_STEPS)
 
 
 class StoreTooNewError(Exception):
     """The index was written by a newer TrainDeck."""
-
-
-@dataclass(frozen=True, slots=True)
-class BucketInfo:
-    """A bucket; `owner` is the canonical id of an account."""
-
-    name: str
-    owner: str
-    created_ms: int
-    number: int = field(repr=False, compare=False)
-
-    @property
-    def created(self) -> datetime:
-        return datetime.fromtimestamp(self.created_ms / 1000, UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectInfo:
-    """All of an object but its bytes."""
-
-    key: str
-    size: int
-    etag: str
-    modified_ms: int
-    content_type: str
-    metadata: Mapping[str, str]
-    headers: Mapping[str, str]
-    body: int = field(repr=False, compare=False)
-
-    @property
-    def modified(self) -> datetime:
-        return datetime.fromtimestamp(self.modified_ms / 1000, UTC)
 
 
 class ObjectIndex:
@@ -98,8 +116,8 @@ class ObjectIndex:
             raise
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: committed when the block ends well, undone otherwise."""
+    def writing(self, after: list[Callable[[], None]] | None = None) -> Iterator[sqlite3.Connection]:
+        """A transaction: committed when the block ends well, undone otherwise; then, still alone, come the `after`."""
         with self._write_lock:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
@@ -109,6 +127,8 @@ class ObjectIndex:
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
                 raise
+            for call in after or ():
+                call()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -138,73 +158,12 @@ class ObjectIndex:
         (version,) = self._writer.execute("PRAGMA user_version").fetchone()
         if version > SCHEMA_VERSION:
             raise StoreTooNewError(f"{self._path} was written by a newer TrainDeck (format {version}).")
-        if version == 0:
-            statements = [statement for statement in _SCHEMA.split(";\n") if statement.strip()]
-            with self.writing() as connection:
-                for statement in statements:
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-
-
-def bucket_row(connection: sqlite3.Connection, name: str) -> BucketInfo | None:
-    row = connection.execute("SELECT name, owner, created_ms, id FROM buckets WHERE name = ?", (name,)).fetchone()
-    return BucketInfo(*row) if row else None
-
-
-def bucket_rows(connection: sqlite3.Connection, owner: str) -> list[BucketInfo]:
-    rows = connection.execute("SELECT name, owner, created_ms, id FROM buckets WHERE owner = ? ORDER BY name", (owner,))
-    return [BucketInfo(*row) for row in rows]
-
-
-def insert_bucket(connection: sqlite3.Connection, name: str, owner: str, created_ms: int) -> None:
-    connection.execute("INSERT INTO buckets (name, owner, created_ms) VALUES (?, ?, ?)", (name, owner, created_ms))
-
-
-def delete_bucket_row(connection: sqlite3.Connection, bucket: BucketInfo) -> None:
-    connection.execute("DELETE FROM buckets WHERE id = ?", (bucket.number,))
-
-
-def object_row(connection: sqlite3.Connection, bucket: BucketInfo, key: bytes) -> ObjectInfo | None:
-    query = f"SELECT {_OBJECT_COLUMNS} FROM objects WHERE bucket = ? AND key = ?"
-    row = connection.execute(query, (bucket.number, key)).fetchone()
-    return _object(row) if row else None
-
-
-def object_rows(
-    connection: sqlite3.Connection, bucket: BucketInfo, start: bytes, *, after: bool, end: bytes | None
-) -> Iterator[ObjectInfo]:
-    """Objects from `start` on (with `after`: beyond it) and before `end`, in the order of their keys."""
-    query = f"SELECT {_OBJECT_COLUMNS} FROM objects WHERE bucket = ? AND key {'>' if after else '>='} ?"
-    values: list[object] = [bucket.number, start]
-    if end is not None:
-        query += " AND key < ?"
-        values.append(end)
-    with closing(connection.execute(query + " ORDER BY key", values)) as cursor:
-        for row in cursor:
-            yield _object(row)
-
-
-def holds_objects(connection: sqlite3.Connection, bucket: BucketInfo) -> bool:
-    return connection.execute("SELECT 1 FROM objects WHERE bucket = ? LIMIT 1", (bucket.number,)).fetchone() is not None
-
-
-def replace_object(connection: sqlite3.Connection, bucket: BucketInfo, info: ObjectInfo) -> None:
-    values = (
-        bucket.number,
-        info.key.encode("utf-8"),
-        info.body,
-        info.size,
-        info.etag,
-        info.modified_ms,
-        info.content_type,
-        _json(info.metadata),
-        _json(info.headers),
-    )
-    connection.execute(f"REPLACE INTO objects (bucket, {_OBJECT_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)", values)
-
-
-def delete_object_row(connection: sqlite3.Connection, bucket: BucketInfo, key: bytes) -> None:
-    connection.execute("DELETE FROM objects WHERE bucket = ? AND key = ?", (bucket.number, key))
+        with self.writing() as connection:
+            for script in _STEPS[version:]:
+                for statement in script.split(";\n"):
+                    if statement.strip():
+                        connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def note_discarded(connection: sqlite3.Connection, body: int) -> None:
@@ -230,22 +189,9 @@ def set_body_numbers(connection: sqlite3.Connection, settled: int, reserved: int
 
 
 def bodies_from(connection: sqlite3.Connection, number: int) -> set[int]:
-    return {body for (body,) in connection.execute("SELECT body FROM objects WHERE body >= ?", (number,))}
-
-
-def _object(row: tuple[bytes, int, int, str, int, str, str, str]) -> ObjectInfo:
-    key, body, size, etag, modified_ms, content_type, metadata, headers = row
-    return ObjectInfo(
-        key.decode("utf-8"), size, etag, modified_ms, content_type, _mapping(metadata), _mapping(headers), body
-    )
-
-
-def _json(values: Mapping[str, str]) -> str:
-    return json.dumps(dict(values), ensure_ascii=True) if values else ""
-
-
-def _mapping(text: str) -> Mapping[str, str]:
-    if not text:
-        return _NOTHING
-    values: dict[str, str] = json.loads(text)
-    return values
+    """The bodies in use that have this number or a higher one."""
+    return {
+        body
+        for table in ("objects", "versions", "parts")
+        for (body,) in connection.execute(f"SELECT body FROM {table} WHERE body >= ?", (number,))
+    }

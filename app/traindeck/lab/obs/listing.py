@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import Generic, Protocol, TypeVar
 
-from traindeck.lab.obs.index import ObjectInfo
 
+class Entry(Protocol):
+    """Something that has a key."""
+
+    @property
+    def key(self) -> str: ...
+
+
+_E = TypeVar("_E", bound=Entry)
 # From a start on (second value: beyond it), before the end.
-Rows = Callable[[bytes, bool, bytes | None], Iterator[ObjectInfo]]
+Rows = Callable[[bytes, bool, bytes | None], Iterator[_E]]
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """Objects and folded prefixes, each in byte order, and where the next page goes on."""
+class Listing(Generic[_E]):
+    """Entries and folded prefixes, each in byte order, and where the next page goes on."""
 
-    contents: list[ObjectInfo]
+    contents: list[_E]
     common_prefixes: list[str]
     is_truncated: bool
     next_marker: str
 
 
-def page(rows: Rows, prefix: bytes, marker: bytes, delimiter: bytes, max_keys: int) -> Listing:
-    """At most `max_keys` entries beyond `marker`, keys and common prefixes counted together."""
+def page(
+    rows: Rows[_E], prefix: bytes, marker: bytes, delimiter: bytes, max_keys: int, first: Sequence[_E] = ()
+) -> Listing[_E]:
+    """At most `max_keys` entries beyond `marker`, keys and common prefixes counted together; `first` come before."""
     if max_keys <= 0:
         return Listing([], [], False, "")
-    contents: list[ObjectInfo] = []
+    contents: list[_E] = []
     prefixes: list[str] = []
     last = ""
-    for entry in _entries(rows, prefix, marker, delimiter):
+    for entry in chain(first, _entries(rows, prefix, marker, delimiter)):
         if len(contents) + len(prefixes) == max_keys:
             return Listing(contents, prefixes, True, last)
         if isinstance(entry, bytes):
@@ -46,7 +57,7 @@ def successor(prefix: bytes) -> bytes | None:
     return stem[:-1] + bytes([stem[-1] + 1]) if stem else None
 
 
-def _entries(rows: Rows, prefix: bytes, marker: bytes, delimiter: bytes) -> Iterator[ObjectInfo | bytes]:
+def _entries(rows: Rows[_E], prefix: bytes, marker: bytes, delimiter: bytes) -> Iterator[_E | bytes]:
     end = successor(prefix)
     start, after = (marker, True) if marker >= prefix else (prefix, False)
     if delimiter and _folded(marker, prefix, delimiter) == marker:

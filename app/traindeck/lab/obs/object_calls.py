@@ -1,69 +1,45 @@
-"""Objects over the wire: storing, sending, copying, removing one."""
+"""Objects over the wire: storing, sending, describing, removing one."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import BinaryIO
-from urllib.parse import unquote_plus
 
 from aiohttp import web
 
-from traindeck.lab.obs.answers import document, element, empty, object_headers, stamp
-from traindeck.lab.obs.bucket_calls import Buckets, check_headers
-from traindeck.lab.obs.conditions import ByteRange, byte_range, check_replacement, is_not_modified
-from traindeck.lab.obs.errors import (
-    AccessDenied,
-    InvalidArgument,
-    InvalidRequest,
-    NoSuchKey,
-    NotImplementedHere,
-    ObsError,
-    PreconditionFailed,
-)
-from traindeck.lab.obs.incoming import IncomingBody, too_large
-from traindeck.lab.obs.index import ObjectInfo
+from traindeck.lab.obs.access import Access
+from traindeck.lab.obs.answers import empty
+from traindeck.lab.obs.conditions import ByteRange, byte_ranges, check_replacement, is_not_modified
+from traindeck.lab.obs.documents import child, first, needed, parsed
+from traindeck.lab.obs.errors import InvalidArgument, MalformedXML, NoSuchKey, ObsError
 from traindeck.lab.obs.names import key_bytes
+from traindeck.lab.obs.object_headers import (
+    OVERRIDES,
+    PUT_HEADERS,
+    STORED_HEADERS,
+    attributes,
+    check_headers,
+    clean,
+    is_frozen,
+    metadata,
+    object_headers,
+    overrides,
+    storage_class,
+    written_headers,
+)
+from traindeck.lab.obs.receiving import SMALL, Receiver, body_of
+from traindeck.lab.obs.records import Attributes, BucketInfo, ObjectInfo
 from traindeck.lab.obs.request import ObsRequest
-from traindeck.lab.obs.store import COPY_BLOCK, DEFAULT_CONTENT_TYPE, BodyWriter, Condition, ObjectStore
+from traindeck.lab.obs.sending import content_range, send, send_parts
+from traindeck.lab.obs.storage import now_ms
+from traindeck.lab.obs.store import BodyWriter, Condition, ObjectStore
 from traindeck.lab.workers import Workers
 
-SMALL = 256 * 1024
-MAX_METADATA = 8 * 1024
-_STORED_HEADERS = ("Cache-Control", "Expires", "Content-Encoding", "Content-Disposition", "Content-Language")
-_OVERRIDES = {
-    "response-content-type": "Content-Type",
-    "response-content-language": "Content-Language",
-    "response-expires": "Expires",
-    "response-cache-control": "Cache-Control",
-    "response-content-disposition": "Content-Disposition",
-    "response-content-encoding": "Content-Encoding",
-}
-_PUT_HEADERS = frozenset(
-    {"acl", "date", "content-sha256", "security-token", "storage-class", "forbid-overwrite", "trailer"}
-    | {"decoded-content-length", "sdk-checksum-algorithm"}
-)
-_COPY_HEADERS = _PUT_HEADERS | {
-    "copy-source",
-    "metadata-directive",
-    "copy-source-if-match",
-    "copy-source-if-none-match",
-    "copy-source-if-modified-since",
-    "copy-source-if-unmodified-since",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class _Attributes:
-    """What a PUT says about an object beside its bytes."""
-
-    content_type: str
-    metadata: Mapping[str, str]
-    headers: Mapping[str, str]
+_MAX_POSITION = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +47,7 @@ class _Opened:
     """An object made ready to be sent: small ones as bytes, others as an open file."""
 
     info: ObjectInfo
-    part: ByteRange | None
+    parts: list[ByteRange]
     is_not_modified: bool = False
     data: bytes | None = None
     file: BinaryIO | None = None
@@ -80,220 +56,196 @@ class _Opened:
 class Objects:
     """The operations on one object."""
 
-    def __init__(self, store: ObjectStore, buckets: Buckets, workers: Workers) -> None:
+    def __init__(self, store: ObjectStore, access: Access, receiver: Receiver, workers: Workers) -> None:
         self._store = store
-        self._buckets = buckets
+        self._access = access
+        self._receiver = receiver
         self._workers = workers
 
     async def put(self, request: ObsRequest) -> web.StreamResponse:
         request.only_these()
-        verified = request.verified
-        if verified is None:
-            raise AccessDenied
         key_bytes(request.key)
-        check_headers(request, _PUT_HEADERS)
-        attributes = _attributes(request)
-        incoming = IncomingBody(request.http, request.raw, verified)
-        await self._buckets.owned(request, request.bucket)
-        if incoming.announced_size is not None and incoming.announced_size <= SMALL:
-            body = await incoming.whole(SMALL)
-            info = await self._workers.run(self._put_small, request, body, incoming, attributes)
-        else:
-            info = await self._put_stream(request, incoming, attributes)
-        return empty(request, 200, {"ETag": f'"{info.etag}"', **incoming.checksums})
+        check_headers(request, PUT_HEADERS)
+        bucket = self._access.bucket(request, "PutObject", key=request.key)
+        given = attributes(request, bucket)
+        incoming = body_of(request)
+
+        def commit(writer: BodyWriter) -> ObjectInfo:
+            traits = given.traits
+            if incoming.crc64 or incoming.checksums:
+                traits = replace(traits, crc64=incoming.crc64, checksums=dict(incoming.checksums))
+            complete = replace(given, traits=traits)
+            return writer.commit(request.bucket, request.key, complete, condition=replacement(request))
+
+        info = await self._receiver.stored(incoming, commit)
+        return empty(request, 200, written_headers(request, bucket, info, incoming))
+
+    async def append(self, request: ObsRequest) -> web.StreamResponse:
+        request.only_these("append", "position")
+        key_bytes(request.key)
+        check_headers(request, PUT_HEADERS)
+        bucket = self._access.bucket(request, "PutObject", key=request.key)
+        text = request.query.get("position", "")
+        if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= _MAX_POSITION):
+            raise InvalidArgument("position", text)
+        given = attributes(request, bucket)
+        incoming = body_of(request)
+
+        def add(writer: BodyWriter) -> tuple[str, ObjectInfo, int]:
+            info, length = self._store.append(request.bucket, request.key, int(text), writer, given)
+            return writer.md5.hex(), info, length
+
+        etag, info, length = await self._receiver.stored(incoming, add)
+        headers = written_headers(request, bucket, info, incoming)
+        return empty(request, 200, {**headers, "ETag": f'"{etag}"', "x-obs-next-append-position": str(length)})
 
     async def get(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these(*_OVERRIDES)
-        overrides = _overrides(request)
-        await self._buckets.owned(request, request.bucket)
-        opened = await self._workers.run(self._opened, request)
+        request.only_these("versionId", "attname", *OVERRIDES)
+        overridden = overrides(request)
+        bucket = self._access_to_read(request)
+        opened = await self._workers.run(self._opened, request, bucket)
         with ExitStack() as stack:
             if opened.file:
                 stack.callback(opened.file.close)
-            headers = {**object_headers(request, opened.info), **overrides}
+            headers = {**object_headers(request, bucket, opened.info), **overridden}
             if opened.is_not_modified:
                 return _not_modified(headers)
-            length = opened.part.length if opened.part else opened.info.size
-            if opened.part:
-                headers["Content-Range"] = _content_range(opened.part, opened.info.size)
-            status = 206 if opened.part else 200
+            if opened.info.traits.redirect and request.account is None:
+                headers["Location"] = opened.info.traits.redirect
+            if len(opened.parts) > 1 and opened.file:
+                size = opened.info.size
+                return await send_parts(request.http, headers, opened.file, opened.parts, size, self._workers)
+            part = opened.parts[0] if opened.parts else None
+            length = part.length if part else opened.info.size
+            if part:
+                headers["Content-Range"] = content_range(part, opened.info.size)
+                _drop_checksums(headers)
+            status = 206 if part else 200
             if opened.data is not None:
                 return web.Response(status=status, body=opened.data, headers=headers)
             if opened.file is None:
                 raise NoSuchKey(request.key)
-            first = opened.part.first if opened.part else 0
-            return await _send(request.http, status, headers, opened.file, first, length)
+            return await send(request, status, headers, opened.file, part.first if part else 0, length)
 
     async def head(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these(*_OVERRIDES)
-        overrides = _overrides(request)
-        await self._buckets.owned(request, request.bucket)
-        info = await self._workers.run(self._store.info, request.bucket, request.key)
-        if info is None:
-            raise NoSuchKey(request.key)
-        headers = {**object_headers(request, info), **overrides}
+        request.only_these("versionId", *OVERRIDES)
+        overridden = overrides(request)
+        bucket = self._access_to_read(request)
+        info = await self._workers.run(self._found, request, bucket)
+        headers = {**object_headers(request, bucket, info), **overridden}
         if is_not_modified(request.raw.header, info, now=datetime.now(UTC)):
             return _not_modified(headers)
-        part = byte_range(request.raw.header("range"), info.size)
+        parts = byte_ranges(request.raw.header, info)
+        part = parts[0] if len(parts) == 1 else None
         headers["Content-Length"] = str(part.length if part else info.size)
         if part:
-            headers["Content-Range"] = _content_range(part, info.size)
+            headers["Content-Range"] = content_range(part, info.size)
+            _drop_checksums(headers)
         return web.Response(status=206 if part else 200, headers=headers)
 
     async def delete(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these()
-        await self._buckets.owned(request, request.bucket)
-        await self._workers.run(self._store.delete, request.bucket, request.key)
-        return empty(request, 204)
+        request.only_these("versionId")
+        version = request.version
+        action = "DeleteObject" if version is None else "DeleteObjectVersion"
+        bucket = self._access.bucket(request, action, key=request.key)
+        prefix = request.dialect.value
+        if version is None:
+            marker = await self._workers.run(self._store.delete, request.bucket, request.key)
+            if marker is None:
+                return empty(request, 204)
+            told = {f"{prefix}version-id": marker.version or "null", f"{prefix}delete-marker": "true"}
+            return empty(request, 204, told)
+        gone = await self._workers.run(self._store.delete_version, request.bucket, request.key, version)
+        told = {f"{prefix}version-id": version} if bucket.versioning else {}
+        if gone and gone.is_marker:
+            told[f"{prefix}delete-marker"] = "true"
+        return empty(request, 204, told)
 
-    async def copy(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these()
-        key_bytes(request.key)
-        check_headers(request, _COPY_HEADERS)
-        await self._buckets.owned(request, request.bucket)
-        source_bucket, source_key = _copy_source(request)
-        await self._buckets.owned(request, source_bucket)
-        directive = request.ours("metadata-directive") or "COPY"
-        if directive not in ("COPY", "REPLACE"):
+    async def set_metadata(self, request: ObsRequest) -> web.StreamResponse:
+        """Replace what is said about an object; REPLACE_NEW keeps the standard headers that are not named."""
+        request.only_these("metadata", "versionId")
+        check_headers(request, PUT_HEADERS | {"metadata-directive"})
+        directive = request.ours("metadata-directive") or "REPLACE_NEW"
+        if directive not in ("REPLACE", "REPLACE_NEW"):
             raise InvalidArgument("metadata-directive", directive)
-        if directive == "COPY" and (source_bucket, source_key) == (request.bucket, request.key):
-            raise InvalidRequest("An object can be copied onto itself only with new metadata.")
-        attributes = _attributes(request) if directive == "REPLACE" else None
-        info = await self._workers.run(self._copied, request, source_bucket, source_key, attributes)
-        content = element("LastModified", stamp(info.modified)) + f"<ETag>&quot;{info.etag}&quot;</ETag>"
-        return document(request, "CopyObjectResult", content)
+        await self._receiver.document(request)
+        bucket = self._access.bucket(request, "ModifyObjectMetaData", key=request.key)
+        given = _metadata_change(request, keep_unnamed=directive == "REPLACE_NEW")
+        info = await self._workers.run(self._store.update, request.bucket, request.key, request.version, given)
+        return empty(request, 200, object_headers(request, bucket, info))
 
-    def _put_small(
-        self, request: ObsRequest, body: bytes, incoming: IncomingBody, attributes: _Attributes
-    ) -> ObjectInfo:
-        with self._store.new_body() as writer:
-            writer.write(body)
-            return self._committed(writer, request, incoming, attributes)
+    async def restore(self, request: ObsRequest) -> web.StreamResponse:
+        request.only_these("restore", "versionId")
+        self._access.bucket(request, "RestoreObject", key=request.key)
+        root = parsed(await self._receiver.document(request), "RestoreRequest")
+        days = needed(root, "Days")
+        if not days.isdigit() or not 1 <= int(days) <= 30:
+            raise InvalidArgument("Days", days)
+        job = first(root, "RestoreJob") or first(root, "GlacierJobParameters")
+        if job is not None and child(job, "Tier") not in (None, "", "Expedited", "Standard", "Bulk"):
+            raise MalformedXML
+        was_restored = False
 
-    async def _put_stream(self, request: ObsRequest, incoming: IncomingBody, attributes: _Attributes) -> ObjectInfo:
-        writer = await self._workers.run(self._store.new_body)
+        def restored(info: ObjectInfo) -> ObjectInfo:
+            nonlocal was_restored
+            was_restored = not is_frozen(info)
+            if was_restored and not info.traits.restored_days:
+                message = "Restore is not allowed for the object's current storage class."
+                raise ObsError(403, "InvalidObjectState", message)
+            return replace(info, traits=replace(info.traits, restored_days=int(days)))
 
-        def take(block: bytes) -> None:
-            incoming.update(block)
-            writer.write(block)
+        await self._workers.run(self._store.update, request.bucket, request.key, request.version, restored)
+        return empty(request, 200 if was_restored else 202)
 
-        # One block is hashed and written while the next one arrives.
-        taken: asyncio.Future[None] | None = None
+    def _access_to_read(self, request: ObsRequest) -> BucketInfo:
+        bucket = self._store.bucket(request.bucket)
+        # With the object comes the decision; without the bucket there is nothing to decide.
+        return bucket or self._access.bucket(request, "GetObject", key=request.key)
+
+    def _found(self, request: ObsRequest, bucket: BucketInfo) -> ObjectInfo:
         try:
-            async for block in incoming.blocks():
-                if taken:
-                    await self._workers.ended(taken)
-                taken = self._workers.start(take, block)
-            if taken:
-                await self._workers.ended(taken)
-            return await self._workers.run(self._committed, writer, request, incoming, attributes)
-        finally:
-            # A file must not be closed under a thread that still writes to it.
-            if taken:
-                await self._workers.settled(taken)
-            await asyncio.shield(self._workers.run(writer.discard))
+            info = self._store.found(request.bucket, request.key, request.version)
+        except NoSuchKey as error:
+            raise self._missing(request, bucket, error) from error
+        if info.is_marker:
+            raise self._marker_error(request, info)
+        action = "GetObject" if request.version is None else "GetObjectVersion"
+        self._access.object(request, bucket, info, action)
+        return info
 
-    def _committed(
-        self, writer: BodyWriter, request: ObsRequest, incoming: IncomingBody, attributes: _Attributes
-    ) -> ObjectInfo:
-        incoming.finish(lambda: writer.md5)
-        return writer.commit(
-            request.bucket,
-            request.key,
-            content_type=attributes.content_type,
-            metadata=attributes.metadata,
-            headers=attributes.headers,
-            condition=_replacement(request),
-        )
-
-    def _opened(self, request: ObsRequest) -> _Opened:
-        info, file = self._store.open(request.bucket, request.key)
+    def _opened(self, request: ObsRequest, bucket: BucketInfo) -> _Opened:
+        self._found(request, bucket)
+        info, file = self._store.open(request.bucket, request.key, request.version)
         with ExitStack() as stack:
             stack.callback(file.close)
             if is_not_modified(request.raw.header, info, now=datetime.now(UTC)):
-                return _Opened(info, None, is_not_modified=True)
-            part = byte_range(request.raw.header("range"), info.size)
-            length = part.length if part else info.size
-            if length <= SMALL:
-                file.seek(part.first if part else 0)
-                return _Opened(info, part, data=file.read(length))
+                return _Opened(info, [], is_not_modified=True)
+            if is_frozen(info):
+                message = "The operation is not valid for the object's storage class."
+                raise ObsError(403, "InvalidObjectState", message)
+            parts = byte_ranges(request.raw.header, info)
+            length = parts[0].length if parts else info.size
+            if length <= SMALL and len(parts) <= 1:
+                file.seek(parts[0].first if parts else 0)
+                return _Opened(info, parts, data=file.read(length))
             stack.pop_all()
-            return _Opened(info, part, file=file)
+            return _Opened(info, parts, file=file)
 
-    def _copied(
-        self, request: ObsRequest, source_bucket: str, source_key: str, attributes: _Attributes | None
-    ) -> ObjectInfo:
-        source, file = self._store.open(source_bucket, source_key)
-        with file, self._store.new_body() as writer:
-            _check_copy_source(request, source)
-            if source.size > 5 * 1024**3:
-                raise too_large()
-            while block := file.read(COPY_BLOCK):
-                writer.write(block)
-            kept = attributes or _Attributes(source.content_type, source.metadata, source.headers)
-            return writer.commit(
-                request.bucket,
-                request.key,
-                content_type=kept.content_type,
-                metadata=kept.metadata,
-                headers=kept.headers,
-                condition=_replacement(request),
-            )
+    def _missing(self, request: ObsRequest, bucket: BucketInfo, error: NoSuchKey) -> Exception:
+        if error.marker:
+            prefix = request.dialect.value
+            error.headers = {f"{prefix}delete-marker": "true", f"{prefix}version-id": error.marker}
+        return self._access.missing(request, bucket, error)
+
+    def _marker_error(self, request: ObsRequest, info: ObjectInfo) -> ObsError:
+        prefix = request.dialect.value
+        headers = {f"{prefix}delete-marker": "true", f"{prefix}version-id": info.version or "null", "Allow": "DELETE"}
+        message = "The specified method is not allowed against this resource."
+        return ObsError(405, "MethodNotAllowed", message, headers=headers)
 
 
-async def _send(
-    http: web.BaseRequest, status: int, headers: Mapping[str, str], file: BinaryIO, first: int, length: int
-) -> web.StreamResponse:
-    """Hand the file to the system's own copying, which neither fills memory nor passes through Python."""
-    response = web.StreamResponse(status=status, headers=headers)
-    response.content_length = length
-    await response.prepare(http)
-    if http.transport is None:
-        raise ConnectionResetError("The client has gone.")
-    sent = await asyncio.get_running_loop().sendfile(http.transport, file, first, length)
-    if sent != length:
-        # The length is promised already; a closed connection is the only way to say that the rest is missing.
-        http.transport.abort()
-    await response.write_eof()
-    return response
-
-
-def _attributes(request: ObsRequest) -> _Attributes:
-    metadata = {
-        name.removeprefix("meta-"): _clean(name, value)
-        for name, value in request.our_headers().items()
-        if name.startswith("meta-")
-    }
-    if sum(len(name) + len(value.encode("utf-8")) for name, value in metadata.items()) > MAX_METADATA:
-        message = "Your metadata headers exceed the maximum allowed metadata size."
-        raise ObsError(400, "MetadataTooLarge", message)
-    headers = {
-        name: _clean(name, value) for name in _STORED_HEADERS if (value := request.raw.header(name.lower())) is not None
-    }
-    # aws-chunked is how the body travelled, not what it is.
-    codings = [one.strip() for one in headers.pop("Content-Encoding", "").split(",")]
-    if kept := [one for one in codings if one and one != "aws-chunked"]:
-        headers["Content-Encoding"] = ", ".join(kept)
-    content_type = _clean("Content-Type", request.raw.header("content-type") or DEFAULT_CONTENT_TYPE)
-    return _Attributes(content_type, metadata, headers)
-
-
-def _overrides(request: ObsRequest) -> dict[str, str]:
-    return {header: _clean(name, request.query[name]) for name, header in _OVERRIDES.items() if name in request.query}
-
-
-def _clean(name: str, value: str) -> str:
-    """A value fit to be sent as a header: a line break in it would begin a header of its own."""
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidArgument(name, ascii(value), "The value is not valid UTF-8.") from error
-    if any(ord(letter) < 32 and letter != "\t" for letter in value) or "\x7f" in value:
-        raise InvalidArgument(name, ascii(value), "The value holds control characters.")
-    return value
-
-
-def _replacement(request: ObsRequest) -> Condition:
+def replacement(request: ObsRequest) -> Condition:
+    """The conditions of a write, to be looked at in the moment of the write."""
     forbidden = (request.ours("forbid-overwrite") or "").lower() == "true"
 
     def check(current: ObjectInfo | None) -> None:
@@ -302,29 +254,43 @@ def _replacement(request: ObsRequest) -> Condition:
     return check
 
 
-def _copy_source(request: ObsRequest) -> tuple[str, str]:
-    given = request.ours("copy-source") or ""
-    path, question, query = given.partition("?")
-    if question and query.startswith("versionId="):
-        raise NotImplementedHere("versions of objects")
-    bucket, slash, key = unquote_plus(path.replace("+", "%2B")).removeprefix("/").partition("/")
-    if question or not bucket or not slash or not key:
-        raise InvalidArgument("copy-source", ascii(given), "The copy source must be /bucket/key, percent-encoded.")
-    return bucket, key
+def _metadata_change(request: ObsRequest, *, keep_unnamed: bool) -> Callable[[ObjectInfo], ObjectInfo]:
+    told = metadata(request)
+    named = {
+        name: clean(name, value) for name in STORED_HEADERS if (value := request.raw.header(name.lower())) is not None
+    }
+    content_type = request.raw.header("content-type")
+    wanted_class = request.ours("storage-class")
+    redirect = request.ours("website-redirect-location")
+    days = request.raw.header("x-obs-expires")
+
+    def changed(info: ObjectInfo) -> ObjectInfo:
+        before = info.attributes if keep_unnamed else Attributes(traits=info.traits)
+        traits = before.traits
+        if wanted_class:
+            traits = replace(traits, storage_class=storage_class(wanted_class), restored_days=0)
+        if redirect is not None or not keep_unnamed:
+            traits = replace(traits, redirect=redirect or "")
+        if days:
+            traits = replace(traits, expires_days=days)
+        return replace(
+            info,
+            modified_ms=now_ms(),
+            content_type=content_type or before.content_type,
+            metadata=told if told or not keep_unnamed else info.metadata,
+            headers={**before.headers, **named},
+            traits=traits,
+        )
+
+    return changed
 
 
-def _check_copy_source(request: ObsRequest, source: ObjectInfo) -> None:
-    def header(name: str) -> str | None:
-        return request.ours(f"copy-source-{name}")
-
-    if is_not_modified(header, source, now=datetime.now(UTC)):
-        raise PreconditionFailed("copy-source-If-None-Match")
+def _drop_checksums(headers: dict[str, str]) -> None:
+    """They are those of the whole object, and a client would compare them with the part."""
+    for name in [name for name in headers if name.startswith("x-amz-checksum-")]:
+        del headers[name]
 
 
 def _not_modified(headers: Mapping[str, str]) -> web.Response:
     kept = {name: value for name, value in headers.items() if name != "Content-Type"}
     return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=kept)
-
-
-def _content_range(part: ByteRange, size: int) -> str:
-    return f"bytes {part.first}-{part.last}/{size}"

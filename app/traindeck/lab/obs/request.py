@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from urllib.parse import unquote_plus, unquote_to_bytes
 
 from aiohttp import web
 
 from traindeck.lab.accounts import LabAccount
+from traindeck.lab.faulty_wire import NO_TROUBLE, Trouble
 from traindeck.lab.loopback_only import is_foreign_origin, loopback_host
 from traindeck.lab.obs.errors import AccessDenied, InvalidArgument, NotImplementedHere
 from traindeck.lab.signing.signatures import Dialect, RawRequest, Verified, dialect_of
@@ -18,6 +19,7 @@ from traindeck.lab.wire import raw_request
 
 # They sign a URL or name the operation for logs; none of them is a sub-resource.
 _NOT_SUB_RESOURCES = frozenset({"accesskeyid", "awsaccesskeyid", "expires", "signature", "x-id"})
+FOREIGN = "The Lab answers its own computer only: foreign Host or Origin header."
 _SIGNING_PREFIXES = ("x-amz-", "x-obs-security-token")
 
 
@@ -32,8 +34,12 @@ class ObsRequest:
     dialect: Dialect
     request_id: str
     is_foreign: bool = False
+    foreign_origin: str = ""
     verified: Verified | None = None
     account: LabAccount | None = None
+    trouble: Trouble = NO_TROUBLE
+    # Headers that go with every answer to this request.
+    with_answer: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def method(self) -> str:
@@ -63,6 +69,15 @@ class ObsRequest:
         """A header of the dialect, such as "acl" for x-obs-acl or x-amz-acl."""
         return self.raw.header(self.dialect.value + name)
 
+    def in_any_dialect(self, name: str) -> str | None:
+        """A header some clients of one dialect send with the prefix of the other."""
+        return self.raw.header(f"x-obs-{name}") or self.raw.header(f"x-amz-{name}")
+
+    @property
+    def version(self) -> str | None:
+        """The version of the object asked for, None for the newest."""
+        return self.query.get("versionId")
+
     def our_headers(self) -> Mapping[str, str]:
         prefix = self.dialect.value
         return {
@@ -83,9 +98,13 @@ def understood(http: web.BaseRequest, port: int) -> ObsRequest:
     host = loopback_host(hosts[0], port, with_bucket=True) if len(hosts) == 1 else None
     raw = raw_request(http, host_bucket=host.bucket if host else None)
     request = ObsRequest(http, raw, "", "", dialect_of(raw), secrets.token_hex(16).upper())
-    if host is None or any(is_foreign_origin(origin, port) for origin in http.headers.getall("Origin", [])):
+    if host is None:
         request.is_foreign = True
         return request
+    foreign = [origin for origin in http.headers.getall("Origin", []) if is_foreign_origin(origin, port)]
+    # Only the owner of a bucket can let a web page in, by the CORS rules of the bucket.
+    request.foreign_origin = foreign[0] if len(foreign) == 1 else ""
+    request.is_foreign = len(foreign) > 1
     if host.bucket is None:
         bucket, _, key = raw.raw_path.removeprefix("/").partition("/")
         request.bucket, request.key = _lenient(bucket), _lenient(key)
@@ -97,7 +116,7 @@ def understood(http: web.BaseRequest, port: int) -> ObsRequest:
 def check_understood(request: ObsRequest) -> None:
     """Raise what made the request unfit to be served; apart from `understood`, so that the answer has its id."""
     if request.is_foreign:
-        raise AccessDenied("The Lab answers its own computer only: foreign Host or Origin header.")
+        raise AccessDenied(FOREIGN)
     try:
         request.key.encode("utf-8")
         request.bucket.encode("utf-8")

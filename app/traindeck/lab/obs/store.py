@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
-import sqlite3
-import time
+import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from dataclasses import replace
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Protocol
 
-from traindeck.lab.obs import index as index_rows
 from traindeck.lab.obs import listing as object_listing
-from traindeck.lab.obs.bodies import BodyFiles
+from traindeck.lab.obs import rows, versions
 from traindeck.lab.obs.errors import (
     BodyLost,
     BucketAlreadyExists,
     BucketAlreadyOwnedByYou,
     BucketNotEmpty,
-    NoSuchBucket,
     NoSuchKey,
-    StorageFull,
+    NoSuchVersion,
+    ObsError,
 )
-from traindeck.lab.obs.index import BucketInfo, ObjectIndex, ObjectInfo
 from traindeck.lab.obs.listing import Listing
 from traindeck.lab.obs.names import checked_bucket_name, key_bytes, text_bytes
+from traindeck.lab.obs.records import (
+    DEFAULT_CONTENT_TYPE,
+    NOTHING,
+    Attributes,
+    BucketInfo,
+    ObjectInfo,
+    VersionEntry,
+)
+from traindeck.lab.obs.storage import Storage, full_disk_told, now_ms
+from traindeck.lab.obs.uploads import Uploads
 
 __all__ = ["BodyWriter", "BucketInfo", "Listing", "ObjectInfo", "ObjectStore"]
 
-DEFAULT_CONTENT_TYPE = "binary/octet-stream"
 COPY_BLOCK = 1 << 20
-_NOTHING: Mapping[str, str] = {}
-_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+PLAIN = Attributes()
 
 # Looks at the object as it is in the moment of replacement, and raises to keep it.
 Condition = Callable[[ObjectInfo | None], None]
@@ -50,51 +54,61 @@ class Digest(Protocol):
 
 
 class ObjectStore:
-    """Owns the folder `obs` of a root. An object is there whole or not at all, whenever the process is killed.
+    """Everything under the folder `obs` of a root. An object is there whole or not at all, whenever the Lab is killed.
 
     Order of a write: body file complete, then one index transaction, then the old body removed.
     """
 
     def __init__(self, root: Path) -> None:
-        folder = root / "obs"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._index = ObjectIndex(folder / "index.sqlite3")
-        try:
-            self._bodies = BodyFiles(folder / "bodies", self._index)
-        except BaseException:
-            self._index.close()
-            raise
-        self._is_open = True
+        self._storage = Storage(root)
+        self._appending = threading.Lock()
+        self.uploads = Uploads(self._storage)
 
     def close(self) -> None:
-        if self._is_open:
-            self._is_open = False
-            self._bodies.close()
-            self._index.close()
+        self._storage.close()
 
-    def create_bucket(self, name: str, owner: str) -> BucketInfo:
+    def create_bucket(self, name: str, owner: str, settings: Mapping[str, str] = NOTHING) -> BucketInfo:
         checked_bucket_name(name)
-        with _full_disk_told(), self._index.writing() as connection:
-            present = index_rows.bucket_row(connection, name)
+        with self._storage.changing() as change:
+            present = self._storage.bucket(name)
             if present:
                 raise BucketAlreadyOwnedByYou(name) if present.owner == owner else BucketAlreadyExists(name)
-            index_rows.insert_bucket(connection, name, owner, _now_ms())
-            return _existing(connection, name)
+            rows.insert_bucket(change.connection, name, owner, now_ms())
+            made = rows.bucket_row(change.connection, name)
+            for setting, value in settings.items():
+                if made:
+                    rows.set_setting(change.connection, made, setting, value)
+            change.refresh(name)
+        return self._storage.existing(name)
 
     def delete_bucket(self, name: str) -> None:
-        with _full_disk_told(), self._index.writing() as connection:
-            bucket = _existing(connection, name)
-            if index_rows.holds_objects(connection, bucket):
+        with self._storage.changing() as change:
+            bucket = change.bucket(name)
+            if rows.holds_anything(change.connection, bucket):
                 raise BucketNotEmpty(name)
-            index_rows.delete_bucket_row(connection, bucket)
+            rows.delete_bucket_row(change.connection, bucket)
+            change.refresh(name)
 
     def bucket(self, name: str) -> BucketInfo | None:
-        with self._index.reading() as connection:
-            return index_rows.bucket_row(connection, name)
+        return self._storage.bucket(name)
 
     def buckets(self, owner: str) -> list[BucketInfo]:
-        with self._index.reading() as connection:
-            return index_rows.bucket_rows(connection, owner)
+        return self._storage.buckets(owner)
+
+    def set_setting(self, bucket: str, name: str, value: str) -> None:
+        with self._storage.changing() as change:
+            rows.set_setting(change.connection, change.bucket(bucket), name, value)
+            change.refresh(bucket)
+
+    def set_versioning(self, bucket: str, state: str) -> None:
+        with self._storage.changing() as change:
+            rows.set_versioning(change.connection, change.bucket(bucket), state)
+            change.refresh(bucket)
+
+    def used(self, bucket: str) -> tuple[int, int]:
+        """Bytes and number of what the bucket holds, counted now."""
+        with self._storage.index.reading() as connection:
+            return rows.used_bytes(connection, self._storage.existing(bucket))
 
     def put(
         self,
@@ -103,90 +117,129 @@ class ObjectStore:
         body: bytes,
         *,
         content_type: str = DEFAULT_CONTENT_TYPE,
-        metadata: Mapping[str, str] = _NOTHING,
-        headers: Mapping[str, str] = _NOTHING,
+        metadata: Mapping[str, str] = NOTHING,
+        headers: Mapping[str, str] = NOTHING,
         condition: Condition | None = None,
     ) -> ObjectInfo:
         with self.new_body() as writer:
             writer.write(body)
-            return writer.commit(
-                bucket, key, content_type=content_type, metadata=metadata, headers=headers, condition=condition
-            )
+            return writer.commit(bucket, key, Attributes(content_type, metadata, headers), condition=condition)
 
-    def put_file(
-        self,
-        bucket: str,
-        key: str,
-        path: Path,
-        *,
-        content_type: str = DEFAULT_CONTENT_TYPE,
-        metadata: Mapping[str, str] = _NOTHING,
-        headers: Mapping[str, str] = _NOTHING,
-        condition: Condition | None = None,
-    ) -> ObjectInfo:
+    def put_file(self, bucket: str, key: str, path: Path) -> ObjectInfo:
         with self.new_body() as writer, path.open("rb") as source:
-            while block := source.read(COPY_BLOCK):
-                writer.write(block)
-            return writer.commit(
-                bucket, key, content_type=content_type, metadata=metadata, headers=headers, condition=condition
-            )
+            writer.take_from(source)
+            return writer.commit(bucket, key)
 
     def new_body(self) -> BodyWriter:
         """A body still without a key; leaving its `with` block without a commit discards it."""
-        with _full_disk_told():
-            number, file = self._bodies.create()
+        with full_disk_told():
+            number, file = self._storage.bodies.create()
         return BodyWriter(self, number, file)
 
     def info(self, bucket: str, key: str) -> ObjectInfo | None:
         encoded = key_bytes(key)
-        with self._index.reading() as connection:
-            return index_rows.object_row(connection, _existing(connection, bucket), encoded)
+        with self._storage.index.reading() as connection:
+            return rows.object_row(connection, self._storage.existing(bucket), encoded)
 
-    def open(self, bucket: str, key: str) -> tuple[ObjectInfo, BinaryIO]:
+    def found(self, bucket: str, key: str, version: str | None = None) -> ObjectInfo:
+        """The object, or one version of it; raises where there is none, or a marker that it was deleted."""
+        encoded = key_bytes(key)
+        found = self._storage.existing(bucket)
+        with self._storage.index.reading() as connection:
+            info = rows.object_row(connection, found, encoded)
+            if version is None:
+                if info:
+                    return info
+                newest = rows.newest_version(connection, found, encoded) if found.versioning else None
+                raise NoSuchKey(key, marker=newest.version or versions.NULL if newest else "")
+            wanted = "" if version == versions.NULL else version
+            if info is None or info.version != wanted:
+                info = rows.version_row(connection, found, encoded, wanted)
+        if info is None:
+            raise NoSuchVersion(key, version)
+        return info
+
+    def open(self, bucket: str, key: str, version: str | None = None) -> tuple[ObjectInfo, BinaryIO]:
         """The object and its bytes as they are now; a later PUT or DELETE does not change what is read."""
         missed: int | None = None
         while True:
-            info = self.info(bucket, key)
-            if info is None:
-                raise NoSuchKey(key)
+            info = self.found(bucket, key, version)
+            if info.is_marker:
+                raise ObsError(405, "MethodNotAllowed", "The version is a marker that the object was deleted.")
             try:
-                file = self._bodies.path(info.body).open("rb")
+                file = self._storage.bodies.path(info.body).open("rb")
             except FileNotFoundError:
                 if missed == info.body:
                     raise BodyLost(key) from None
                 # Replaced between the two steps: the index has its successor by now.
                 missed = info.body
                 continue
-            if os.fstat(file.fileno()).st_size != info.size:
+            size = os.fstat(file.fileno()).st_size
+            # Of what is appended some may be there that the index does not have yet.
+            if size < info.size or (size > info.size and not info.traits.is_appendable):
                 file.close()
                 raise BodyLost(key)
             return info, file
 
-    def delete(self, bucket: str, key: str, *, condition: Condition | None = None) -> bool:
+    def delete(self, bucket: str, key: str) -> ObjectInfo | None:
+        """What hides the object from now on, where versions are kept."""
+        key_bytes(key)
+        with self._storage.changing() as change:
+            return versions.remove(change, change.bucket(bucket), key)
+
+    def delete_version(self, bucket: str, key: str, version: str) -> ObjectInfo | None:
+        key_bytes(key)
+        wanted = "" if version == versions.NULL else version
+        with self._storage.changing() as change:
+            return versions.remove_version(change, change.bucket(bucket), key, wanted)
+
+    def update(
+        self, bucket: str, key: str, version: str | None, changed: Callable[[ObjectInfo], ObjectInfo]
+    ) -> ObjectInfo:
+        """Change what is said about an object, not its bytes."""
         encoded = key_bytes(key)
-        with _full_disk_told(), self._index.writing() as connection:
-            found = _existing(connection, bucket)
-            info = index_rows.object_row(connection, found, encoded)
-            if condition:
-                condition(info)
-            if info is None:
-                return False
-            index_rows.delete_object_row(connection, found, encoded)
-            self._note_discarded(connection, info.body)
-        self._bodies.remove([info.body])
-        return True
+        with self._storage.changing() as change:
+            found = change.bucket(bucket)
+            info = rows.object_row(change.connection, found, encoded)
+            wanted = "" if version == versions.NULL else version
+            is_current = info is not None and wanted in (None, info.version)
+            if not is_current:
+                info = rows.version_row(change.connection, found, encoded, wanted) if wanted is not None else None
+            if info is None or info.is_marker:
+                raise NoSuchKey(key) if version is None else NoSuchVersion(key, version)
+            fresh = changed(info)
+            (rows.replace_object if is_current else rows.replace_version)(change.connection, found, fresh)
+            return fresh
 
     def listing(
         self, bucket: str, prefix: str = "", marker: str = "", delimiter: str = "", max_keys: int = 1000
-    ) -> Listing:
-        with self._index.reading() as connection:
-            found = _existing(connection, bucket)
+    ) -> Listing[ObjectInfo]:
+        texts = (text_bytes(prefix), text_bytes(marker), text_bytes(delimiter))
+        with self._storage.index.reading() as connection:
+            found = self._storage.existing(bucket)
 
-            def rows(start: bytes, after: bool, end: bytes | None) -> Iterator[ObjectInfo]:
-                return index_rows.object_rows(connection, found, start, after=after, end=end)
+            def entries(start: bytes, after: bool, end: bytes | None) -> Iterator[ObjectInfo]:
+                return rows.object_rows(connection, found, start, after=after, end=end)
 
-            texts = (text_bytes(prefix), text_bytes(marker), text_bytes(delimiter))
-            return object_listing.page(rows, *texts, max_keys)
+            return object_listing.page(entries, *texts, max_keys)
+
+    def version_listing(
+        self, bucket: str, prefix: str, marker: str, version_marker: str, delimiter: str, max_keys: int
+    ) -> Listing[VersionEntry]:
+        texts = (text_bytes(prefix), text_bytes(marker), text_bytes(delimiter))
+        behind = "" if version_marker == versions.NULL else version_marker
+        with self._storage.index.reading() as connection:
+            found = self._storage.existing(bucket)
+
+            def entries(start: bytes, after: bool, end: bytes | None) -> Iterator[VersionEntry]:
+                return rows.all_version_rows(connection, found, start, after=after, end=end)
+
+            rest: list[VersionEntry] = []
+            if version_marker:
+                same_key = list(entries(texts[1], False, texts[1] + b"\x00"))
+                at = [entry.info.version for entry in same_key].index(behind) if _has(same_key, behind) else -1
+                rest = same_key[at + 1 :] if at >= 0 and texts[1].startswith(texts[0]) else []
+            return object_listing.page(entries, *texts, max_keys, rest)
 
     def iterate(self, bucket: str, prefix: str = "") -> Iterator[ObjectInfo]:
         """Every object below the prefix, in pages, so that no reader holds the index for long."""
@@ -198,29 +251,64 @@ class ObjectStore:
                 return
             marker = one.next_marker
 
-    def commit_body(self, bucket: str, info: ObjectInfo, condition: Condition | None) -> None:
+    def append(
+        self, bucket: str, key: str, position: int, piece: BodyWriter, attributes: Attributes
+    ) -> tuple[ObjectInfo, int]:
+        """Add a body to the end of an object; the second value is where the next one has to begin."""
+        with self._appending:
+            current = self.info(bucket, key)
+            length = current.size if current else 0
+            if current and not current.traits.is_appendable:
+                raise ObsError(409, "ObjectNotAppendable", "The object was not made by appending.")
+            if position != length:
+                raise _wrong_position(length)
+            if current is None:
+                traits = replace(attributes.traits, appended=1)
+
+                def still_absent(there: ObjectInfo | None) -> None:
+                    if there:
+                        raise _wrong_position(there.size)
+
+                made = piece.commit(bucket, key, replace(attributes, traits=traits), condition=still_absent)
+                return made, made.size
+            piece.add_to(self._storage.bodies.path(current.body), current.size)
+            etags = bytes.fromhex(current.etag.partition("-")[0]) + piece.md5
+            count = current.traits.appended + 1
+            grown = replace(
+                current,
+                size=current.size + piece.size,
+                etag=f"{hashlib.md5(etags, usedforsecurity=False).hexdigest()}-{count}",
+                modified_ms=now_ms(),
+                traits=replace(current.traits, appended=count, crc64="", checksums={}),
+            )
+            with self._storage.changing() as change:
+                found = change.bucket(bucket)
+                there = rows.object_row(change.connection, found, key_bytes(key))
+                if there is None or there.body != current.body:
+                    raise _wrong_position(there.size if there else 0)
+                versions.check_quota(change, found, None, piece.size)
+                rows.replace_object(change.connection, found, grown)
+            return grown, grown.size
+
+    def commit_body(self, bucket: str, info: ObjectInfo, condition: Condition | None) -> ObjectInfo:
         """Put a complete body file under its key; for BodyWriter."""
         encoded = key_bytes(info.key)
-        with _full_disk_told(), self._index.writing() as connection:
-            found = _existing(connection, bucket)
-            old = index_rows.object_row(connection, found, encoded)
+        with self._storage.changing() as change:
+            found = change.bucket(bucket)
+            old = rows.object_row(change.connection, found, encoded)
             if condition:
                 condition(old)
-            index_rows.replace_object(connection, found, info)
-            if old:
-                self._note_discarded(connection, old.body)
-        self._bodies.settle()
-        if old:
-            self._bodies.remove([old.body])
+            placed = versions.place(change, found, old, info)
+        self._storage.bodies.settle()
+        return placed
+
+    def body_path(self, number: int) -> Path:
+        return self._storage.bodies.path(number)
 
     def discard_body(self, number: int) -> None:
         """Remove a body that never got a key; for BodyWriter."""
-        self._bodies.path(number).unlink(missing_ok=True)
-        self._bodies.settle()
-
-    def _note_discarded(self, connection: sqlite3.Connection, body: int) -> None:
-        index_rows.note_discarded(connection, body)
-        index_rows.forget_discarded(connection, self._bodies.take_removed())
+        self._storage.bodies.path(number).unlink(missing_ok=True)
+        self._storage.bodies.settle()
 
 
 class BodyWriter:
@@ -241,38 +329,63 @@ class BodyWriter:
     def write(self, data: bytes | memoryview) -> None:
         self._md5.update(bytes(data) if isinstance(data, memoryview) else data)
         left = memoryview(data)
-        with _full_disk_told():
+        with full_disk_told():
             while left:
                 # A raw file may take a part only, at the end of a disk for example.
                 written = self._file.write(left) or 0
                 left = left[written:]
         self.size += len(data)
 
+    def take_from(self, source: BinaryIO, length: int | None = None) -> None:
+        """Copy from a file: `length` bytes, or to its end."""
+        left = length
+        while left is None or left > 0:
+            block = source.read(COPY_BLOCK if left is None else min(COPY_BLOCK, left))
+            if not block:
+                return
+            self.write(block)
+            left = None if left is None else left - len(block)
+
+    def add_to(self, path: Path, size: int) -> None:
+        """Copy what was written behind the first `size` bytes of another body, and whatever a killed Lab left there."""
+        with full_disk_told(), path.open("r+b") as target, self._store.body_path(self._number).open("rb") as source:
+            target.truncate(size)
+            target.seek(size)
+            while block := source.read(COPY_BLOCK):
+                target.write(block)
+
     def commit(
         self,
         bucket: str,
         key: str,
+        attributes: Attributes = PLAIN,
         *,
-        content_type: str = DEFAULT_CONTENT_TYPE,
-        metadata: Mapping[str, str] = _NOTHING,
-        headers: Mapping[str, str] = _NOTHING,
         condition: Condition | None = None,
     ) -> ObjectInfo:
-        with _full_disk_told():
-            self._file.close()
         info = ObjectInfo(
             key=key,
             size=self.size,
             etag=self._md5.hexdigest(),
-            modified_ms=_now_ms(),
-            content_type=content_type,
-            metadata=dict(metadata),
-            headers=dict(headers),
-            body=self._number,
+            modified_ms=now_ms(),
+            content_type=attributes.content_type,
+            metadata=dict(attributes.metadata),
+            headers=dict(attributes.headers),
+            body=self.closed(),
+            traits=attributes.traits,
         )
-        self._store.commit_body(bucket, info, condition)
+        placed = self._store.commit_body(bucket, info, condition)
+        self.keep()
+        return placed
+
+    def closed(self) -> int:
+        """The number of the body, complete on disk."""
+        with full_disk_told():
+            self._file.close()
+        return self._number
+
+    def keep(self) -> None:
+        """The index has the body now."""
         self._is_open = False
-        return info
 
     def discard(self) -> None:
         if self._is_open:
@@ -289,26 +402,11 @@ class BodyWriter:
         self.discard()
 
 
-def _existing(connection: sqlite3.Connection, name: str) -> BucketInfo:
-    bucket = index_rows.bucket_row(connection, name)
-    if bucket is None:
-        raise NoSuchBucket(name)
-    return bucket
+def _has(entries: list[VersionEntry], version: str) -> bool:
+    return any(entry.info.version == version for entry in entries)
 
 
-@contextmanager
-def _full_disk_told() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _FULL:
-            raise StorageFull from error
-        raise
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
-            raise StorageFull from error
-        raise
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
+def _wrong_position(length: int) -> ObsError:
+    headers = {"x-obs-next-append-position": str(length)}
+    message = "The position of what is appended is not the length of the object."
+    return ObsError(409, "PositionNotEqualToLength", message, headers=headers)

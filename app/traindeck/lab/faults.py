@@ -1,0 +1,167 @@
+"""Trouble on request: rules that say which requests go wrong, and how."""
+
+from __future__ import annotations
+
+import random
+import threading
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from enum import Enum
+from fnmatch import fnmatchcase
+from typing import Any
+
+
+class Kind(Enum):
+    """What may go wrong."""
+
+    LATENCY = "latency"
+    BANDWIDTH = "bandwidth"
+    ERROR = "error"
+    LOST_REQUEST = "lost-request"
+    LOST_ANSWER = "lost-answer"
+    CUT_BODY = "cut-body"
+    CLOCK_SKEW = "clock-skew"
+    EXPIRED_KEY = "expired-key"
+    SOLD_OUT = "sold-out"
+    QUOTA = "quota"
+    TIME_LIMIT = "time-limit"
+
+
+# What happens on the wire, whatever the request is; the others are asked for by the operation they concern.
+OF_THE_WIRE = frozenset(Kind) - {Kind.SOLD_OUT, Kind.QUOTA, Kind.TIME_LIMIT}
+
+
+class FaultsError(Exception):
+    """A rule that cannot be followed, in words for its author."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One rule. `count` 0 means always; `skip` lets the first requests pass; `resource` is a pattern of /bucket/key."""
+
+    kind: Kind
+    service: str = "*"
+    operation: str = "*"
+    resource: str = "*"
+    count: int = 0
+    skip: int = 0
+    probability: float = 1.0
+    seconds: float = 0.0
+    bytes_per_second: int = 0
+    status: int = 503
+    code: str = ""
+    body: str = ""
+    after_bytes: int = 0
+
+    def concerns(self, service: str, operation: str, resource: str) -> bool:
+        return (
+            fnmatchcase(service, self.service)
+            and fnmatchcase(operation, self.operation)
+            and fnmatchcase(resource, self.resource)
+        )
+
+    def shown(self) -> dict[str, object]:
+        usual = {one.name: one.default for one in fields(Fault)}
+        said = {name: value for name, value in asdict(self).items() if value != usual[name]}
+        return {**said, "kind": self.kind.value}
+
+
+class Faults:
+    """The rules in force; may be asked by any thread."""
+
+    def __init__(self, rules: Iterable[Fault] = (), seed: int = 0) -> None:
+        self._lock = threading.Lock()
+        self.replace(rules, seed)
+
+    def replace(self, rules: Iterable[Fault], seed: int = 0) -> None:
+        """Forget all rules and take these; chance begins anew from the seed."""
+        taken = list(rules)
+        with self._lock:
+            self._rules = [_Counted(rule) for rule in taken]
+            self._chance = random.Random(seed)
+            self._seed = seed
+
+    def shown(self) -> dict[str, object]:
+        with self._lock:
+            rules = [{**one.rule.shown(), "fired": one.fired} for one in self._rules]
+            return {"seed": self._seed, "faults": rules}
+
+    def drawn(
+        self, service: str, operation: str, resource: str = "", kinds: frozenset[Kind] = OF_THE_WIRE
+    ) -> Sequence[Fault]:
+        """The rules that strike this time."""
+        if not self._rules:
+            return ()
+        with self._lock:
+            meant = [one for one in self._rules if one.rule.kind in kinds]
+            meant = [one for one in meant if one.rule.concerns(service, operation, resource)]
+            return [one.rule for one in meant if one.strikes(self._chance)]
+
+
+@dataclass
+class _Counted:
+    rule: Fault
+    seen: int = 0
+    fired: int = 0
+
+    def strikes(self, chance: random.Random) -> bool:
+        self.seen += 1
+        if self.seen <= self.rule.skip or (self.rule.count and self.fired >= self.rule.count):
+            return False
+        if self.rule.probability < 1 and chance.random() >= self.rule.probability:
+            return False
+        self.fired += 1
+        return True
+
+
+NO_FAULTS = Faults()
+
+
+def faults_of_toml(text: str) -> tuple[list[Fault], int]:
+    """Rules and seed from a file with tables [[fault]]."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FaultsError(f"The rules are not TOML: {error}") from error
+    return faults_of(content, "fault")
+
+
+def faults_of(content: Mapping[str, Any], name: str = "faults") -> tuple[list[Fault], int]:
+    unknown = set(content) - {name, "seed"}
+    if unknown:
+        raise FaultsError(f"There is no such setting: {', '.join(sorted(unknown))}.")
+    rows, seed = content.get(name, []), content.get("seed", 0)
+    if not isinstance(rows, list) or not isinstance(seed, int):
+        raise FaultsError("The rules are a list, and the seed is a number.")
+    return [_fault(row) for row in rows], seed
+
+
+def _fault(row: object) -> Fault:
+    if not isinstance(row, dict) or "kind" not in row:
+        raise FaultsError("A rule names at least its kind.")
+    usual = {one.name: one.default for one in fields(Fault)}
+    values: dict[str, Any] = {}
+    for name, value in row.items():
+        if name == "kind":
+            continue
+        if name not in usual:
+            raise FaultsError(f"A rule has no {name!r}.")
+        wanted: type = type(usual[name])
+        is_number = wanted is float and isinstance(value, int)
+        if isinstance(value, bool) or not (isinstance(value, wanted) or is_number):
+            raise FaultsError(f"{name} of a rule must be of the kind {wanted.__name__}.")
+        if wanted is not str and value < 0 and name != "seconds":
+            raise FaultsError(f"{name} of a rule must not be negative.")
+        values[name] = wanted(value)
+    try:
+        kind = Kind(row["kind"])
+    except ValueError as error:
+        known = ", ".join(one.value for one in Kind)
+        raise FaultsError(f"There is no fault {row['kind']!r}; there are {known}.") from error
+    fault = Fault(kind, **values)
+    if kind is Kind.ERROR and not 400 <= fault.status <= 599:
+        raise FaultsError("The status of an error is between 400 and 599.")
+    if kind is Kind.BANDWIDTH and not fault.bytes_per_second:
+        raise FaultsError("A bandwidth needs bytes_per_second.")
+    return fault

@@ -1,0 +1,248 @@
+"""What a request says about an object in its headers, and what an answer says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from email.utils import format_datetime
+from urllib.parse import parse_qsl
+
+from traindeck.lab.obs.acl import canned_acl, granted_acl
+from traindeck.lab.obs.answers import answer_headers
+from traindeck.lab.obs.errors import InvalidArgument, NotImplementedHere, ObsError
+from traindeck.lab.obs.incoming import IncomingBody
+from traindeck.lab.obs.records import DEFAULT_CONTENT_TYPE, NO_TRAITS, Attributes, BucketInfo, ObjectInfo, Traits
+from traindeck.lab.obs.request import ObsRequest
+from traindeck.lab.obs.tags import check_tags
+from traindeck.lab.signing.signatures import Dialect
+
+MAX_METADATA = 8 * 1024
+# The names are those of OBS; S3 clients have their own for two of them.
+STORAGE_CLASSES = ("STANDARD", "WARM", "COLD", "DEEP_ARCHIVE", "INTELLIGENT_TIERING")
+COLD_CLASSES = ("COLD", "DEEP_ARCHIVE")
+_S3_CLASSES = {"STANDARD_IA": "WARM", "GLACIER": "COLD"}
+_TO_S3 = {name: s3 for s3, name in _S3_CLASSES.items()}
+STORED_HEADERS = ("Cache-Control", "Expires", "Content-Encoding", "Content-Disposition", "Content-Language")
+OVERRIDES = {
+    "response-content-type": "Content-Type",
+    "response-content-language": "Content-Language",
+    "response-expires": "Expires",
+    "response-cache-control": "Cache-Control",
+    "response-content-disposition": "Content-Disposition",
+    "response-content-encoding": "Content-Encoding",
+}
+GRANTS = frozenset(
+    f"grant-{name}"
+    for name in (
+        *("read", "write", "read-acp", "write-acp", "full-control"),
+        *("read-delivered", "full-control-delivered"),
+    )
+)
+_ENCRYPTION = ("server-side-encryption", "server-side-encryption-kms-key-id", "server-side-encryption-aws-kms-key-id")
+# Whatever a client says about itself or the way a body travels.
+_OF_EVERY_REQUEST = frozenset(
+    {"date", "content-sha256", "security-token", "user-agent", "request-payer", "expected-bucket-owner", "trailer"}
+    | {"decoded-content-length", "sdk-checksum-algorithm", "request-id", "te", "persistent-headers"}
+)
+PUT_HEADERS = (
+    _OF_EVERY_REQUEST
+    | GRANTS
+    | {"acl", "storage-class", "forbid-overwrite", "website-redirect-location", "tagging", "expires"}
+    | {"checksum-algorithm", "checksum-type", "mp-object-size", *_ENCRYPTION}
+)
+COPY_HEADERS = PUT_HEADERS | {
+    "copy-source",
+    "copy-source-range",
+    "metadata-directive",
+    "tagging-directive",
+    "copy-source-if-match",
+    "copy-source-if-none-match",
+    "copy-source-if-modified-since",
+    "copy-source-if-unmodified-since",
+    "source-expected-bucket-owner",
+}
+CREATE_HEADERS = (
+    _OF_EVERY_REQUEST
+    | GRANTS
+    | {"acl", "location", "storage-class", "az-redundancy", "bucket-redundancy", "epid", "object-ownership"}
+)
+
+
+def check_headers(request: ObsRequest, known: frozenset[str]) -> None:
+    """Refuse headers that ask for something the Lab would silently not do."""
+    for name, value in request.our_headers().items():
+        if not name.startswith(("meta-", "checksum-")) and name not in known:
+            raise NotImplementedHere(f"the header {request.dialect.value}{name}")
+        if name == "storage-class":
+            storage_class(value)
+
+
+def attributes(request: ObsRequest, bucket: BucketInfo) -> Attributes:
+    """From the headers of an upload, a copy with new metadata, or the begin of a multipart upload."""
+    headers = {
+        name: clean(name, value) for name in STORED_HEADERS if (value := request.raw.header(name.lower())) is not None
+    }
+    # aws-chunked is how the body travelled, not what it is.
+    codings = [one.strip() for one in headers.pop("Content-Encoding", "").split(",")]
+    if kept := [one for one in codings if one and one != "aws-chunked"]:
+        headers["Content-Encoding"] = ", ".join(kept)
+    content_type = clean("Content-Type", request.raw.header("content-type") or DEFAULT_CONTENT_TYPE)
+    return Attributes(content_type, metadata(request), headers, _traits(request, bucket))
+
+
+def metadata(request: ObsRequest) -> Mapping[str, str]:
+    found = {
+        name.removeprefix("meta-"): clean(name, value)
+        for name, value in request.our_headers().items()
+        if name.startswith("meta-")
+    }
+    if sum(len(name) + len(value.encode("utf-8")) for name, value in found.items()) > MAX_METADATA:
+        message = "Your metadata headers exceed the maximum allowed metadata size."
+        raise ObsError(400, "MetadataTooLarge", message)
+    return found
+
+
+def storage_class(name: str) -> str:
+    found = _S3_CLASSES.get(name, name)
+    if found not in STORAGE_CLASSES:
+        raise ObsError(400, "InvalidStorageClass", "The storage class you specified is not valid.")
+    return found
+
+
+def shown_class(name: str, dialect: Dialect) -> str:
+    return _TO_S3.get(name, name) if dialect is Dialect.S3 else name
+
+
+def owner_of(request: ObsRequest, bucket: BucketInfo) -> str:
+    """Who owns what this request makes: the asking account, or for anonymous uploads the bucket's owner."""
+    return request.account.domain_id if request.account else bucket.owner
+
+
+def acl_text(request: ObsRequest, bucket: BucketInfo) -> str:
+    """The ACL an upload asks for; "" for the usual one."""
+    owner = owner_of(request, bucket)
+    given = request.ours("acl")
+    # What nobody in particular uploads belongs to everybody, as at the service.
+    name = given or ("private" if request.account else "public-read")
+    granted = granted_acl(request.our_headers(), owner)
+    if granted:
+        return granted.text()
+    return "" if name == "private" else canned_acl(name, owner, bucket.owner, of_object=True).text()
+
+
+def _traits(request: ObsRequest, bucket: BucketInfo) -> Traits:
+    owner = owner_of(request, bucket)
+    days = request.raw.header("x-obs-expires") or ""
+    if days and not (days.isascii() and days.isdigit() and int(days) > 0):
+        raise InvalidArgument("x-obs-expires", days)
+    redirect = request.ours("website-redirect-location") or ""
+    if redirect and not redirect.startswith(("/", "http://", "https://")):
+        raise InvalidArgument("website-redirect-location", redirect)
+    encryption = {name: value for name in _ENCRYPTION if (value := request.ours(name)) is not None}
+    tags = dict(parse_qsl(request.ours("tagging") or "", keep_blank_values=True))
+    check_tags(tags, of_object=True)
+    traits = Traits(
+        owner="" if owner == bucket.owner else owner,
+        storage_class=storage_class(request.ours("storage-class") or bucket.storage_class),
+        acl=acl_text(request, bucket),
+        tags=tags,
+        expires_days=days,
+        redirect=clean("website-redirect-location", redirect),
+        encryption={name: clean(name, value) for name, value in encryption.items()},
+    )
+    return NO_TRAITS if traits == NO_TRAITS else traits
+
+
+def object_headers(request: ObsRequest, bucket: BucketInfo, info: ObjectInfo) -> dict[str, str]:
+    prefix = request.dialect.value
+    found = {
+        **answer_headers(request),
+        "ETag": f'"{info.etag}"',
+        "Last-Modified": format_datetime(info.modified, usegmt=True),
+        "Content-Type": info.content_type,
+        "Accept-Ranges": "bytes",
+        **info.headers,
+        **{f"{prefix}meta-{name}": value for name, value in info.metadata.items()},
+    }
+    if bucket.versioning:
+        found[f"{prefix}version-id"] = info.version or "null"
+    if info.traits is not NO_TRAITS:
+        found.update(_trait_headers(request, info))
+    return found
+
+
+def written_headers(
+    request: ObsRequest, bucket: BucketInfo, info: ObjectInfo, incoming: IncomingBody | None = None
+) -> dict[str, str]:
+    """What the answer to an upload tells beside the ids."""
+    prefix = request.dialect.value
+    found = {"ETag": f'"{info.etag}"'}
+    if bucket.versioning:
+        found[f"{prefix}version-id"] = info.version or "null"
+    if info.traits.storage_class != "STANDARD":
+        found[f"{prefix}storage-class"] = shown_class(info.traits.storage_class, request.dialect)
+    found.update({f"{prefix}{name}": value for name, value in info.traits.encryption.items()})
+    if incoming:
+        found.update(checksum_headers(request, incoming))
+    return found
+
+
+def checksum_headers(request: ObsRequest, incoming: IncomingBody) -> dict[str, str]:
+    """What was compared, sent back."""
+    found = {f"x-amz-checksum-{name}": value for name, value in incoming.checksums.items()}
+    if incoming.crc64:
+        found[f"{request.dialect.value}checksum-crc64ecma"] = incoming.crc64
+    return found
+
+
+def overrides(request: ObsRequest) -> dict[str, str]:
+    found = {header: clean(name, request.query[name]) for name, header in OVERRIDES.items() if name in request.query}
+    if found and request.account is None:
+        message = "Anonymous requests may not override headers of the answer."
+        raise ObsError(400, "ForbidAnonReqOverwriteRespHead", message)
+    return found
+
+
+def clean(name: str, value: str) -> str:
+    """A value fit to be sent as a header: a line break in it would begin a header of its own."""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidArgument(name, ascii(value), "The value is not valid UTF-8.") from error
+    if any(ord(letter) < 32 and letter != "\t" for letter in value) or "\x7f" in value:
+        raise InvalidArgument(name, ascii(value), "The value holds control characters.")
+    return value
+
+
+def is_frozen(info: ObjectInfo) -> bool:
+    return info.traits.storage_class in COLD_CLASSES and not info.traits.restored_days
+
+
+def _trait_headers(request: ObsRequest, info: ObjectInfo) -> dict[str, str]:
+    prefix, traits = request.dialect.value, info.traits
+    found = {f"{prefix}{name}": value for name, value in traits.encryption.items()}
+    if traits.storage_class != "STANDARD":
+        found[f"{prefix}storage-class"] = shown_class(traits.storage_class, request.dialect)
+    if traits.crc64:
+        found[f"{prefix}checksum-crc64ecma"] = traits.crc64
+    if traits.upload_id:
+        found[f"{prefix}uploadId"] = traits.upload_id
+    if traits.redirect:
+        found[f"{prefix}website-redirect-location"] = traits.redirect
+    if traits.tags:
+        found[f"{prefix}tagging-count"] = str(len(traits.tags))
+    if traits.is_appendable:
+        found["x-obs-object-type"] = "Appendable"
+        found["x-obs-next-append-position"] = str(info.size)
+    if traits.expires_days:
+        found[f"{prefix}expiration"] = f'expiry-date="{_date(info, traits.expires_days)}", rule-id="-"'
+    if traits.restored_days:
+        found[f"{prefix}restore"] = f'ongoing-request="false", expiry-date="{_date(info, str(traits.restored_days))}"'
+    if traits.checksums and (request.raw.header("x-amz-checksum-mode") or "").upper() == "ENABLED":
+        found.update({f"x-amz-checksum-{name}": value for name, value in traits.checksums.items()})
+        found["x-amz-checksum-type"] = traits.checksum_type or "FULL_OBJECT"
+    return found
+
+
+def _date(info: ObjectInfo, days: str) -> str:
+    return format_datetime(info.modified + timedelta(days=min(int(days), 100_000)), usegmt=True)

@@ -1,0 +1,82 @@
+"""Bodies on their way into the store: small ones at once, others block by block."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from typing import TypeVar
+
+from traindeck.lab.obs.errors import AccessDenied, InvalidRequest
+from traindeck.lab.obs.incoming import IncomingBody
+from traindeck.lab.obs.request import ObsRequest
+from traindeck.lab.obs.store import BodyWriter, ObjectStore
+from traindeck.lab.workers import Workers
+
+SMALL = 256 * 1024
+MAX_DOCUMENT = 8 << 20
+_R = TypeVar("_R")
+
+
+class Receiver:
+    """Takes bodies; what becomes of them is said by the operation."""
+
+    def __init__(self, store: ObjectStore, workers: Workers) -> None:
+        self._store = store
+        self._workers = workers
+
+    async def stored(self, incoming: IncomingBody, finish: Callable[[BodyWriter], _R]) -> _R:
+        """The result of `finish`, called in a worker with the complete body, once all checksums were right."""
+        if incoming.announced_size is not None and incoming.announced_size <= SMALL:
+            body = await incoming.whole(SMALL)
+            return await self._workers.run(self._small, body, incoming, finish)
+        writer = await self._workers.run(self._store.new_body)
+
+        def take(block: bytes) -> None:
+            incoming.update(block)
+            writer.write(block)
+
+        def finished() -> _R:
+            incoming.finish(lambda: writer.md5)
+            return finish(writer)
+
+        # One block is hashed and written while the next one arrives.
+        taken: asyncio.Future[None] | None = None
+        try:
+            async for block in incoming.blocks():
+                if taken:
+                    await self._workers.ended(taken)
+                taken = self._workers.start(take, block)
+            if taken:
+                await self._workers.ended(taken)
+            return await self._workers.run(finished)
+        finally:
+            # A file must not be closed under a thread that still writes to it.
+            if taken:
+                await self._workers.settled(taken)
+            await asyncio.shield(self._workers.run(writer.discard))
+
+    async def document(self, request: ObsRequest, *, digest_needed: bool = False) -> bytes:
+        """A body that is a document, whole."""
+        incoming = body_of(request)
+        if digest_needed and not incoming.has_digest and not _has_any_checksum(request):
+            raise InvalidRequest("Missing required header for this request: Content-MD5.")
+        body = await incoming.whole(MAX_DOCUMENT)
+        incoming.finish(lambda: hashlib.md5(body, usedforsecurity=False).digest())
+        return body
+
+    def _small(self, body: bytes, incoming: IncomingBody, finish: Callable[[BodyWriter], _R]) -> _R:
+        with self._store.new_body() as writer:
+            writer.write(body)
+            incoming.finish(lambda: writer.md5)
+            return finish(writer)
+
+
+def body_of(request: ObsRequest) -> IncomingBody:
+    if request.verified is None:
+        raise AccessDenied
+    return IncomingBody(request.http, request.raw, request.verified, request.trouble.bytes_per_second)
+
+
+def _has_any_checksum(request: ObsRequest) -> bool:
+    return any(name.startswith("checksum-") for name in request.our_headers())

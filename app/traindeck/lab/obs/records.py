@@ -1,0 +1,156 @@
+"""What the index knows about buckets, objects and uploads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from typing import Any
+
+DEFAULT_CONTENT_TYPE = "binary/octet-stream"
+ENABLED = "Enabled"
+SUSPENDED = "Suspended"
+NOTHING: Mapping[str, str] = {}
+NO_BODY = -1
+
+
+@dataclass(frozen=True, slots=True)
+class BucketInfo:
+    """A bucket; `owner` is the canonical id of an account, `settings` the documents stored with it."""
+
+    name: str
+    owner: str
+    created_ms: int
+    number: int = field(repr=False, compare=False)
+    versioning: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def created(self) -> datetime:
+        return datetime.fromtimestamp(self.created_ms / 1000, UTC)
+
+    @property
+    def storage_class(self) -> str:
+        return self.settings.get("storageClass", "STANDARD")
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """The rarer properties of an object; what is not said has its default, and costs nothing to keep."""
+
+    owner: str = ""
+    storage_class: str = "STANDARD"
+    acl: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    crc64: str = ""
+    checksums: Mapping[str, str] = field(default_factory=dict)
+    checksum_type: str = ""
+    upload_id: str = ""
+    expires_days: str = ""
+    redirect: str = ""
+    encryption: Mapping[str, str] = field(default_factory=dict)
+    appended: int = 0
+    restored_days: int = 0
+
+    @property
+    def is_appendable(self) -> bool:
+        return self.appended > 0
+
+    def text(self) -> str:
+        """As JSON, "" where all is as usual."""
+        said: dict[str, Any] = {}
+        for name, usual in _TRAITS.items():
+            value = getattr(self, name)
+            if value != usual:
+                said[name] = value
+        return json.dumps(said) if said else ""
+
+    @staticmethod
+    def read(text: str) -> Traits:
+        return Traits(**json.loads(text)) if text else NO_TRAITS
+
+
+NO_TRAITS = Traits()
+_TRAITS = {one.name: getattr(NO_TRAITS, one.name) for one in fields(Traits)}
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What a PUT says about an object beside its bytes."""
+
+    content_type: str = DEFAULT_CONTENT_TYPE
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    traits: Traits = NO_TRAITS
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectInfo:
+    """All of an object but its bytes; `version` is "" for the null version."""
+
+    key: str
+    size: int
+    etag: str
+    modified_ms: int
+    content_type: str
+    metadata: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: int = field(repr=False, compare=False)
+    version: str = ""
+    sequence: int = field(default=0, repr=False, compare=False)
+    traits: Traits = NO_TRAITS
+    is_marker: bool = False
+
+    @property
+    def modified(self) -> datetime:
+        return datetime.fromtimestamp(self.modified_ms / 1000, UTC)
+
+    @property
+    def attributes(self) -> Attributes:
+        return Attributes(self.content_type, self.metadata, self.headers, self.traits)
+
+
+@dataclass(frozen=True, slots=True)
+class VersionEntry:
+    """One line of a listing of versions."""
+
+    info: ObjectInfo
+    is_latest: bool
+
+    @property
+    def key(self) -> str:
+        return self.info.key
+
+
+@dataclass(frozen=True, slots=True)
+class UploadInfo:
+    """A multipart upload that was begun; what the object will be is fixed already."""
+
+    upload_id: str
+    key: str
+    initiator: str
+    initiated_ms: int
+    attributes: Attributes
+    checksum_algorithm: str = ""
+
+    @property
+    def initiated(self) -> datetime:
+        return datetime.fromtimestamp(self.initiated_ms / 1000, UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class PartInfo:
+    """One part of an upload under way."""
+
+    number: int
+    size: int
+    etag: str
+    modified_ms: int
+    body: int
+    crc64: str = ""
+    checksums: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def modified(self) -> datetime:
+        return datetime.fromtimestamp(self.modified_ms / 1000, UTC)

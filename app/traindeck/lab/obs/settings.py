@@ -1,0 +1,130 @@
+"""The documents that can be stored with a bucket: their names, roots and rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from traindeck.lab.obs.documents import Node, child, children, first, local, needed
+from traindeck.lab.obs.errors import InvalidArgument, MalformedXML, ObsError
+
+MAX_LIFECYCLE = 20 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One sub-resource; where `missing` is empty, a bucket without it answers with an empty document."""
+
+    name: str
+    root: str
+    action: str
+    check: Callable[[Node], None]
+    missing: str = ""
+    usual: str = ""
+    put_status: int = 200
+    is_removable: bool = True
+    digest_needed: bool = False
+
+
+def _anything(root: Node) -> None:
+    """The content is the client's affair."""
+
+
+def _lifecycle(root: Node) -> None:
+    rules = list(children(root, "Rule"))
+    if not rules or len(rules) > 1000:
+        raise MalformedXML
+    seen: set[str] = set()
+    for rule in rules:
+        name = child(rule, "ID") or ""
+        if len(name) > 255 or (name and name in seen):
+            raise InvalidArgument("ID", name, "The ID of a rule must be unique and at most 255 characters long.")
+        seen.add(name)
+        if needed(rule, "Status") not in ("Enabled", "Disabled"):
+            raise MalformedXML
+        actions = [one for one in rule if local(one) not in ("ID", "Prefix", "Filter", "Status")]
+        if not actions:
+            raise MalformedXML("A rule needs at least one action.")
+        for action in actions:
+            days = child(action, "Days") or child(action, "NoncurrentDays") or child(action, "DaysAfterInitiation")
+            if days is not None and not (days.strip().isdigit() and int(days) > 0):
+                raise InvalidArgument("Days", days, "The number of days must be a positive integer.")
+
+
+def _cors(root: Node) -> None:
+    rules = list(children(root, "CORSRule"))
+    if not rules or len(rules) > 100:
+        raise MalformedXML
+    for rule in rules:
+        methods = [(one.text or "").strip() for one in children(rule, "AllowedMethod")]
+        origins = [(one.text or "").strip() for one in children(rule, "AllowedOrigin")]
+        headers = [(one.text or "").strip() for one in children(rule, "AllowedHeader")]
+        if not methods or not origins:
+            raise MalformedXML
+        if any(method not in ("GET", "PUT", "HEAD", "POST", "DELETE") for method in methods):
+            raise ObsError(400, "InvalidRequest", "Found unsupported HTTP method in CORS config.")
+        if any(one.count("*") > 1 for one in (*origins, *headers)):
+            raise ObsError(400, "InvalidRequest", "An AllowedOrigin or AllowedHeader can hold one wildcard.")
+
+
+def _website(root: Node) -> None:
+    if first(root, "IndexDocument") is None and first(root, "RedirectAllRequestsTo") is None:
+        raise MalformedXML
+
+
+def _encryption(root: Node) -> None:
+    rule = first(root, "Rule")
+    if rule is None or first(rule, "ApplyServerSideEncryptionByDefault") is None:
+        raise MalformedXML
+
+
+def _payer(root: Node) -> None:
+    if needed(root, "Payer") not in ("BucketOwner", "Requester"):
+        raise MalformedXML
+
+
+def _access_block(root: Node) -> None:
+    names = ("BlockPublicAcls", "IgnorePublicAcls", "BlockPublicPolicy", "RestrictPublicBuckets")
+    for node in root:
+        if local(node) not in names or (node.text or "").strip() not in ("true", "false"):
+            raise MalformedXML
+
+
+def _rules(root: Node) -> None:
+    if next(children(root, "Rule"), None) is None:
+        raise MalformedXML
+
+
+SETTINGS = {
+    setting.name: setting
+    for setting in (
+        Setting(
+            *("lifecycle", "LifecycleConfiguration", "LifecycleConfiguration", _lifecycle),
+            missing="NoSuchLifecycleConfiguration",
+            digest_needed=True,
+        ),
+        Setting(
+            *("cors", "CORSConfiguration", "BucketCORS", _cors), missing="NoSuchCORSConfiguration", digest_needed=True
+        ),
+        Setting(*("website", "WebsiteConfiguration", "BucketWebsite", _website), missing="NoSuchWebsiteConfiguration"),
+        Setting(
+            *("encryption", "ServerSideEncryptionConfiguration", "EncryptionConfiguration", _encryption),
+            missing="NoSuchEncryptionConfiguration",
+        ),
+        Setting(
+            *("replication", "ReplicationConfiguration", "ReplicationConfiguration", _rules),
+            missing="ReplicationConfigurationNotFoundError",
+        ),
+        Setting(
+            *("publicAccessBlock", "PublicAccessBlockConfiguration", "BucketPublicAccessBlock", _access_block),
+            missing="NoSuchPublicAccessBlockConfiguration",
+        ),
+        Setting(*("logging", "BucketLoggingStatus", "BucketLogging", _anything), is_removable=False),
+        Setting(*("notification", "NotificationConfiguration", "BucketNotification", _anything), is_removable=False),
+        Setting(
+            *("requestPayment", "RequestPaymentConfiguration", "BucketRequestPayment", _payer),
+            usual="<Payer>BucketOwner</Payer>",
+            is_removable=False,
+        ),
+    )
+}

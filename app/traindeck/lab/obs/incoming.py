@@ -75,6 +75,10 @@ class IncomingBody:
     def has_digest(self) -> bool:
         return self._md5 is not None or bool(self._expected) or bool(self._trailing)
 
+    def forget_checksums(self) -> None:
+        """The headers tell of something else than this body."""
+        self._expected.clear()
+
     async def proceed(self) -> None:
         """Tell a client that waits for it to send the body."""
         expect = self._request.headers.get("Expect", "")

@@ -145,7 +145,8 @@ class Multipart:
         request.only_these("uploadId", "encoding-type")
         bucket = self._access.bucket(request, "PutObject", key=request.key)
         upload = await self._own_upload(request)
-        root = parsed(await self._receiver.document(request), "CompleteMultipartUpload")
+        body = await self._receiver.document(request, checksums_of_object=True)
+        root = parsed(body, "CompleteMultipartUpload")
         wanted: list[WantedPart] = []
         for node in children(root, "Part"):
             number = needed(node, "PartNumber")

@@ -112,6 +112,8 @@ class Objects:
                 return _not_modified(headers)
             if opened.info.traits.redirect and request.account is None:
                 headers["Location"] = opened.info.traits.redirect
+            if opened.parts:
+                _drop_checksums(headers)
             if len(opened.parts) > 1 and opened.file:
                 size = opened.info.size
                 return await send_parts(request.http, headers, opened.file, opened.parts, size, self._workers)
@@ -119,7 +121,6 @@ class Objects:
             length = part.length if part else opened.info.size
             if part:
                 headers["Content-Range"] = content_range(part, opened.info.size)
-                _drop_checksums(headers)
             status = 206 if part else 200
             if opened.data is not None:
                 return web.Response(status=status, body=opened.data, headers=headers)

@@ -56,9 +56,13 @@ class Receiver:
                 await self._workers.settled(taken)
             await asyncio.shield(self._workers.run(writer.discard))
 
-    async def document(self, request: ObsRequest, *, digest_needed: bool = False) -> bytes:
-        """A body that is a document, whole."""
+    async def document(
+        self, request: ObsRequest, *, digest_needed: bool = False, checksums_of_object: bool = False
+    ) -> bytes:
+        """A body that is a document, whole; the checksums beside it may be those of the object it is about."""
         incoming = body_of(request)
+        if checksums_of_object:
+            incoming.forget_checksums()
         if digest_needed and not incoming.has_digest and not _has_any_checksum(request):
             raise InvalidRequest("Missing required header for this request: Content-MD5.")
         body = await incoming.whole(MAX_DOCUMENT)

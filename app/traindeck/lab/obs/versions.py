@@ -102,7 +102,7 @@ def _set_aside(change: Change, bucket: BucketInfo, key: bytes, old: ObjectInfo |
 def _sequence(change: Change, bucket: BucketInfo, key: bytes, old: ObjectInfo | None) -> int:
     """Rises with every version of a key, even where the clock goes back."""
     newest = rows.newest_version(change.connection, bucket, key)
-    return max(time.time_ns(), *(one.sequence + 1 for one in (old, newest) if one))
+    return max([time.time_ns(), *(one.sequence + 1 for one in (old, newest) if one)])
 
 
 def _new_version(sequence: int) -> str:

@@ -41,6 +41,7 @@ class LabProcess:
         owner_pipe: bool = False,
         environment: Mapping[str, str] | None = None,
         wrapper: Sequence[str] = (),
+        more: Sequence[str] = (),
     ) -> None:
         self.root = root
         self.stdout = root.with_name(root.name + ".stdout")
@@ -56,6 +57,7 @@ class LabProcess:
             self._command += ["--idle-exit", str(idle_exit_s)]
         if owner_pipe:
             self._command.append("--owner-pipe")
+        self._command += more
 
     @property
     def pid(self) -> int:

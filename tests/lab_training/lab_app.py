@@ -136,26 +136,26 @@ class Jobs:
         self.lab.put(f"{folder}/{name}", text)
 
     def create(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        return _json(self.client.create_training_job(sdk.CreateTrainingJobRequest(body=dict(body))))
+        return json_of(self.client.create_training_job(sdk.CreateTrainingJobRequest(body=dict(body))))
 
     def show(self, job_id: str) -> dict[str, Any]:
-        return _json(self.client.show_training_job_details(sdk.ShowTrainingJobDetailsRequest(training_job_id=job_id)))
+        return json_of(self.client.show_training_job_details(sdk.ShowTrainingJobDetailsRequest(training_job_id=job_id)))
 
     def stop(self, job_id: str, action: str = "terminate") -> dict[str, Any]:
         request = sdk.StopTrainingJobRequest(training_job_id=job_id, body={"action_type": action})
-        return _json(self.client.stop_training_job(request))
+        return json_of(self.client.stop_training_job(request))
 
     def delete(self, job_id: str) -> int:
         request = sdk.DeleteTrainingJobRequest(training_job_id=job_id)
         return int(self.client.delete_training_job(request).status_code)
 
     def search(self, **body: Any) -> dict[str, Any]:
-        return _json(self.client.list_training_jobs(sdk.ListTrainingJobsRequest(body=body)))
+        return json_of(self.client.list_training_jobs(sdk.ListTrainingJobsRequest(body=body)))
 
     def preview(self, job_id: str, task: str = "worker-0") -> dict[str, Any]:
         request = sdk.ShowTrainingJobLogsPreviewRequest(training_job_id=job_id, task_id=task)
         reply = self.client.show_training_job_logs_preview(request)
-        return {} if reply.status_code == 204 else _json(reply)
+        return {} if reply.status_code == 204 else json_of(reply)
 
     def log(self, job_id: str, task: str = "worker-0") -> str:
         return str(self.preview(job_id, task).get("content", ""))
@@ -170,14 +170,14 @@ class Jobs:
             header_params={},
             response_type="DeleteTrainingJobResponse",
         )
-        return str(_json(reply)["obs_url"])
+        return str(json_of(reply)["obs_url"])
 
     def events(self, job_id: str, **query: Any) -> list[dict[str, Any]]:
         return list(self.events_reply(job_id, **query)["events"])
 
     def events_reply(self, job_id: str, **query: Any) -> dict[str, Any]:
         request = sdk.ListTrainingJobEventsRequest(training_job_id=job_id, **query)
-        return _json(self.client.list_training_job_events(request))
+        return json_of(self.client.list_training_job_events(request))
 
     def messages(self, job_id: str, **query: Any) -> str:
         return "\n".join(event["message"] for event in self.events(job_id, order="asc", **query))
@@ -258,5 +258,5 @@ def error_of(call: Callable[[], object]) -> tuple[int, str]:
     raise AssertionError("nothing was refused")
 
 
-def _json(reply: Any) -> Any:
+def json_of(reply: Any) -> Any:
     return reply.to_json_object()

@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from traindeck.lab.accounts import LabAccount
+from traindeck.lab.training.experiments import Experiment
 from traindeck.lab.training.job_environment import Sandbox
 from traindeck.lab.training.job_form import JobForm
 from traindeck.lab.training.job_records import JobRecord, now_ms
+from traindeck.lab.training.job_tags import merged, read_tags
+from traindeck.lab.training.request_body import list_in
 
 _PARAMETER_CONSTRAINT = {
     "type": "String",
@@ -20,7 +23,12 @@ _PARAMETER_CONSTRAINT = {
 
 
 def completed(
-    body: Mapping[str, Any], form: JobForm, sandbox: Sandbox, account: LabAccount, create_time: int
+    body: Mapping[str, Any],
+    form: JobForm,
+    sandbox: Sandbox,
+    account: LabAccount,
+    create_time: int,
+    experiment: Experiment | None = None,
 ) -> dict[str, Any]:
     """What is stored of a job: every field of the request, known or not, and the defaults."""
     document: dict[str, Any] = copy.deepcopy(dict(body))
@@ -34,8 +42,11 @@ def completed(
         user_name=account.user_name,
         annotations={"job_template": "Template DL", "key_task": "worker", **(metadata.get("annotations") or {})},
     )
+    metadata["tags"] = merged([], read_tags(list_in(metadata, "tags")))
+    if experiment is not None:
+        metadata["training_experiment_reference"] = {"id": experiment.id, "name": experiment.name}
     algorithm = document["algorithm"]
-    algorithm["engine"] = {**algorithm["engine"], **form.engine.in_job()}
+    algorithm["engine"] = {**algorithm["engine"], **(form.engine.in_job() if form.engine.name else {})}
     algorithm["environments"] = algorithm.get("environments") or {}
     algorithm["policies"] = algorithm.get("policies") or {}
     algorithm["parameters"] = [_parameter(row) for row in algorithm.get("parameters") or []]

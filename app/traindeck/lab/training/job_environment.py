@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import sys
 import tomllib
@@ -9,9 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from traindeck.lab.training.job_form import Channel, JobForm
+from traindeck.lab.training.job_form import ASCEND_ENGINE, Channel, JobForm
 
-ASCEND_ENGINE = "Ascend-Powered-Engine"
 JOB_VARIABLE = "MA_VJ_NAME"
 
 # What would tie a job to the environment TrainDeck itself runs in, or hand it keys that are not its own.
@@ -51,7 +51,7 @@ class Sandbox:
         return self.home / "rank_table" / "jobstart_hccl.json"
 
     def code(self, form: JobForm) -> Path:
-        return self.job_dir / form.code.name
+        return self.job_dir / form.code.name if form.code else self.job_dir
 
     def input(self, index: int, name: str) -> Path:
         return self.root / "inputs" / f"{name}_{index}"
@@ -91,7 +91,7 @@ def log_name(job_id: str, task: str) -> str:
 
 def ranks(form: JobForm) -> Iterator[Rank]:
     """One process per node, or per card where the engine's launcher starts them so."""
-    per_node = form.flavor.cards if form.engine.name == ASCEND_ENGINE else 1
+    per_node = form.processes_per_node
     for node in range(form.node_count):
         for device in range(per_node):
             yield Rank(node, device, node * per_node + device, form.node_count * per_node)
@@ -147,10 +147,24 @@ class Launch:
 
 
 def launch(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, obs_url: str) -> Launch:
+    variables = _variables(form, sandbox, rank, python, obs_url)
+    if form.boot_file is None:
+        return Launch((_shell(), "-c", _line(form, sandbox)), sandbox.home, variables)
     boot_file = sandbox.code(form).joinpath(*form.boot_file.parts)
     folder = sandbox.workspace / f"device{rank.device}" if form.engine.name == ASCEND_ENGINE else sandbox.job_dir
-    command = (str(python), str(boot_file), *_arguments(form, sandbox))
-    return Launch(command, folder, _variables(form, sandbox, rank, python, obs_url))
+    return Launch((str(python), str(boot_file), *_arguments(form, sandbox)), folder, variables)
+
+
+def _line(form: JobForm, sandbox: Sandbox) -> str:
+    """The command of the job with the arguments at its end, where the service puts them."""
+    return " ".join([form.command, *map(shlex.quote, _arguments(form, sandbox))])
+
+
+def _shell() -> str:
+    found = shutil.which("bash") or shutil.which("sh")
+    if found is None:
+        raise NoInterpreterError("the command of a job with its own image needs bash, which was not found")
+    return found
 
 
 def write_rank_table(form: JobForm, sandbox: Sandbox) -> None:

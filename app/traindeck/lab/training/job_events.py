@@ -21,6 +21,11 @@ NO_PIP = EventText(
     "代码目录中有 pip-requirements.txt，但此 Lab 不会安装软件包。",
 )
 
+NO_IMAGE = EventText(
+    "The Lab has no containers: it runs the job on this computer, not inside its image.",
+    "Lab 没有容器：作业在本机运行，不在其镜像中运行。",
+)
+
 
 def ignored_field(name: str) -> EventText:
     return EventText(f"{name} has no effect in the Lab.", f"{name} 在 Lab 中不起作用。")

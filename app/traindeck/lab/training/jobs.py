@@ -5,34 +5,53 @@ import logging
 import shutil
 import threading
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from traindeck.lab.accounts import Accounts, LabAccount
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.training import job_events as events
+from traindeck.lab.training.algorithms import Algorithms, in_job
 from traindeck.lab.training.catalogue import Catalogue
+from traindeck.lab.training.database import TrainingDatabase
+from traindeck.lab.training.experiments import Experiments
+from traindeck.lab.training.job_changes import JobChanges
 from traindeck.lab.training.job_document import completed
 from traindeck.lab.training.job_environment import Interpreters, Sandbox, log_name
+from traindeck.lab.training.job_faults import JobFaults
 from traindeck.lab.training.job_files import ObsPath, OwnBuckets
-from traindeck.lab.training.job_form import JobForm, RefusedError, checked_description, read_form
+from traindeck.lab.training.job_form import JobForm, read_form
 from traindeck.lab.training.job_log import LogTail, add_service_line, tail
 from traindeck.lab.training.job_records import STOPPABLE_PHASES, JobRecord, JobRecords, NameTakenError, now_ms
 from traindeck.lab.training.job_search import JobSearch
+from traindeck.lab.training.log_lines import LinePage, LineQuery, page_of
 from traindeck.lab.training.log_link import signed_link
+from traindeck.lab.training.request_body import RefusedError, object_in, text_in
 from traindeck.lab.training.runner import JobRun, StopReason, Timing, job_tree
 from traindeck.runtime.resources import resource
 
 log = logging.getLogger(__name__)
 
-JOB_QUOTA = 10_000
+JOBS = "job-num"
+_JOB_QUOTA = 10_000
 _ORPHAN_GRACE_S = 0.5
 _CALL_WORKERS = 8
 _UPLOAD_WORKERS = 4
 
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class _Remembered:
+    """What the database holds."""
+
+    database: TrainingDatabase
+    records: JobRecords
+    experiments: Experiments
+    algorithms: Algorithms
 
 
 class JobService:
@@ -41,12 +60,13 @@ class JobService:
     def __init__(self, root: Path, objects: ObjectStore, accounts: Accounts, *, timing: Timing | None = None) -> None:
         self.obs_url = ""
         self.catalogue = Catalogue(resource("lab", "catalogue.toml"))
+        self.faults = JobFaults()
         self._folder = root / "jobs"
         self._objects = objects
         self._accounts = accounts
         self._timing = timing or Timing()
         self._interpreters = Interpreters(root)
-        self._records: JobRecords | None = None
+        self._remembered: _Remembered | None = None
         self._runs: dict[str, JobRun] = {}
         self._lock = threading.Lock()
         self._calls = ThreadPoolExecutor(_CALL_WORKERS, thread_name_prefix="lab-jobs")
@@ -54,9 +74,21 @@ class JobService:
 
     @property
     def records(self) -> JobRecords:
-        if self._records is None:
+        return self._known.records
+
+    @property
+    def experiments(self) -> Experiments:
+        return self._known.experiments
+
+    @property
+    def algorithms(self) -> Algorithms:
+        return self._known.algorithms
+
+    @property
+    def _known(self) -> _Remembered:
+        if self._remembered is None:
             raise RuntimeError("the job service is not started")
-        return self._records
+        return self._remembered
 
     async def start(self) -> None:
         """Open the records; jobs that a killed Lab left behind are ended and marked as lost."""
@@ -65,8 +97,8 @@ class JobService:
     async def stop(self) -> None:
         """End every job with all its processes, and only then return."""
         await self.call(self._end_runs)
-        if self._records is not None:
-            await self.call(self._records.close)
+        if self._remembered is not None:
+            await self.call(self._remembered.database.close)
         self._calls.shutdown()
         self._uploads.shutdown()
 
@@ -79,9 +111,14 @@ class JobService:
 
     def create(self, account: LabAccount, body: Mapping[str, Any]) -> JobRecord:
         buckets = OwnBuckets(self._objects, account.domain_id)
+        body = self._with_algorithm(account, body)
         form = read_form(body, self.catalogue, buckets)
-        if self.records.count(account.project_id) >= JOB_QUOTA:
-            raise RefusedError("2815", f"there are {JOB_QUOTA} training jobs already")
+        self.faults.check(form.flavor.id)
+        quota = self.quota(account.project_id)
+        if self.records.count(account.project_id) >= quota:
+            raise RefusedError("2815", f"there are {quota} training jobs already")
+        reference = object_in(object_in(body, "metadata"), "training_experiment_reference")
+        experiment = self.experiments.of_job(account.project_id, form.workspace_id, reference)
         job_id = str(uuid.uuid4())
         sandbox = Sandbox(job_id, self._folder / job_id)
         created = now_ms()
@@ -98,7 +135,7 @@ class JobService:
             secondary_phase="Creating",
             tasks=form.tasks,
             task_statuses=(),
-            document=completed(body, form, sandbox, account, created),
+            document=completed(body, form, sandbox, account, created, experiment),
         )
         run = JobRun(
             form, sandbox, self.records, buckets, self._interpreters, self._uploads, self.obs_url, self._timing
@@ -122,6 +159,19 @@ class JobService:
         if job is None or job.project_id != account.project_id:
             raise RefusedError("2775", f"the training job {job_id} does not exist")
         return job
+
+    def quota(self, project_id: str) -> int:
+        """How many jobs the project may have."""
+        if self.faults.quota is not None:
+            return self.faults.quota
+        changed = self.records.quota(project_id)
+        return _JOB_QUOTA if changed is None else changed
+
+    def found(
+        self, conditions: Sequence[str], values: Sequence[Any], skip: int, limit: int
+    ) -> tuple[int, list[JobRecord]]:
+        """How many jobs meet all the SQL conditions, and some of them, newest first."""
+        return self.records.search(conditions, values, newest_first=True, skip=skip, limit=limit)
 
     def search(self, wanted: JobSearch) -> tuple[int, list[JobRecord]]:
         return self.records.search(
@@ -158,15 +208,40 @@ class JobService:
         except OSError:
             log.warning("the folder of the deleted job %s could not be removed", job.id, exc_info=True)
 
-    def describe_job(self, account: LabAccount, job_id: str, description: Any) -> None:
-        text = checked_description(description)
+    def update_job(self, account: LabAccount, job_id: str, changes: JobChanges) -> None:
+        with self._lock:
+            job = self.job(account, job_id)
+            changes.apply(job)
+            self.records.replace_document(job_id, job.document)
+
+    def change_job(self, account: LabAccount, job_id: str, change: Callable[[dict[str, Any]], None]) -> None:
         with self._lock:
             document = self.job(account, job_id).document
-            document["metadata"]["description"] = text
+            change(document)
             self.records.replace_document(job_id, document)
 
     def log_tail(self, job: JobRecord, task: str) -> LogTail | None:
-        return tail(Sandbox(job.id, self._folder / job.id).log(task), is_growing=job.is_live)
+        return tail(self._log(job, task), is_growing=job.is_live)
+
+    def log_lines(self, job: JobRecord, task: str, wanted: LineQuery) -> LinePage | None:
+        return page_of(self._log(job, task), wanted)
+
+    def _log(self, job: JobRecord, task: str) -> Path:
+        """The log of a task, where it is or will be."""
+        path = Sandbox(job.id, self._folder / job.id).log(task)
+        if job.start_time and not job.is_live and not path.exists():
+            raise RefusedError("2819", f"the log of {task} of the training job {job.name} has been cleared")
+        return path
+
+    def _with_algorithm(self, account: LabAccount, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The request as if it brought with it what it takes from an algorithm it names."""
+        given = object_in(body, "algorithm")
+        if text_in(given, "subscription_id"):
+            raise RefusedError("2755", "the subscribed algorithm does not exist")
+        algorithm_id = text_in(given, "id")
+        if not algorithm_id:
+            return body
+        return {**body, "algorithm": in_job(self.algorithms.algorithm(account.project_id, algorithm_id), given)}
 
     def log_link(self, job: JobRecord, task: str, expires: int) -> str:
         """A link to the log in the job's log folder, good until `expires` (seconds since 1970)."""
@@ -190,6 +265,8 @@ class JobService:
 
     def _tell_ignored(self, job: JobRecord) -> None:
         algorithm, spec = job.document["algorithm"], job.document["spec"]
+        if algorithm["engine"].get("image_url"):
+            self.records.add_event(job.id, events.NO_IMAGE, level="Warning")
         for place, fields in ((algorithm, ("local_code_dir", "working_dir")), (spec, ("volumes", "notification"))):
             for name in fields:
                 if place.get(name):
@@ -201,10 +278,12 @@ class JobService:
 
     def _open(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._records = JobRecords(self._folder / "jobs.sqlite3")
-        for job in self._records.live():
-            job_tree(job.id, self._records.processes(job.id)).end(_ORPHAN_GRACE_S)
-            self._records.move(job.id, "Abnormal", "Lost", event=events.LOST, level="Error")
+        database = TrainingDatabase(self._folder / "jobs.sqlite3")
+        records = JobRecords(database)
+        self._remembered = _Remembered(database, records, Experiments(database), Algorithms(database))
+        for job in records.live():
+            job_tree(job.id, records.processes(job.id)).end(_ORPHAN_GRACE_S)
+            records.move(job.id, "Abnormal", "Lost", event=events.LOST, level="Error")
             sandbox = Sandbox(job.id, self._folder / job.id)
             for task in job.tasks:
                 if sandbox.log(task).exists():

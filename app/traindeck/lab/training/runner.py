@@ -248,12 +248,13 @@ class JobRun:
             if not self._buckets.has_bucket(channel.path.bucket):
                 cause = f"the bucket {channel.path.bucket} does not exist"
                 raise self._failed(events.output_not_uploaded(channel.name, cause))
-        code = self._sandbox.code(self._form)
-        self._tell(events.code_download_started(self._form.code), source="Task")
-        fetched, seconds = self._fetched("the code", self._form.code, code)
-        self._tell(events.code_downloaded(fetched.files, fetched.size_bytes, seconds), source="Task")
-        if (code / "pip-requirements.txt").exists():
-            self._tell(events.NO_PIP, level="Warning", source="Task")
+        if self._form.code:
+            code = self._sandbox.code(self._form)
+            self._tell(events.code_download_started(self._form.code), source="Task")
+            fetched, seconds = self._fetched("the code", self._form.code, code)
+            self._tell(events.code_downloaded(fetched.files, fetched.size_bytes, seconds), source="Task")
+            if (code / "pip-requirements.txt").exists():
+                self._tell(events.NO_PIP, level="Warning", source="Task")
         for index, channel in enumerate(self._form.inputs):
             target = self._sandbox.input(index, channel.name)
             self._tell(events.input_download_started(channel.name, channel.path), source="Task")
@@ -294,8 +295,8 @@ class JobRun:
             self._tell(events.training_started(task), source="Task")
 
     def _start_one(self, rank: Rank, python: Path, tree: ProcessTree, output: BinaryIO) -> None:
-        wanted = launch(self._form, self._sandbox, rank, python, self._obs_url)
         try:
+            wanted = launch(self._form, self._sandbox, rank, python, self._obs_url)
             wanted.folder.mkdir(parents=True, exist_ok=True)
             process = subprocess.Popen(
                 wanted.command,
@@ -307,7 +308,7 @@ class JobRun:
                 start_new_session=True,
                 creationflags=_creation_flags(),
             )
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, NoInterpreterError) as error:
             event = events.not_started(self._form.tasks[rank.node], error)
             raise _EndedError(Outcome("Abnormal", "CreateFailed", event)) from error
         self._processes.append((rank, process))

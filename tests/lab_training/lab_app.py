@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import http.client
 import json
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 from aiohttp import web
 from huaweicloudsdkcore.auth.credentials import BasicCredentials
 from huaweicloudsdkcore.exceptions.exceptions import ClientRequestException
@@ -24,25 +26,31 @@ from traindeck.lab.accounts import Accounts, LabAccount
 from traindeck.lab.gateway import gateway_app
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.training import iam_api, modelarts_api
+from traindeck.lab.training.job_outcome import Timing
 from traindeck.lab.training.jobs import JobService
-from traindeck.lab.training.runner import Timing
+from traindeck.lab.training.worker_places import WorkerPlaces
 
 BUCKET = "lab-bucket"
 ENDED = ("Completed", "Failed", "Terminated", "Abnormal")
 FAST = Timing(look_s=0.02, sample_s=0.1, log_upload_s=0.2, output_upload_s=0.2, metrics_s=0.4, grace_s=0.6)
 
+needs_containers = pytest.mark.skipif(
+    not Path("/proc/self/ns/user").exists() or subprocess.run(["unshare", "-Um", "true"], check=False).returncode != 0,
+    reason="an ordinary user has no namespaces here",
+)
+
 
 class LabApp:
     """The running service with a client of the vendor's SDK."""
 
-    def __init__(self, root: Path, timing: Timing) -> None:
+    def __init__(self, root: Path, timing: Timing | None, **more: Any) -> None:
         self.root = root
         self.accounts = Accounts(root)
         self.account: LabAccount = self.accounts.first
         self.objects = ObjectStore(root)
         if self.objects.bucket(BUCKET) is None:
             self.objects.create_bucket(BUCKET, self.account.domain_id)
-        self.service = JobService(root, self.objects, self.accounts, timing=timing)
+        self.service = JobService(root, self.objects, self.accounts, timing=timing, **more)
         self.url = ""
         self._up = threading.Event()
         self._loop = asyncio.new_event_loop()
@@ -97,8 +105,8 @@ class LabApp:
 
 
 @contextmanager
-def running_lab(root: Path, timing: Timing = FAST) -> Iterator[LabApp]:
-    lab = LabApp(root, timing)
+def running_lab(root: Path, timing: Timing | None = FAST, **more: Any) -> Iterator[LabApp]:
+    lab = LabApp(root, timing, **more)
     lab.start()
     try:
         yield lab
@@ -131,6 +139,10 @@ class Jobs:
     def lab(self) -> LabApp:
         assert self._lab is not None, "this Lab runs in another process"
         return self._lab
+
+    def places(self, job_id: str, task: str = "worker-0") -> WorkerPlaces:
+        """The folders of a worker on this computer, whatever the job calls them."""
+        return WorkerPlaces(self.lab.root / "jobs" / job_id / task, is_mapped=False)
 
     def script(self, text: str, folder: str = "code/job", name: str = "train.py") -> None:
         self.lab.put(f"{folder}/{name}", text)

@@ -16,21 +16,29 @@ from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.training import job_events as events
 from traindeck.lab.training.algorithms import Algorithms, in_job
 from traindeck.lab.training.catalogue import Catalogue
+from traindeck.lab.training.containers import Containers
 from traindeck.lab.training.database import TrainingDatabase
 from traindeck.lab.training.experiments import Experiments
+from traindeck.lab.training.interpreters import Interpreters, NoInterpreterError
 from traindeck.lab.training.job_changes import JobChanges
 from traindeck.lab.training.job_document import completed
-from traindeck.lab.training.job_environment import Interpreters, Sandbox, log_name
+from traindeck.lab.training.job_environment import ObsAccess
 from traindeck.lab.training.job_faults import JobFaults
 from traindeck.lab.training.job_files import ObsPath, OwnBuckets
 from traindeck.lab.training.job_form import JobForm, read_form
 from traindeck.lab.training.job_log import LogTail, add_service_line, tail
+from traindeck.lab.training.job_outcome import StopReason, Timing
+from traindeck.lab.training.job_packages import PackageEnvironments
+from traindeck.lab.training.job_processes import job_tree
+from traindeck.lab.training.job_queue import JobQueue
 from traindeck.lab.training.job_records import STOPPABLE_PHASES, JobRecord, JobRecords, NameTakenError, now_ms
 from traindeck.lab.training.job_search import JobSearch
+from traindeck.lab.training.lab_settings import SETTINGS, LabSettings, SettingsError, read_settings
 from traindeck.lab.training.log_lines import LinePage, LineQuery, page_of
 from traindeck.lab.training.log_link import signed_link
 from traindeck.lab.training.request_body import RefusedError, object_in, text_in
-from traindeck.lab.training.runner import JobRun, StopReason, Timing, job_tree
+from traindeck.lab.training.runner import ChosenPython, JobRun, RunTools
+from traindeck.lab.training.worker_places import Sandbox, log_name
 from traindeck.runtime.resources import resource
 
 log = logging.getLogger(__name__)
@@ -57,15 +65,31 @@ class _Remembered:
 class JobService:
     """All training jobs of one root. Methods that are not async block; `call` takes them off the loop."""
 
-    def __init__(self, root: Path, objects: ObjectStore, accounts: Accounts, *, timing: Timing | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        objects: ObjectStore,
+        accounts: Accounts,
+        *,
+        timing: Timing | None = None,
+        catalogue: Path | None = None,
+        parallel_jobs: int | None = None,
+    ) -> None:
+        """What is not given comes from the user's `lab.toml`, or is as the service has it."""
+        settings = _settings(root)
         self.obs_url = ""
-        self.catalogue = Catalogue(resource("lab", "catalogue.toml"))
-        self.faults = JobFaults()
+        self.catalogue = Catalogue(catalogue or resource("lab", "catalogue.toml"))
+        self._root = root
+        self._faults = JobFaults()
         self._folder = root / "jobs"
         self._objects = objects
         self._accounts = accounts
-        self._timing = timing or Timing()
+        self._timing = timing or Timing(metrics_s=settings.metrics_interval_s, hour_s=3600 / settings.clock)
         self._interpreters = Interpreters(root)
+        self._environments = PackageEnvironments(root)
+        self._containers = Containers(root)
+        self._queue = JobQueue(parallel_jobs or settings.parallel_jobs, self._is_held_back)
+        self._is_ending = False
         self._remembered: _Remembered | None = None
         self._runs: dict[str, JobRun] = {}
         self._lock = threading.Lock()
@@ -90,6 +114,15 @@ class JobService:
             raise RuntimeError("the job service is not started")
         return self._remembered
 
+    @property
+    def faults(self) -> JobFaults:
+        return self._faults
+
+    @faults.setter
+    def faults(self, faults: JobFaults) -> None:
+        self._faults = faults
+        self._queue.look()
+
     async def start(self) -> None:
         """Open the records; jobs that a killed Lab left behind are ended and marked as lost."""
         await self.call(self._open)
@@ -104,7 +137,7 @@ class JobService:
 
     def live_jobs(self) -> int:
         # Without the lock, for this is asked on the loop; the table is replaced, never changed.
-        return sum(run.is_alive for run in self._runs.values())
+        return sum(not run.is_over for run in self._runs.values())
 
     async def call(self, work: Callable[..., Result], *arguments: Any) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self._calls, work, *arguments)
@@ -120,7 +153,8 @@ class JobService:
         reference = object_in(object_in(body, "metadata"), "training_experiment_reference")
         experiment = self.experiments.of_job(account.project_id, form.workspace_id, reference)
         job_id = str(uuid.uuid4())
-        sandbox = Sandbox(job_id, self._folder / job_id)
+        python, obstacle = self._python(form)
+        sandbox = Sandbox(job_id, self._folder / job_id, is_mapped=not obstacle)
         created = now_ms()
         job = JobRecord(
             id=job_id,
@@ -137,10 +171,15 @@ class JobService:
             task_statuses=(),
             document=completed(body, form, sandbox, account, created, experiment),
         )
-        run = JobRun(
-            form, sandbox, self.records, buckets, self._interpreters, self._uploads, self.obs_url, self._timing
+        access = ObsAccess(self.obs_url, account.access_key, account.secret_key)
+        tools = RunTools(
+            self.records, self._environments, self._containers, self._uploads, self._timing, self._time_limit
         )
+        run = JobRun(form, sandbox, buckets, python, access, tools, self._queue.ended)
+        run.priority = (spec_of(job).get("schedule_policy") or {}).get("priority") or run.priority
         with self._lock:
+            if self._is_ending:
+                raise RefusedError("2950", "the Lab is ending", status=500)
             self._check_free_flavor(form, account)
             try:
                 self.records.add(job)
@@ -148,10 +187,11 @@ class JobService:
                 raise RefusedError("2751", f"a training job named {form.name} exists already") from error
             self.records.add_event(job_id, events.CREATED)
             self.records.begin_stage(job_id, "scheduling")
-            self._tell_ignored(job)
-            run.start()
-            alive = {known: other for known, other in self._runs.items() if other.is_alive}
-            self._runs = {**alive, job_id: run}
+            self.records.move(job_id, "Pending", "Queuing", only_from=("Creating",), event=events.QUEUED)
+            self._tell_differences(job, form, obstacle)
+            unfinished = {known: other for known, other in self._runs.items() if not other.is_over}
+            self._runs = {**unfinished, job_id: run}
+        self._queue.put(run)
         return job
 
     def job(self, account: LabAccount, job_id: str) -> JobRecord:
@@ -187,10 +227,12 @@ class JobService:
         if not self.records.move(job_id, "Terminating", only_from=STOPPABLE_PHASES):
             phase = self.job(account, job_id).phase
             raise RefusedError("2796", f"the training job {job.name} is {phase} and cannot be stopped", status=409)
+        stopped = self.job(account, job_id)
         run = self._run(job_id)
         if run is not None:
             run.request_stop(StopReason.USER)
-        return self.job(account, job_id)
+            self._queue.dismiss(run)
+        return stopped
 
     def delete_job(self, account: LabAccount, job_id: str) -> None:
         """Stop the job if it is live, then forget it with its log."""
@@ -199,6 +241,7 @@ class JobService:
         run = self._run(job_id)
         if run is not None:
             run.request_stop(StopReason.USER)
+            self._queue.dismiss(run)
             run.join()
         self.records.remove(job_id)
         try:
@@ -213,6 +256,9 @@ class JobService:
             job = self.job(account, job_id)
             changes.apply(job)
             self.records.replace_document(job_id, job.document)
+            run = self._runs.get(job_id)
+        if run is not None and changes.schedule_policy.get("priority") is not None:
+            run.priority = changes.schedule_policy["priority"]
 
     def change_job(self, account: LabAccount, job_id: str, change: Callable[[dict[str, Any]], None]) -> None:
         with self._lock:
@@ -221,7 +267,7 @@ class JobService:
             self.records.replace_document(job_id, document)
 
     def log_tail(self, job: JobRecord, task: str) -> LogTail | None:
-        return tail(self._log(job, task), is_growing=job.is_live)
+        return tail(self._log(job, task), is_growing=job.is_live, max_bytes=self._timing.max_log_bytes)
 
     def log_lines(self, job: JobRecord, task: str, wanted: LineQuery) -> LinePage | None:
         return page_of(self._log(job, task), wanted)
@@ -263,14 +309,38 @@ class JobService:
             if job.user_id == account.user_id and flavor_id == form.flavor.id:
                 raise RefusedError("2833", f"the free flavor {flavor_id} is in use by the job {job.name}")
 
-    def _tell_ignored(self, job: JobRecord) -> None:
-        algorithm, spec = job.document["algorithm"], job.document["spec"]
+    def _tell_differences(self, job: JobRecord, form: JobForm, obstacle: str) -> None:
+        if obstacle:
+            self.records.add_event(job.id, events.no_container_paths(obstacle), level="Warning")
+        else:
+            self.records.add_event(job.id, events.CONTAINER_PATHS)
+        algorithm, spec = job.document["algorithm"], spec_of(job)
         if algorithm["engine"].get("image_url"):
             self.records.add_event(job.id, events.NO_IMAGE, level="Warning")
-        for place, fields in ((algorithm, ("local_code_dir", "working_dir")), (spec, ("volumes", "notification"))):
-            for name in fields:
-                if place.get(name):
-                    self.records.add_event(job.id, events.ignored_field(name), level="Warning")
+        ignored = [name for name in ("volumes", "notification") if spec.get(name)]
+        places = Sandbox(job.id, self._folder / job.id, is_mapped=not obstacle).worker(form.tasks[0])
+        if form.local_code_dir is not None and places.local_code_dir(form) is None:
+            ignored.append("local_code_dir")
+        if form.working_dir is not None and places.working_dir(form) is None:
+            ignored.append("working_dir")
+        for name in ignored:
+            self.records.add_event(job.id, events.ignored_field(name), level="Warning")
+
+    def _python(self, form: JobForm) -> tuple[ChosenPython, str]:
+        """The Python of the job, and what keeps it from seeing the service's folders, if anything does."""
+        try:
+            python = self._interpreters.for_engine(form.engine.id)
+        except NoInterpreterError as error:
+            return ChosenPython(None, str(error)), "it cannot be started"
+        if not _settings(self._root).container_paths:
+            return ChosenPython(python), f"{SETTINGS} says so"
+        return ChosenPython(python), self._containers.means(python).reason
+
+    def _is_held_back(self, run: JobRun) -> bool:
+        return run.form.flavor.id in self._faults.held_back
+
+    def _time_limit(self) -> float | None:
+        return self._faults.time_limit_s
 
     def _run(self, job_id: str) -> JobRun | None:
         with self._lock:
@@ -291,10 +361,26 @@ class JobService:
 
     def _end_runs(self) -> None:
         with self._lock:
-            runs = dict(self._runs)
-        for job_id, run in runs.items():
-            if run.is_alive:
-                self.records.move(job_id, "Terminating", only_from=STOPPABLE_PHASES)
+            self._is_ending = True
+            runs = [run for run in self._runs.values() if not run.is_over]
+        for run in runs:
+            self.records.move(run.id, "Terminating", only_from=STOPPABLE_PHASES)
             run.request_stop(StopReason.LAB_END)
-        for run in runs.values():
+        for run in runs:
+            self._queue.dismiss(run)
+        for run in runs:
             run.join()
+
+
+def spec_of(job: JobRecord) -> dict[str, Any]:
+    spec: dict[str, Any] = job.document["spec"]
+    return spec
+
+
+def _settings(root: Path) -> LabSettings:
+    """Those of `lab.toml`; a file that cannot be used must not keep the Lab from starting."""
+    try:
+        return read_settings(root)
+    except SettingsError as error:
+        log.warning("%s", error)
+        return LabSettings()

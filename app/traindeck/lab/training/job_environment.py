@@ -11,7 +11,6 @@ from pathlib import Path
 from traindeck.lab.training.interpreters import NoInterpreterError
 from traindeck.lab.training.job_form import ASCEND_ENGINE, Channel, JobForm
 from traindeck.lab.training.worker_places import Sandbox, WorkerPlaces, host_name
-from traindeck.runtime.resources import resource
 
 JOB_VARIABLE = "MA_VJ_NAME"
 
@@ -49,11 +48,12 @@ def ranks(form: JobForm) -> Iterator[Rank]:
 
 @dataclass(frozen=True)
 class ObsAccess:
-    """How a job reaches the Lab's own OBS; the keys open nothing but this Lab."""
+    """How a job reaches the Lab's own OBS, and the folder of MoXing's stand-in; the keys open nothing but this Lab."""
 
     url: str
     access_key: str
     secret_key: str
+    moxing: Path
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def _variables(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access
     variables = {
         **kept,
         "PATH": os.pathsep.join([str(python.parent), *filter(None, [kept.get("PATH")])]),
-        "PYTHONPATH": os.pathsep.join([places.seen(places.job_dir), str(resource("lab", "moxing"))]),
+        "PYTHONPATH": os.pathsep.join([places.seen(places.job_dir), str(access.moxing)]),
         "PYTHONUNBUFFERED": "1",
         # The cloud's containers speak UTF-8; without this a Windows job would write its log in the local code page.
         "PYTHONUTF8": "1",

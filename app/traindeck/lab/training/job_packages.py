@@ -92,7 +92,8 @@ class PackageEnvironments:
         install = (str(own), "-m", "pip", *_PIP, "--find-links", str(code), "-r", REQUIREMENTS)
         code_of_pip = run(install, code, variables)
         if code_of_pip != 0:
-            raise PackagesError(f"pip ended with exit code {code_of_pip}; the log says why")
+            hint = "what is not beside the requirements comes from the network"
+            raise PackagesError(f"pip ended with exit code {code_of_pip}, and the log says why; {hint}")
 
 
 def _asked(base: Path, variables: Mapping[str, str]) -> list[str]:

@@ -85,6 +85,8 @@ class JobService:
         self._objects = objects
         self._accounts = accounts
         self._timing = timing or Timing(metrics_s=settings.metrics_interval_s, hour_s=3600 / settings.clock)
+        # Jobs get a copy: their Pythons write byte code beside it, where the program itself may not be writable.
+        self._moxing = root / "moxing"
         self._interpreters = Interpreters(root)
         self._environments = PackageEnvironments(root)
         self._containers = Containers(root)
@@ -171,7 +173,7 @@ class JobService:
             task_statuses=(),
             document=completed(body, form, sandbox, account, created, experiment),
         )
-        access = ObsAccess(self.obs_url, account.access_key, account.secret_key)
+        access = ObsAccess(self.obs_url, account.access_key, account.secret_key, self._moxing)
         tools = RunTools(
             self.records, self._environments, self._containers, self._uploads, self._timing, self._time_limit
         )
@@ -348,6 +350,9 @@ class JobService:
 
     def _open(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._moxing.exists():
+            shutil.rmtree(self._moxing)
+        shutil.copytree(resource("lab", "moxing"), self._moxing, ignore=shutil.ignore_patterns("__pycache__"))
         database = TrainingDatabase(self._folder / "jobs.sqlite3")
         records = JobRecords(database)
         self._remembered = _Remembered(database, records, Experiments(database), Algorithms(database))

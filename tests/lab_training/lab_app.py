@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import http.client
 import json
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 from aiohttp import web
 from huaweicloudsdkcore.auth.credentials import BasicCredentials
 from huaweicloudsdkcore.exceptions.exceptions import ClientRequestException
@@ -24,25 +26,31 @@ from traindeck.lab.accounts import Accounts, LabAccount
 from traindeck.lab.gateway import gateway_app
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.training import iam_api, modelarts_api
+from traindeck.lab.training.job_outcome import Timing
 from traindeck.lab.training.jobs import JobService
-from traindeck.lab.training.runner import Timing
+from traindeck.lab.training.worker_places import WorkerPlaces
 
 BUCKET = "lab-bucket"
 ENDED = ("Completed", "Failed", "Terminated", "Abnormal")
 FAST = Timing(look_s=0.02, sample_s=0.1, log_upload_s=0.2, output_upload_s=0.2, metrics_s=0.4, grace_s=0.6)
 
+needs_containers = pytest.mark.skipif(
+    not Path("/proc/self/ns/user").exists() or subprocess.run(["unshare", "-Um", "true"], check=False).returncode != 0,
+    reason="an ordinary user has no namespaces here",
+)
+
 
 class LabApp:
     """The running service with a client of the vendor's SDK."""
 
-    def __init__(self, root: Path, timing: Timing) -> None:
+    def __init__(self, root: Path, timing: Timing | None, **more: Any) -> None:
         self.root = root
         self.accounts = Accounts(root)
         self.account: LabAccount = self.accounts.first
         self.objects = ObjectStore(root)
         if self.objects.bucket(BUCKET) is None:
             self.objects.create_bucket(BUCKET, self.account.domain_id)
-        self.service = JobService(root, self.objects, self.accounts, timing=timing)
+        self.service = JobService(root, self.objects, self.accounts, timing=timing, **more)
         self.url = ""
         self._up = threading.Event()
         self._loop = asyncio.new_event_loop()
@@ -97,8 +105,8 @@ class LabApp:
 
 
 @contextmanager
-def running_lab(root: Path, timing: Timing = FAST) -> Iterator[LabApp]:
-    lab = LabApp(root, timing)
+def running_lab(root: Path, timing: Timing | None = FAST, **more: Any) -> Iterator[LabApp]:
+    lab = LabApp(root, timing, **more)
     lab.start()
     try:
         yield lab
@@ -132,30 +140,34 @@ class Jobs:
         assert self._lab is not None, "this Lab runs in another process"
         return self._lab
 
+    def places(self, job_id: str, task: str = "worker-0") -> WorkerPlaces:
+        """The folders of a worker on this computer, whatever the job calls them."""
+        return WorkerPlaces(self.lab.root / "jobs" / job_id / task, is_mapped=False)
+
     def script(self, text: str, folder: str = "code/job", name: str = "train.py") -> None:
         self.lab.put(f"{folder}/{name}", text)
 
     def create(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        return _json(self.client.create_training_job(sdk.CreateTrainingJobRequest(body=dict(body))))
+        return json_of(self.client.create_training_job(sdk.CreateTrainingJobRequest(body=dict(body))))
 
     def show(self, job_id: str) -> dict[str, Any]:
-        return _json(self.client.show_training_job_details(sdk.ShowTrainingJobDetailsRequest(training_job_id=job_id)))
+        return json_of(self.client.show_training_job_details(sdk.ShowTrainingJobDetailsRequest(training_job_id=job_id)))
 
     def stop(self, job_id: str, action: str = "terminate") -> dict[str, Any]:
         request = sdk.StopTrainingJobRequest(training_job_id=job_id, body={"action_type": action})
-        return _json(self.client.stop_training_job(request))
+        return json_of(self.client.stop_training_job(request))
 
     def delete(self, job_id: str) -> int:
         request = sdk.DeleteTrainingJobRequest(training_job_id=job_id)
         return int(self.client.delete_training_job(request).status_code)
 
     def search(self, **body: Any) -> dict[str, Any]:
-        return _json(self.client.list_training_jobs(sdk.ListTrainingJobsRequest(body=body)))
+        return json_of(self.client.list_training_jobs(sdk.ListTrainingJobsRequest(body=body)))
 
     def preview(self, job_id: str, task: str = "worker-0") -> dict[str, Any]:
         request = sdk.ShowTrainingJobLogsPreviewRequest(training_job_id=job_id, task_id=task)
         reply = self.client.show_training_job_logs_preview(request)
-        return {} if reply.status_code == 204 else _json(reply)
+        return {} if reply.status_code == 204 else json_of(reply)
 
     def log(self, job_id: str, task: str = "worker-0") -> str:
         return str(self.preview(job_id, task).get("content", ""))
@@ -170,14 +182,14 @@ class Jobs:
             header_params={},
             response_type="DeleteTrainingJobResponse",
         )
-        return str(_json(reply)["obs_url"])
+        return str(json_of(reply)["obs_url"])
 
     def events(self, job_id: str, **query: Any) -> list[dict[str, Any]]:
         return list(self.events_reply(job_id, **query)["events"])
 
     def events_reply(self, job_id: str, **query: Any) -> dict[str, Any]:
         request = sdk.ListTrainingJobEventsRequest(training_job_id=job_id, **query)
-        return _json(self.client.list_training_job_events(request))
+        return json_of(self.client.list_training_job_events(request))
 
     def messages(self, job_id: str, **query: Any) -> str:
         return "\n".join(event["message"] for event in self.events(job_id, order="asc", **query))
@@ -258,5 +270,5 @@ def error_of(call: Callable[[], object]) -> tuple[int, str]:
     raise AssertionError("nothing was refused")
 
 
-def _json(reply: Any) -> Any:
+def json_of(reply: Any) -> Any:
     return reply.to_json_object()

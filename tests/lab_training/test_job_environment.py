@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traindeck.lab.training.job_environment import Interpreters, NoInterpreterError
+from traindeck.lab.training.interpreters import Interpreters, NoInterpreterError
 from traindeck.lab.training.job_files import ObsPath
 from traindeck.lab.training.process_tree import ProcessTree
 

@@ -1,13 +1,24 @@
 """Jobs run as real processes: arguments, files, exit codes, logs, and an end that reaches every process."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
 import psutil
 import pytest
 
-from lab_training.lab_app import BUCKET, FAST, Jobs, channel, job_body, running_lab, sdk_client, wait_for
+from lab_training.lab_app import (
+    BUCKET,
+    FAST,
+    Jobs,
+    channel,
+    job_body,
+    needs_containers,
+    running_lab,
+    sdk_client,
+    wait_for,
+)
 
 DUMP = """
 import json, os, sys
@@ -61,7 +72,10 @@ def test_a_killed_process_counts_as_137(jobs: Jobs) -> None:
     assert job["status"]["task_statuses"][0]["exit_code"] == 137
 
 
-def test_arguments_variables_and_folders(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_mapped", [pytest.param(True, marks=needs_containers), False])
+def test_arguments_variables_and_folders(jobs: Jobs, monkeypatch: pytest.MonkeyPatch, is_mapped: bool) -> None:
+    settings = f"container_paths = {str(is_mapped).lower()}\n"
+    (jobs.lab.root / "lab.toml").write_text(settings, encoding="utf-8")
     monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
     monkeypatch.setenv("PYTHONPATH", "/not/for/jobs")
     monkeypatch.setenv("TRAINDECK_HOME", "/not/for/jobs")
@@ -88,9 +102,12 @@ def test_arguments_variables_and_folders(jobs: Jobs, monkeypatch: pytest.MonkeyP
     seen = dump_of(log)
     data, single = (row["local_dir"] for row in job["algorithm"]["inputs"])
     train = job["algorithm"]["outputs"][0]["local_dir"]
-    root = jobs.lab.root / "jobs" / job_id
+    places = jobs.places(job_id)
+    root = Path("/home/ma-user/modelarts") if is_mapped else places.mount
     assert data == str(root / "inputs" / "data_url_0")
     assert single == str(root / "inputs" / "single_1")
+    assert job["metadata"]["annotations"]["lab/container-paths"] == str(is_mapped).lower()
+    assert ("lab.toml says so" in jobs.messages(job_id, level="Warning")) is not is_mapped
     assert seen["argv"] == [
         str(root / "user-job-dir" / "job" / "train.py"),
         f"--data_url={data}",
@@ -102,7 +119,8 @@ def test_arguments_variables_and_folders(jobs: Jobs, monkeypatch: pytest.MonkeyP
     assert isinstance(env, dict)
     assert env["single"] == single
     assert (env["MINE"], env["MA_TASK_NAME"], env["PYTHONUNBUFFERED"]) == ("1", "changed", "0")
-    assert env["MA_JOB_DIR"] == str(root / "user-job-dir") == env["PYTHONPATH"] == seen["cwd"]
+    assert env["MA_JOB_DIR"] == str(root / "user-job-dir") == env["PYTHONPATH"].split(os.pathsep)[0] == seen["cwd"]
+    assert (env["MA_HOME"], env["MA_MOUNT_PATH"]) == (str(root.parent), str(root))
     assert env["MA_VJ_NAME"] == f"ma-job-{job_id}"
     assert env["VC_WORKER_NUM"] == env["MA_NUM_HOSTS"] == "1"
     assert (env["VC_TASK_INDEX"], env["MA_NUM_GPUS"]) == ("0", "0")
@@ -114,7 +132,7 @@ def test_arguments_variables_and_folders(jobs: Jobs, monkeypatch: pytest.MonkeyP
     assert seen["stdin"] == ""
     assert Path(str(seen["prefix"])).resolve() != Path(sys.prefix).resolve()
     assert "FILES ['a.txt', 'b.txt']" in log
-    assert not (root / "inputs").exists()
+    assert not places.root.exists()
 
 
 def test_an_ascend_job_finds_its_ranks(jobs: Jobs) -> None:
@@ -133,31 +151,6 @@ def test_an_ascend_job_finds_its_ranks(jobs: Jobs) -> None:
     assert str(dump_of(log)["cwd"]).endswith("device0")
     table = json.loads(next(line for line in log.splitlines() if line.startswith("TABLE ")).removeprefix("TABLE "))
     assert table["server_list"][0]["device"][0]["rank_id"] == "0"
-
-
-def test_eight_cards_are_eight_processes_and_one_log(jobs: Jobs) -> None:
-    jobs.script("import os; print('card', os.environ['DEVICE_ID'], 'of', os.environ['RANK_SIZE'])")
-    engine = {"engine_name": "Ascend-Powered-Engine", "engine_version": "TF-1.15-python3.7-aarch64"}
-    body = job_body(algorithm__engine=engine, spec__resource={"flavor_id": "modelarts.kat1.8xlarge.public"})
-    job = jobs.run(body)
-    lines = jobs.log(job["metadata"]["id"]).splitlines()
-    assert sorted(line for line in lines if line.startswith("card")) == [f"card {card} of 8" for card in range(8)]
-
-
-def test_two_nodes_have_a_worker_each_and_one_failing_ends_both(jobs: Jobs) -> None:
-    jobs.script(
-        "import os, sys, time\n"
-        "index = os.environ['VC_TASK_INDEX']\n"
-        "print('I am', index, os.environ['VC_WORKER_HOSTS'])\n"
-        "sys.exit(5) if index == '1' else time.sleep(60)"
-    )
-    job = jobs.run(job_body(spec__resource={"flavor_id": "modelarts.vm.cpu.8u", "node_count": 2}))
-    job_id = job["metadata"]["id"]
-    assert job["status"]["tasks"] == ["worker-0", "worker-1"]
-    assert job["status"]["phase"] == "Failed"
-    assert job["status"]["task_statuses"][0]["task"] == "worker-1"
-    assert "I am 1 127.0.0.1,127.0.0.1" in jobs.log(job_id, "worker-1")
-    assert "I am 1" not in jobs.log(job_id, "worker-0")
 
 
 def test_lines_are_seen_soon_and_outputs_arrive_during_the_run(jobs: Jobs) -> None:
@@ -183,7 +176,7 @@ def test_lines_are_seen_soon_and_outputs_arrive_during_the_run(jobs: Jobs) -> No
     wait_for(lambda: jobs.lab.get("out/run/sub/step1.ckpt") == b"one")
     wait_for(lambda: b"first line" in (jobs.lab.get(log_key) or b""))
     assert jobs.phase(job_id) == "Running"
-    Path(job["algorithm"]["inputs"][0]["local_dir"], "go").touch()
+    (jobs.places(job_id).input(0, "data_url") / "go").touch()
     assert jobs.ended(job_id)["status"]["phase"] == "Completed"
     assert jobs.lab.get("out/run/sub/step1.ckpt") == b"changed"
     assert jobs.lab.get("out/run/last") == b"two"
@@ -353,7 +346,8 @@ def test_outputs_that_cannot_go_fail_a_good_script_and_stay(jobs: Jobs) -> None:
     jobs.lab.objects.create_bucket("other-bucket", jobs.lab.account.domain_id)
     output = {"name": "train_url", "remote": {"obs": {"obs_url": "obs://other-bucket/out/"}}}
     job = jobs.create(job_body(algorithm__outputs=[output], spec__log_export_path={"obs_url": "/no-such-bucket/"}))
-    job_id, folder = job["metadata"]["id"], Path(job["algorithm"]["outputs"][0]["local_dir"])
+    job_id = job["metadata"]["id"]
+    folder = jobs.places(job_id).output(0, "train_url")
     wait_for(lambda: "up" in jobs.log(job_id))
     jobs.lab.objects.delete_bucket("other-bucket")
     (folder / "go").touch()
@@ -365,10 +359,9 @@ def test_outputs_that_cannot_go_fail_a_good_script_and_stay(jobs: Jobs) -> None:
 
 def test_what_the_lab_does_not_do_is_said(jobs: Jobs) -> None:
     jobs.script("print('ok')")
-    jobs.script("six", name="pip-requirements.txt")
-    job = jobs.run(job_body(algorithm__working_dir="/home/ma-user/x"))
+    job = jobs.run(job_body(algorithm__working_dir="/opt/x", spec__notification={"topic_urn": "urn", "events": []}))
     warnings = jobs.messages(job["metadata"]["id"], level="Warning")
-    assert "pip-requirements.txt" in warnings
+    assert "notification has no effect" in warnings
     assert "working_dir has no effect" in warnings
 
 

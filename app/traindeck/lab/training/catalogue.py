@@ -20,6 +20,7 @@ class Engine:
     v1_compatible: bool
     run_user: str
     tags: tuple[str, ...]
+    is_discontinued: bool = False
 
     def entry(self) -> dict[str, Any]:
         """The row of the engine list."""
@@ -37,6 +38,10 @@ class Engine:
             "v1_compatible": self.v1_compatible,
             "run_user": self.run_user,
         }
+
+
+# What a job has for an engine when it brings an image and a command of its own.
+OWN_IMAGE = Engine(id="", name="", version="", flavor_types=FLAVOR_TYPES, v1_compatible=False, run_user="", tags=())
 
 
 @dataclass(frozen=True)
@@ -101,14 +106,15 @@ class Catalogue:
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
             table = tomllib.load(file)
-        self.engines = tuple(_engine(row) for row in table["engines"])
+        self._known = tuple(_engine(row) for row in table["engines"])
+        self.engines = tuple(engine for engine in self._known if not engine.is_discontinued)
         self.flavors = tuple(_flavor(row) for row in table["flavors"])
 
     def engine(self, *, engine_id: str, name: str, version: str) -> Engine | None:
         """The engine of that id, or of that name and version; what is given must agree."""
         if not engine_id and not (name and version):
             return None
-        for engine in self.engines:
+        for engine in self._known:
             wanted = ((engine_id, engine.id), (name, engine.name), (version, engine.version))
             if all(given in ("", own) for given, own in wanted):
                 return engine
@@ -127,6 +133,7 @@ def _engine(row: Mapping[str, Any]) -> Engine:
         v1_compatible=row.get("v1_compatible", False),
         run_user=row.get("run_user", ""),
         tags=tuple(row.get("tags", ())),
+        is_discontinued=row.get("discontinued", False),
     )
 
 

@@ -2,15 +2,17 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
+from pathlib import Path
 
 from traindeck.lab.obs.errors import ObsError
 from traindeck.lab.training import job_events as events
-from traindeck.lab.training.job_environment import Sandbox, log_name
-from traindeck.lab.training.job_files import GivenUpError, KeepGoing, OutputFolder, OwnBuckets, TransferError
-from traindeck.lab.training.job_form import JobForm
+from traindeck.lab.training.job_environment import ranks
+from traindeck.lab.training.job_files import GivenUpError, KeepGoing, OutputFolders, OwnBuckets, TransferError
+from traindeck.lab.training.job_form import ASCEND_ENGINE, JobForm
 from traindeck.lab.training.job_records import EventText, JobRecords
+from traindeck.lab.training.worker_places import Sandbox
 
 log = logging.getLogger(__name__)
 
@@ -26,11 +28,17 @@ class Delivery:
         self._records = records
         self._buckets = buckets
         self._pool = pool
+        # Every worker has a folder of its own for each output; all of them go to the same place.
         self._outputs = [
-            (channel.name, OutputFolder(buckets, sandbox.output(index, channel.name), channel.path))
+            (
+                channel.name,
+                OutputFolders(
+                    buckets, [sandbox.worker(task).output(index, channel.name) for task in form.tasks], channel.path
+                ),
+            )
             for index, channel in enumerate(form.outputs)
         ]
-        self._log_sizes: dict[str, int] = {}
+        self._log_sizes: dict[Path, int] = {}
         self._running: dict[str, Future[None]] = {}
         self._told: set[EventText] = set()
 
@@ -48,41 +56,49 @@ class Delivery:
     def send_outputs(self, keep_going: KeepGoing) -> EventText | None:
         """Send what is still missing; what went wrong, if anything did."""
         unsent = None
-        for name, folder in self._outputs:
+        task = self._form.tasks[0]
+        for name, folders in self._outputs:
             began = time.monotonic()
-            self._tell(events.output_upload_started(name, folder.target))
+            self._tell(events.output_upload_started(task, name, folders.target))
             try:
-                folder.send_changes(keep_going)
+                folders.send_changes(keep_going)
             except (TransferError, GivenUpError) as error:
-                unsent = events.output_not_uploaded(name, error)
+                unsent = events.output_not_uploaded(task, name, error)
                 self._tell(unsent, level="Error")
             else:
-                self._tell(events.output_uploaded(name, time.monotonic() - began))
+                self._tell(events.output_uploaded(task, name, time.monotonic() - began))
         return unsent
 
     def send_logs(self) -> None:
         if self._form.log is None:
             return
-        for task in self._form.tasks:
-            path = self._sandbox.log(task)
+        for task, path in self._logs():
             try:
                 size = path.stat().st_size
-                if self._log_sizes.get(task) == size:
+                if self._log_sizes.get(path) == size:
                     continue
-                key = self._form.log.folder + log_name(self._sandbox.job_id, task)
-                self._buckets.store(self._form.log.bucket, key, path)
-                self._log_sizes[task] = size
+                self._buckets.store(self._form.log.bucket, self._form.log.folder + path.name, path)
+                self._log_sizes[path] = size
+            except FileNotFoundError:
+                continue  # of a process that was not started
             except ObsError as error:
                 self._warn_once(events.log_not_uploaded(task, error.message))
             except (OSError, TransferError) as error:
                 self._warn_once(events.log_not_uploaded(task, error))
 
+    def _logs(self) -> Iterator[tuple[str, Path]]:
+        for task in self._form.tasks:
+            yield task, self._sandbox.log(task)
+        if self._form.engine.name == ASCEND_ENGINE:
+            for rank in ranks(self._form):
+                yield self._form.tasks[rank.node], self._sandbox.card_log(rank.number, rank.device)
+
     def _send_changed_outputs(self, keep_going: KeepGoing) -> None:
-        for name, folder in self._outputs:
+        for name, folders in self._outputs:
             try:
-                folder.send_changes(keep_going)
+                folders.send_changes(keep_going)
             except TransferError as error:
-                self._warn_once(events.output_not_uploaded(name, error))
+                self._warn_once(events.output_not_uploaded(self._form.tasks[0], name, error))
             except GivenUpError:
                 return
 

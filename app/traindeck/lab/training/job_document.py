@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from traindeck.lab.accounts import LabAccount
-from traindeck.lab.training.job_environment import Sandbox
+from traindeck.lab.training.experiments import Experiment
 from traindeck.lab.training.job_form import JobForm
 from traindeck.lab.training.job_records import JobRecord, now_ms
+from traindeck.lab.training.job_tags import merged, read_tags
+from traindeck.lab.training.request_body import list_in
+from traindeck.lab.training.worker_places import Sandbox
 
 _PARAMETER_CONSTRAINT = {
     "type": "String",
@@ -20,7 +23,12 @@ _PARAMETER_CONSTRAINT = {
 
 
 def completed(
-    body: Mapping[str, Any], form: JobForm, sandbox: Sandbox, account: LabAccount, create_time: int
+    body: Mapping[str, Any],
+    form: JobForm,
+    sandbox: Sandbox,
+    account: LabAccount,
+    create_time: int,
+    experiment: Experiment | None = None,
 ) -> dict[str, Any]:
     """What is stored of a job: every field of the request, known or not, and the defaults."""
     document: dict[str, Any] = copy.deepcopy(dict(body))
@@ -32,19 +40,29 @@ def completed(
         workspace_id=form.workspace_id,
         ai_project="default-ai-project",
         user_name=account.user_name,
-        annotations={"job_template": "Template DL", "key_task": "worker", **(metadata.get("annotations") or {})},
+        annotations={
+            "job_template": "Template DL",
+            "key_task": "worker",
+            **(metadata.get("annotations") or {}),
+            # Not the service's: whether the job sees its folders under the names the service gives them.
+            "lab/container-paths": "true" if sandbox.is_mapped else "false",
+        },
     )
+    metadata["tags"] = merged([], read_tags(list_in(metadata, "tags")))
+    if experiment is not None:
+        metadata["training_experiment_reference"] = {"id": experiment.id, "name": experiment.name}
+    places = sandbox.worker(form.tasks[0])
     algorithm = document["algorithm"]
-    algorithm["engine"] = {**algorithm["engine"], **form.engine.in_job()}
+    algorithm["engine"] = {**algorithm["engine"], **(form.engine.in_job() if form.engine.name else {})}
     algorithm["environments"] = algorithm.get("environments") or {}
     algorithm["policies"] = algorithm.get("policies") or {}
     algorithm["parameters"] = [_parameter(row) for row in algorithm.get("parameters") or []]
     algorithm["inputs"] = [
-        _channel(row, sandbox.input(index, channel.name))
+        _channel(row, places.seen(places.input(index, channel.name)))
         for index, (row, channel) in enumerate(zip(algorithm.get("inputs") or [], form.inputs, strict=True))
     ]
     algorithm["outputs"] = [
-        {"mode": "upload_periodically", "period": 30, **_channel(row, sandbox.output(index, channel.name))}
+        {"mode": "upload_periodically", "period": 30, **_channel(row, places.seen(places.output(index, channel.name)))}
         for index, (row, channel) in enumerate(zip(algorithm.get("outputs") or [], form.outputs, strict=True))
     ]
     spec = document["spec"]
@@ -89,5 +107,5 @@ def _parameter(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**defaults, **given, "constraint": {**_PARAMETER_CONSTRAINT, **(row.get("constraint") or {})}}
 
 
-def _channel(row: Mapping[str, Any], folder: object) -> dict[str, Any]:
-    return {**row, "local_dir": str(folder), "access_method": row.get("access_method") or "parameter"}
+def _channel(row: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    return {**row, "local_dir": folder, "access_method": row.get("access_method") or "parameter"}

@@ -16,42 +16,114 @@ LOST = EventText(
 INTERNAL_ERROR = EventText(
     "The Lab failed to run the job; its own log says why.", "Lab 运行作业时出错，原因见 Lab 自身的日志。"
 )
-NO_PIP = EventText(
-    "pip-requirements.txt is present, but this Lab does not install packages.",
-    "代码目录中有 pip-requirements.txt，但此 Lab 不会安装软件包。",
+NO_IMAGE = EventText(
+    "The Lab has no containers: it runs the job on this computer, not inside its image.",
+    "Lab 没有容器：作业在本机运行，不在其镜像中运行。",
 )
+
+STOPPED_BY_RULE = EventText(
+    "The job was stopped by the time limit of a fault rule.", "作业达到故障规则的时间上限，已停止。"
+)
+NO_PROCESSOR_LIMIT = EventText(
+    "This system cannot keep the job to the processors of its flavor.", "此系统无法将作业限制在其规格的处理器数量内。"
+)
+CONTAINER_PATHS = EventText(
+    "The job sees /cache and /home/ma-user as in the service's containers.",
+    "作业看到的 /cache 和 /home/ma-user 与云上容器中的一致。",
+)
+
+
+def no_container_paths(reason: str) -> EventText:
+    return EventText(
+        f"The job has no /cache and no /home/ma-user, for {reason}; its folders have other names here.",
+        f"作业没有 /cache 和 /home/ma-user（{reason}）；其目录在本机使用其他名称。",
+    )
+
+
+def limited(processors: int, memory_gb: float) -> EventText:
+    return EventText(
+        f"Each worker is kept to {processors} processors and {memory_gb} GB of memory.",
+        f"每个节点限用 {processors} 个处理器和 {memory_gb} GB 内存。",
+    )
+
+
+def memory_limited(memory_gb: float) -> EventText:
+    return EventText(f"Each worker is kept to {memory_gb} GB of memory.", f"每个节点限用 {memory_gb} GB 内存。")
+
+
+def smaller_computer(own_processors: int, own_gb: int, processors: int, memory_gb: float) -> EventText:
+    return EventText(
+        f"This computer has {own_processors} processors and {own_gb} GB of memory,"
+        f" its flavor {processors} and {memory_gb} GB.",
+        f"本机有 {own_processors} 个处理器和 {own_gb} GB 内存，规格为 {processors} 个和 {memory_gb} GB。",
+    )
+
+
+def out_of_memory(task: str, memory_gb: float) -> EventText:
+    return EventText(
+        f"[{task}] The training process used more than {memory_gb} GB of memory and was killed.",
+        f"[{task}] 训练进程使用的内存超过 {memory_gb} GB，已被终止。",
+    )
+
+
+def packages_started(task: str) -> EventText:
+    return EventText(
+        f"[{task}] Installing the packages of pip-requirements.txt.",
+        f"[{task}] 正在安装 pip-requirements.txt 中的软件包。",
+    )
+
+
+def packages_installed(task: str, seconds: float) -> EventText:
+    return EventText(
+        f"[{task}][time used: {seconds:.2f}s] The packages were installed.",
+        f"[{task}][time used: {seconds:.2f}s] 软件包安装完成。",
+    )
+
+
+def packages_kept(task: str) -> EventText:
+    return EventText(
+        f"[{task}] The packages were installed by an earlier job and are used again.",
+        f"[{task}] 软件包已由之前的作业安装，直接使用。",
+    )
+
+
+def packages_not_installed(task: str, cause: object) -> EventText:
+    return EventText(
+        f"[{task}] The packages of pip-requirements.txt could not be installed: {cause}.",
+        f"[{task}] 无法安装 pip-requirements.txt 中的软件包：{cause}。",
+    )
 
 
 def ignored_field(name: str) -> EventText:
     return EventText(f"{name} has no effect in the Lab.", f"{name} 在 Lab 中不起作用。")
 
 
-def code_download_started(source: object) -> EventText:
-    return EventText(f"[worker-0] Downloading the code from {source}.", f"[worker-0] 正在从 {source} 下载代码。")
+def code_download_started(task: str, source: object) -> EventText:
+    return EventText(f"[{task}] Downloading the code from {source}.", f"[{task}] 正在从 {source} 下载代码。")
 
 
-def code_downloaded(files: int, size_bytes: int, seconds: float) -> EventText:
+def code_downloaded(task: str, files: int, size_bytes: int, seconds: float) -> EventText:
     return EventText(
-        f"[worker-0][time used: {seconds:.2f}s] The code was downloaded: {files} files, {size_bytes} bytes.",
-        f"[worker-0][time used: {seconds:.2f}s] 代码下载完成：{files} 个文件，{size_bytes} 字节。",
+        f"[{task}][time used: {seconds:.2f}s] The code was downloaded: {files} files, {size_bytes} bytes.",
+        f"[{task}][time used: {seconds:.2f}s] 代码下载完成：{files} 个文件，{size_bytes} 字节。",
     )
 
 
-def input_download_started(name: str, source: object) -> EventText:
+def input_download_started(task: str, name: str, source: object) -> EventText:
     return EventText(
-        f"[worker-0] Downloading the input {name} from {source}.", f"[worker-0] 正在从 {source} 下载输入 {name}。"
+        f"[{task}] Downloading the input {name} from {source}.", f"[{task}] 正在从 {source} 下载输入 {name}。"
     )
 
 
-def input_downloaded(name: str, files: int, size_bytes: int, seconds: float) -> EventText:
+def input_downloaded(task: str, name: str, files: int, size_bytes: int, seconds: float) -> EventText:
     return EventText(
-        f"[worker-0][time used: {seconds:.2f}s] The input {name} was downloaded: {files} files, {size_bytes} bytes.",
-        f"[worker-0][time used: {seconds:.2f}s] 输入 {name} 下载完成：{files} 个文件，{size_bytes} 字节。",
+        f"[{task}][time used: {seconds:.2f}s] The input {name} was downloaded: {files} files, {size_bytes} bytes.",
+        f"[{task}][time used: {seconds:.2f}s] 输入 {name} 下载完成：{files} 个文件，{size_bytes} 字节。",
     )
 
 
-def download_failed(what: str, cause: object) -> EventText:
-    return EventText(f"[worker-0] Downloading {what} failed: {cause}.", f"[worker-0] 下载 {what} 失败：{cause}。")
+def download_failed(task: str, what: str, cause: object) -> EventText:
+    return EventText(f"[{task}] Downloading {what} failed: {cause}.", f"[{task}] 下载 {what} 失败：{cause}。")
 
 
 def not_prepared(cause: object) -> EventText:
@@ -87,22 +159,22 @@ def stopped_by_time(hours: int) -> EventText:
     )
 
 
-def output_upload_started(name: str, target: object) -> EventText:
+def output_upload_started(task: str, name: str, target: object) -> EventText:
     return EventText(
-        f"[worker-0] Uploading the output {name} to {target}.", f"[worker-0] 正在上传输出 {name} 到 {target}。"
+        f"[{task}] Uploading the output {name} to {target}.", f"[{task}] 正在上传输出 {name} 到 {target}。"
     )
 
 
-def output_uploaded(name: str, seconds: float) -> EventText:
+def output_uploaded(task: str, name: str, seconds: float) -> EventText:
     return EventText(
-        f"[worker-0][time used: {seconds:.2f}s] The output {name} was uploaded.",
-        f"[worker-0][time used: {seconds:.2f}s] 输出 {name} 上传完成。",
+        f"[{task}][time used: {seconds:.2f}s] The output {name} was uploaded.",
+        f"[{task}][time used: {seconds:.2f}s] 输出 {name} 上传完成。",
     )
 
 
-def output_not_uploaded(name: str, cause: object) -> EventText:
+def output_not_uploaded(task: str, name: str, cause: object) -> EventText:
     return EventText(
-        f"[worker-0] Uploading the output {name} failed: {cause}.", f"[worker-0] 上传输出 {name} 失败：{cause}。"
+        f"[{task}] Uploading the output {name} failed: {cause}.", f"[{task}] 上传输出 {name} 失败：{cause}。"
     )
 
 

@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
+import stat
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -139,26 +140,25 @@ def _safe_parts(key: str) -> tuple[str, ...]:
     return parts
 
 
-class OutputFolder:
-    """A folder of the job whose new and changed files go to one place in a bucket."""
+class OutputFolders:
+    """The folders that the workers of a job have for one output; what is new in them goes to one place in a bucket."""
 
-    def __init__(self, buckets: OwnBuckets, folder: Path, target: ObsPath) -> None:
+    def __init__(self, buckets: OwnBuckets, folders: Sequence[Path], target: ObsPath) -> None:
         self.target = target
         self._buckets = buckets
-        self._folder = folder
+        self._folders = tuple(folders)
         self._sent: dict[Path, tuple[int, int]] = {}
 
     def send_changes(self, keep_going: KeepGoing) -> int:
-        """Upload what changed since the last call; how many files that were."""
-        sent = 0
-        for path in self._files():
+        """Upload what changed since the last call; how many files that were.
+
+        Of files with the same name the one written last arrives last, so it is the one that stays.
+        """
+        changed = sorted(self._changed(), key=lambda found: found[2][1])
+        for folder, path, state in changed:
             keep_going()
             try:
-                status = path.stat()
-                state = (status.st_size, status.st_mtime_ns)
-                if self._sent.get(path) == state:
-                    continue
-                key = self.target.folder + path.relative_to(self._folder).as_posix()
+                key = self.target.folder + path.relative_to(folder).as_posix()
                 self._buckets.store(self.target.bucket, key, path)
             except FileNotFoundError:
                 continue  # removed by the script while we looked
@@ -167,13 +167,18 @@ class OutputFolder:
             except OSError as error:
                 raise TransferError(f"{path} cannot be read: {error.strerror}") from error
             self._sent[path] = state
-            sent += 1
-        return sent
+        return len(changed)
 
-    def _files(self) -> Iterator[Path]:
-        for folder, _, names in os.walk(self._folder):
-            for name in names:
-                path = Path(folder, name)
-                # A pipe or a socket would block the reader for ever.
-                if path.is_file():
-                    yield path
+    def _changed(self) -> Iterator[tuple[Path, Path, tuple[int, int]]]:
+        for root in self._folders:
+            for folder, _, names in os.walk(root):
+                for name in names:
+                    path = Path(folder, name)
+                    try:
+                        status = path.stat()
+                    except OSError:
+                        continue  # removed, or a link to nowhere
+                    state = (status.st_size, status.st_mtime_ns)
+                    # A pipe or a socket would block the reader for ever.
+                    if stat.S_ISREG(status.st_mode) and self._sent.get(path) != state:
+                        yield root, path, state

@@ -4,35 +4,37 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, TypeGuard
+from typing import Any
 
 from traindeck.lab.obs.errors import ObsError
 from traindeck.lab.obs.store import ObjectInfo
-from traindeck.lab.training.catalogue import Catalogue, Engine, Flavor
+from traindeck.lab.training.catalogue import OWN_IMAGE, Catalogue, Engine, Flavor
 from traindeck.lab.training.job_files import ObsPath, OwnBuckets
+from traindeck.lab.training.job_parameters import check_names, check_values, read_parameters
+from traindeck.lab.training.request_body import (
+    RefusedError,
+    checked_description,
+    checked_name,
+    checked_workspace,
+    is_whole,
+    list_in,
+    object_in,
+    text_in,
+)
 
-DEFAULT_WORKSPACE = "0"
+ASCEND_ENGINE = "Ascend-Powered-Engine"
+USER_HOME = PurePosixPath("/home/ma-user")
 MAX_CODE_FILES = 1000
 MAX_CODE_DEPTH = 32
 MAX_CODE_BYTES = 5 * 1024**3
 
-_JOB_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_PARAMETER_NAME = _JOB_NAME
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_MAX_DESCRIPTION = 256
+_IMAGE = re.compile(r"[A-Za-z0-9][\w.-]*(?::\d+)?(?:/[\w.-]+)*/[\w.-]+(?::[\w.-]+)?(?:@sha256:[0-9a-f]{64})?", re.ASCII)
+_HIGHEST_PRIORITY = 3
+_RESERVED_AT_HOME = ("modelarts", "modelarts-dev", "infer")
 _MAX_VARIABLES = 100
 _MAX_VARIABLE_NAME = 8192
 _MAX_VARIABLE_VALUE = 4096
-
-
-class RefusedError(Exception):
-    """A request the service refuses, with the status and code it answers."""
-
-    def __init__(self, code: str, message: str, status: int = 400) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = f"ModelArts.{code}"
-        self.message = message
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,13 @@ class Channel:
 
 @dataclass(frozen=True)
 class JobForm:
-    """A create request that was found good."""
+    """A create request that was found good; a job with a command of its own has no boot file, and perhaps no code."""
 
     name: str
     workspace_id: str
-    code: ObsPath
-    boot_file: PurePosixPath
+    code: ObsPath | None
+    boot_file: PurePosixPath | None
+    command: str
     engine: Engine
     flavor: Flavor
     node_count: int
@@ -59,6 +62,8 @@ class JobForm:
     inputs: tuple[Channel, ...]
     outputs: tuple[Channel, ...]
     environments: Mapping[str, str]
+    local_code_dir: PurePosixPath | None
+    working_dir: PurePosixPath | None
     log: ObsPath | None
     stop_after_hours: int | None
 
@@ -66,92 +71,103 @@ class JobForm:
     def tasks(self) -> tuple[str, ...]:
         return tuple(f"worker-{index}" for index in range(self.node_count))
 
+    @property
+    def processes_per_node(self) -> int:
+        """One per card where the engine's launcher starts them so."""
+        return self.flavor.cards if self.engine.name == ASCEND_ENGINE and not self.command else 1
+
 
 def read_form(body: Mapping[str, Any], catalogue: Catalogue, buckets: OwnBuckets) -> JobForm:
     """The form in `body`; raises RefusedError. Asks the buckets for the code, so it may take a moment."""
     if body.get("kind") != "job":
         raise RefusedError("0104", "kind must be 'job': the Lab runs training jobs only")
-    metadata = _object(body, "metadata")
-    algorithm = _object(body, "algorithm")
-    spec = _object(body, "spec")
-    resource = _object(spec, "resource")
+    metadata = object_in(body, "metadata")
+    algorithm = object_in(body, "algorithm")
+    spec = object_in(body, "spec")
+    resource = object_in(spec, "resource")
 
-    name = job_name(metadata.get("name"))
+    name = checked_name(metadata.get("name"), "the job name")
     checked_description(metadata.get("description"))
-    _object(metadata, "annotations")
-    workspace_id = _text(metadata, "workspace_id") or DEFAULT_WORKSPACE
-    if workspace_id != DEFAULT_WORKSPACE:
-        raise RefusedError("0104", f"the workspace {workspace_id} does not exist")
+    _texts(object_in(metadata, "annotations"), "annotations")
+    workspace_id = checked_workspace(metadata.get("workspace_id"))
 
-    if _text(algorithm, "id") or _text(algorithm, "subscription_id"):
-        raise RefusedError("2755", "the algorithm does not exist")
-    if _object(algorithm, "policies").get("auto_search"):
+    if object_in(algorithm, "policies").get("auto_search"):
         raise RefusedError("0104", "the Lab does not search for hyper-parameters")
-    engine = _engine(_object(algorithm, "engine"), _text(algorithm, "command"), catalogue)
+    command = text_in(algorithm, "command")
+    engine = _engine(object_in(algorithm, "engine"), command, catalogue)
+    is_own_launch = not engine.name
     flavor = _flavor(resource, catalogue)
-    if flavor.type not in engine.flavor_types:
+    if not is_own_launch and flavor.type not in engine.flavor_types:
         raise RefusedError("2840", f"the flavor {flavor.id} does not fit the engine {engine.version}")
     node_count = _node_count(resource, flavor)
 
-    parameters = _parameters(_list(algorithm, "parameters"))
-    inputs = _channels(_list(algorithm, "inputs"), "input")
-    outputs = _channels(_list(algorithm, "outputs"), "output")
-    names = [name for name, _ in parameters] + [channel.name for channel in (*inputs, *outputs)]
-    repeated = next((name for name in names if names.count(name) > 1), None)
-    if repeated is not None:
-        raise RefusedError("2767", f"the parameter {repeated} is given more than once")
+    parameters = read_parameters(list_in(algorithm, "parameters"))
+    inputs = _channels(list_in(algorithm, "inputs"), "input")
+    outputs = _channels(list_in(algorithm, "outputs"), "output")
+    check_names([parameter.name for parameter in parameters] + [channel.name for channel in (*inputs, *outputs)])
+    check_values(parameters)
 
-    code, boot_file = _code(algorithm, buckets)
-    log_url = _text(_object(spec, "log_export_path"), "obs_url")
+    code, boot_file = None, None
+    if not is_own_launch or text_in(algorithm, "code_dir"):
+        code, files = _code(text_in(algorithm, "code_dir"), buckets)
+        boot_file = None if is_own_launch else _boot_file(text_in(algorithm, "boot_file"), code, files)
+    read_schedule_policy(object_in(spec, "schedule_policy"))
+    log_url = text_in(object_in(spec, "log_export_path"), "obs_url")
     return JobForm(
         name=name,
         workspace_id=workspace_id,
         code=code,
         boot_file=boot_file,
+        command=command if is_own_launch else "",
         engine=engine,
         flavor=flavor,
         node_count=node_count,
-        parameters=parameters,
+        parameters=tuple((parameter.name, parameter.value) for parameter in parameters),
         inputs=inputs,
         outputs=outputs,
-        environments=_environments(_object(algorithm, "environments")),
+        environments=_environments(object_in(algorithm, "environments")),
+        local_code_dir=_folder_at_home(algorithm, "local_code_dir", "2857"),
+        working_dir=_folder(algorithm, "working_dir", "2859"),
         log=_obs_path(log_url, "log_export_path") if log_url else None,
-        stop_after_hours=_stop_after_hours(_object(spec, "auto_stop")),
+        stop_after_hours=_stop_after_hours(object_in(spec, "auto_stop")),
     )
 
 
-def job_name(value: Any) -> str:
-    if not isinstance(value, str) or not _JOB_NAME.fullmatch(value):
-        raise RefusedError("0104", "the job name must be 1 to 64 letters, digits, underscores or hyphens")
-    return value
-
-
-def checked_description(value: Any) -> str:
-    if value is None:
-        return ""
-    if not isinstance(value, str) or len(value) > _MAX_DESCRIPTION:
-        raise RefusedError("0104", f"the description must be a text of at most {_MAX_DESCRIPTION} characters")
-    return value
+def read_schedule_policy(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    priority, preemptible = given.get("priority"), given.get("preemptible")
+    if priority is not None and (not is_whole(priority) or not 0 <= priority <= _HIGHEST_PRIORITY):
+        raise RefusedError("2816", f"the priority must be a whole number from 0 to {_HIGHEST_PRIORITY}")
+    if preemptible is not None and not isinstance(preemptible, bool):
+        raise RefusedError("0104", "preemptible must be true or false")
+    return given
 
 
 def _engine(given: Mapping[str, Any], command: str, catalogue: Catalogue) -> Engine:
-    engine_id, name, version = (_text(given, key) for key in ("engine_id", "engine_name", "engine_version"))
-    image = _text(given, "image_url")
-    if image or not (engine_id or name or version):
-        if not image or (not command and not name):
+    engine_id, name, version = (text_in(given, key) for key in ("engine_id", "engine_name", "engine_version"))
+    image = text_in(given, "image_url")
+    if image and not _IMAGE.fullmatch(image):
+        raise RefusedError("2810", f"the image {image!r} cannot be found: it must be organisation/image:tag")
+    if not (engine_id or name or version):
+        if not image or not command:
             raise RefusedError("2806", "a job with its own image needs both the image and the command")
-        raise RefusedError("2810", f"the image {image} cannot be used: the Lab has preset engines only, no containers")
+        if "\n" in command or "\r" in command:
+            raise RefusedError("0104", "the command must be one line")
+        return OWN_IMAGE
     engine = catalogue.engine(engine_id=engine_id, name=name, version=version)
     if engine is None:
         raise RefusedError("2780", f"the engine {engine_id or f'{name} {version}'.strip()} does not exist")
+    if engine.is_discontinued:
+        raise RefusedError("2832", f"the engine {engine.version} is too old and was removed; use a newer one")
     return engine
 
 
 def _flavor(resource: Mapping[str, Any], catalogue: Catalogue) -> Flavor:
-    pool_id = _text(resource, "pool_id")
+    pool_id = text_in(resource, "pool_id")
     if pool_id:
         raise RefusedError("2890", f"the resource pool {pool_id} does not exist", status=404)
-    flavor_id = _text(resource, "flavor_id")
+    flavor_id = text_in(resource, "flavor_id")
+    if flavor_id.startswith("modelarts.pool."):
+        raise RefusedError("2763", f"the flavor {flavor_id} is for dedicated resource pools")
     flavor = catalogue.flavor(flavor_id)
     if flavor is None:
         raise RefusedError("2781", f"the flavor {flavor_id or '(none)'} does not exist")
@@ -160,45 +176,28 @@ def _flavor(resource: Mapping[str, Any], catalogue: Catalogue) -> Flavor:
 
 def _node_count(resource: Mapping[str, Any], flavor: Flavor) -> int:
     count = resource.get("node_count", 1)
-    if not _is_whole(count) or count < 1:
+    if not is_whole(count) or count < 1:
         raise RefusedError("0104", "node_count must be a whole number from 1")
     if count > flavor.max_num:
         raise RefusedError("2793", f"{count} nodes are more than the {flavor.max_num} of the flavor {flavor.id}")
     return count
 
 
-def _parameters(rows: list[Any]) -> tuple[tuple[str, str], ...]:
-    parameters = []
-    for row in rows:
-        name = _channel_name(row, "parameter")
-        _object(row, "constraint")
-        value = row.get("value")
-        if value is not None and not isinstance(value, str):
-            raise RefusedError("2765", f"the value of the parameter {name} must be a text")
-        parameters.append((name, value or ""))
-    return tuple(parameters)
-
-
 def _channels(rows: list[Any], kind: str) -> tuple[Channel, ...]:
     channels = []
     for row in rows:
-        name = _channel_name(row, kind)
-        method = _text(row, "access_method") or "parameter"
+        name = checked_name(row.get("name") if isinstance(row, Mapping) else None, f"the name of every {kind}")
+        method = text_in(row, "access_method") or "parameter"
         if method not in ("parameter", "env"):
-            raise RefusedError("0104", f"the access_method of the {kind} {name} must be parameter or env")
-        remote = _object(row, "remote")
+            raise RefusedError("2753", f"the access_method of the {kind} {name} must be parameter or env")
+        remote = object_in(row, "remote")
         if remote.get("dataset"):
-            raise RefusedError("0104", f"the {kind} {name} names a dataset; the Lab has OBS paths only")
-        path = _obs_path(_text(_object(remote, "obs"), "obs_url"), f"{kind} {name}")
-        channels.append(Channel(name, path, method == "env"))
+            raise RefusedError("2783", f"the dataset of the {kind} {name} does not exist; the Lab has OBS paths only")
+        url = text_in(object_in(remote, "obs"), "obs_url")
+        if not url:
+            raise RefusedError("2753", f"the {kind} {name} has no remote.obs.obs_url")
+        channels.append(Channel(name, _obs_path(url, f"{kind} {name}"), method == "env"))
     return tuple(channels)
-
-
-def _channel_name(row: Any, kind: str) -> str:
-    name = row.get("name") if isinstance(row, Mapping) else None
-    if not isinstance(name, str) or not _PARAMETER_NAME.fullmatch(name):
-        raise RefusedError("0104", f"the name of every {kind} must be 1 to 64 letters, digits, underscores or hyphens")
-    return name
 
 
 def _environments(given: Mapping[str, Any]) -> dict[str, str]:
@@ -212,14 +211,14 @@ def _environments(given: Mapping[str, Any]) -> dict[str, str]:
     return dict(given)
 
 
-def _code(algorithm: Mapping[str, Any], buckets: OwnBuckets) -> tuple[ObsPath, PurePosixPath]:
-    code_url, boot_url = _text(algorithm, "code_dir"), _text(algorithm, "boot_file")
+def _code(url: str, buckets: OwnBuckets) -> tuple[ObsPath, set[str]]:
+    """The code directory and the files in it, named from there."""
     try:
-        code = ObsPath.parse(code_url)
+        code = ObsPath.parse(url)
     except ValueError as error:
-        raise RefusedError("2757", f"the code directory {code_url!r} is not an OBS path") from error
+        raise RefusedError("2802", f"the code directory {url!r} is not an OBS path") from error
     if code.name in (".", ".."):
-        raise RefusedError("2757", f"the code directory {code} has no usable name")
+        raise RefusedError("2802", f"the code directory {code} has no usable name")
     files: set[str] = set()
     folders: set[str] = set()
     size = 0
@@ -237,15 +236,19 @@ def _code(algorithm: Mapping[str, Any], buckets: OwnBuckets) -> tuple[ObsPath, P
             raise RefusedError("2761", "the code directory is larger than 5 GB")
     if not files:
         raise RefusedError("2757", f"the code directory {code} does not exist or is empty")
+    return code, files
+
+
+def _boot_file(url: str, code: ObsPath, files: set[str]) -> PurePosixPath:
     try:
-        boot = ObsPath.parse(boot_url)
+        boot = ObsPath.parse(url)
     except ValueError as error:
-        raise RefusedError("2758", f"the boot file {boot_url!r} is not an OBS path") from error
+        raise RefusedError("2758", f"the boot file {url!r} is not an OBS path") from error
     relative = boot.key[len(code.folder) :]
     is_inside = boot.bucket == code.bucket and boot.key.startswith(code.folder)
     if not is_inside or not relative.endswith(".py") or relative not in files:
         raise RefusedError("2758", f"the boot file {boot} must be a .py file inside the code directory {code}")
-    return code, PurePosixPath(relative)
+    return PurePosixPath(relative)
 
 
 def _listed(buckets: OwnBuckets, code: ObsPath) -> Iterator[ObjectInfo]:
@@ -259,7 +262,7 @@ def _stop_after_hours(given: Mapping[str, Any]) -> int | None:
     if not given:
         return None
     duration = given.get("duration")
-    if given.get("time_unit") != "HOURS" or not _is_whole(duration) or duration < 1:
+    if given.get("time_unit") != "HOURS" or not is_whole(duration) or duration < 1:
         raise RefusedError("0104", "auto_stop takes the time_unit HOURS and a whole duration from 1")
     return duration
 
@@ -271,32 +274,26 @@ def _obs_path(url: str, place: str) -> ObsPath:
         raise RefusedError("2791", f"the OBS path {url!r} of {place} is not valid") from error
 
 
-def _object(parent: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = parent.get(key)
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise RefusedError("0104", f"{key} must be an object")
-    return value
+def _texts(given: Mapping[str, Any], place: str) -> None:
+    if not all(isinstance(value, str) for value in given.values()):
+        raise RefusedError("0104", f"all values of {place} must be texts")
 
 
-def _list(parent: Mapping[str, Any], key: str) -> list[Any]:
-    value = parent.get(key)
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise RefusedError("0104", f"{key} must be a list")
-    return value
+def _folder(algorithm: Mapping[str, Any], key: str, code: str) -> PurePosixPath | None:
+    text = text_in(algorithm, key)
+    if not text:
+        return None
+    path = PurePosixPath(text)
+    if not path.is_absolute() or ".." in path.parts or "\0" in text:
+        raise RefusedError(code, f"{key} must be an absolute path")
+    return path
 
 
-def _text(parent: Mapping[str, Any], key: str) -> str:
-    value = parent.get(key)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise RefusedError("0104", f"{key} must be a text")
-    return value
-
-
-def _is_whole(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _folder_at_home(algorithm: Mapping[str, Any], key: str, code: str) -> PurePosixPath | None:
+    path = _folder(algorithm, key, code)
+    if path is None or path == USER_HOME / "modelarts" / "user-job-dir":
+        return path
+    is_reserved = any(path.is_relative_to(USER_HOME / name) for name in _RESERVED_AT_HOME)
+    if not path.is_relative_to("/home") or path in (PurePosixPath("/home"), USER_HOME) or is_reserved:
+        raise RefusedError(code, f"{key} must be below /home, and not a folder the service uses itself")
+    return path

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from traindeck.lab.training.job_form import RefusedError
 from traindeck.lab.training.job_records import EventRecord, JobRecord, StageRecord, now_ms
+from traindeck.lab.training.request_body import RefusedError
 
 _BAD_QUERY = "50004000"
 _LEVELS = ("Info", "Error", "Warning")

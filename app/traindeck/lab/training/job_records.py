@@ -2,14 +2,12 @@
 
 import json
 import sqlite3
-import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from traindeck.lab.training.database import TrainingDatabase
 from traindeck.lab.training.process_tree import ProcessId
 
 LIVE_PHASES = ("Creating", "Pending", "Running", "Terminating")
@@ -62,6 +60,10 @@ CREATE TABLE IF NOT EXISTS metrics (
     memory_percent REAL NOT NULL
 );
 CREATE INDEX IF NOT EXISTS metrics_by_job ON metrics (job_id, task);
+CREATE TABLE IF NOT EXISTS quotas (
+    project_id TEXT PRIMARY KEY,
+    jobs INTEGER NOT NULL
+);
 """
 
 
@@ -124,35 +126,15 @@ def now_ms() -> int:
 
 
 class JobRecords:
-    """The job database; may be used from any thread, and every change is on disk when a call returns."""
+    """The jobs in the database; may be used from any thread, and every change is on disk when a call returns."""
 
-    def __init__(self, path: Path) -> None:
-        self._lock = threading.RLock()
-        self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
-        self._database.row_factory = sqlite3.Row
-        self._database.execute("PRAGMA journal_mode=WAL")
-        self._database.execute("PRAGMA synchronous=FULL")
-        self._database.execute("PRAGMA foreign_keys=ON")
-        self._database.executescript(_SCHEMA)
-
-    def close(self) -> None:
-        with self._lock:
-            self._database.close()
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            self._database.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._database
-            except BaseException:
-                self._database.execute("ROLLBACK")
-                raise
-            self._database.execute("COMMIT")
+    def __init__(self, database: TrainingDatabase) -> None:
+        self._database = database
+        database.add_tables(_SCHEMA)
 
     def add(self, job: JobRecord) -> None:
         try:
-            with self._transaction() as database:
+            with self._database.writing() as database:
                 database.execute(
                     "INSERT INTO jobs (id, project_id, user_id, workspace_id, name, create_time, phase,"
                     " secondary_phase, tasks, document) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -173,18 +155,37 @@ class JobRecords:
             raise NameTakenError(job.name) from error
 
     def job(self, job_id: str) -> JobRecord | None:
-        rows = self._rows("SELECT * FROM jobs WHERE id = ?", (job_id,))
+        rows = self._database.rows("SELECT * FROM jobs WHERE id = ?", (job_id,))
         return _job(rows[0]) if rows else None
 
     def live(self) -> list[JobRecord]:
-        return [_job(row) for row in self._rows(f"SELECT * FROM jobs WHERE phase IN {LIVE_PHASES}")]
+        return [_job(row) for row in self._database.rows(f"SELECT * FROM jobs WHERE phase IN {LIVE_PHASES}")]
 
     def count(self, project_id: str) -> int:
-        return int(self._rows("SELECT count(*) FROM jobs WHERE project_id = ?", (project_id,))[0][0])
+        return self._database.number("SELECT count(*) FROM jobs WHERE project_id = ?", (project_id,))
 
     def is_taken(self, project_id: str, workspace_id: str, name: str) -> bool:
         wanted = (project_id, workspace_id, name)
-        return bool(self._rows("SELECT 1 FROM jobs WHERE project_id = ? AND workspace_id = ? AND name = ?", wanted))
+        where = "project_id = ? AND workspace_id = ? AND name = ?"
+        return self._database.number(f"SELECT count(*) FROM jobs WHERE {where}", wanted) > 0
+
+    def quota(self, project_id: str) -> int | None:
+        """How many jobs the project may have, where that was changed."""
+        rows = self._database.rows("SELECT jobs FROM quotas WHERE project_id = ?", (project_id,))
+        return int(rows[0]["jobs"]) if rows else None
+
+    def set_quota(self, project_id: str, jobs: int) -> None:
+        with self._database.writing() as database:
+            database.execute("INSERT OR REPLACE INTO quotas VALUES (?, ?)", (project_id, jobs))
+
+    def tags(self, conditions: Sequence[str], values: Sequence[Any]) -> list[dict[str, str]]:
+        """All tags of the jobs that meet the SQL conditions."""
+        rows = self._database.rows(
+            "SELECT json_extract(document, '$.metadata.tags') AS tags FROM jobs WHERE "
+            + " AND ".join([*conditions, "json_array_length(document, '$.metadata.tags') > 0"]),
+            values,
+        )
+        return [tag for row in rows for tag in json.loads(row["tags"])]
 
     def search(
         self, conditions: Sequence[str], values: Sequence[Any], *, newest_first: bool, skip: int, limit: int
@@ -192,9 +193,9 @@ class JobRecords:
         """How many jobs meet all the SQL conditions, and one page of them."""
         where = " AND ".join(conditions)
         order = "DESC" if newest_first else "ASC"
-        with self._lock:
-            total = int(self._rows(f"SELECT count(*) FROM jobs WHERE {where}", values)[0][0])
-            rows = self._rows(
+        with self._database.reading():
+            total = self._database.number(f"SELECT count(*) FROM jobs WHERE {where}", values)
+            rows = self._database.rows(
                 f"SELECT * FROM jobs WHERE {where} ORDER BY create_time {order}, id LIMIT ? OFFSET ?",
                 (*values, limit, skip),
             )
@@ -215,7 +216,7 @@ class JobRecords:
         allowed = tuple(only_from)
         now = now_ms()
         marks = ", ".join("?" * len(allowed))
-        with self._transaction() as database:
+        with self._database.writing() as database:
             moved = database.execute(
                 "UPDATE jobs SET phase = ?, secondary_phase = ?,"
                 " start_time = CASE WHEN ? = 'Running' AND start_time = 0 THEN ? ELSE start_time END,"
@@ -242,20 +243,20 @@ class JobRecords:
         return moved.rowcount > 0
 
     def replace_document(self, job_id: str, document: dict[str, Any]) -> None:
-        with self._transaction() as database:
+        with self._database.writing() as database:
             database.execute("UPDATE jobs SET document = ? WHERE id = ?", (json.dumps(document), job_id))
 
     def remove(self, job_id: str) -> None:
-        with self._transaction() as database:
+        with self._database.writing() as database:
             database.execute("DELETE FROM jobs WHERE id = ?", (job_id,))
 
     def add_event(self, job_id: str, text: EventText, *, level: str = "Info", source: str = "Job") -> None:
-        with self._transaction() as database:
+        with self._database.writing() as database:
             _insert_event(database, job_id, text, level, source)
 
     def events(self, job_id: str) -> list[EventRecord]:
         """All events of a job, oldest first."""
-        rows = self._rows("SELECT * FROM events WHERE job_id = ? ORDER BY time, rowid", (job_id,))
+        rows = self._database.rows("SELECT * FROM events WHERE job_id = ? ORDER BY time, rowid", (job_id,))
         return [
             EventRecord(row["time"], row["level"], row["source"], EventText(row["english"], row["chinese"]))
             for row in rows
@@ -263,38 +264,34 @@ class JobRecords:
 
     def begin_stage(self, job_id: str, name: str) -> None:
         now = now_ms()
-        with self._transaction() as database:
+        with self._database.writing() as database:
             database.execute("UPDATE stages SET end_time = ? WHERE job_id = ? AND end_time = 0", (now, job_id))
             database.execute(
                 "INSERT OR IGNORE INTO stages SELECT id, ?, ?, 0 FROM jobs WHERE id = ?", (name, now, job_id)
             )
 
     def stages(self, job_id: str) -> list[StageRecord]:
-        rows = self._rows("SELECT * FROM stages WHERE job_id = ? ORDER BY rowid", (job_id,))
+        rows = self._database.rows("SELECT * FROM stages WHERE job_id = ? ORDER BY rowid", (job_id,))
         return [StageRecord(row["name"], row["start_time"], row["end_time"]) for row in rows]
 
     def add_process(self, job_id: str, process: ProcessId) -> None:
-        with self._transaction() as database:
+        with self._database.writing() as database:
             database.execute("INSERT INTO processes VALUES (?, ?, ?)", (job_id, process.pid, process.created))
 
     def processes(self, job_id: str) -> list[ProcessId]:
-        rows = self._rows("SELECT pid, created FROM processes WHERE job_id = ?", (job_id,))
+        rows = self._database.rows("SELECT pid, created FROM processes WHERE job_id = ?", (job_id,))
         return [ProcessId(row["pid"], row["created"]) for row in rows]
 
     def add_metrics(self, job_id: str, task: str, cpu_percent: float, memory_percent: float) -> None:
-        with self._transaction() as database:
+        with self._database.writing() as database:
             database.execute(
                 "INSERT INTO metrics SELECT id, ?, ?, ? FROM jobs WHERE id = ?",
                 (task, cpu_percent, memory_percent, job_id),
             )
 
     def metrics(self, job_id: str, task: str) -> list[tuple[float, float]]:
-        rows = self._rows("SELECT * FROM metrics WHERE job_id = ? AND task = ? ORDER BY rowid", (job_id, task))
+        rows = self._database.rows("SELECT * FROM metrics WHERE job_id = ? AND task = ? ORDER BY rowid", (job_id, task))
         return [(row["cpu_percent"], row["memory_percent"]) for row in rows]
-
-    def _rows(self, statement: str, values: Sequence[Any] = ()) -> list[sqlite3.Row]:
-        with self._lock:
-            return self._database.execute(statement, values).fetchall()
 
 
 def _insert_event(database: sqlite3.Connection, job_id: str, text: EventText, level: str, source: str) -> None:

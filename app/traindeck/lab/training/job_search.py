@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from traindeck.lab.training.job_form import DEFAULT_WORKSPACE, RefusedError
+from traindeck.lab.training.job_records import now_ms
+from traindeck.lab.training.job_tags import tag_conditions
+from traindeck.lab.training.request_body import DEFAULT_WORKSPACE, RefusedError, list_in
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 50
 _MAX_FILTERS = 20
 _MAX_VALUES = 10
+_MAX_HOSTS = 10
 _MAX_SPAN = timedelta(days=31)
 
 _FIELDS = {
@@ -50,15 +53,16 @@ def read_search(body: Mapping[str, Any], project_id: str) -> JobSearch:
     order = body.get("order") or "desc"
     if order not in ("asc", "desc"):
         raise RefusedError("2790", "order must be asc or desc")
-    for key in ("tags", "host_ips"):
-        if body.get(key):
-            raise RefusedError("2807", f"the Lab does not search by {key}")
     workspace_id = body.get("workspace_id") or DEFAULT_WORKSPACE
     if not isinstance(workspace_id, str):
         raise RefusedError("2809", "workspace_id must be a text")
+    tags, host_ips = list_in(body, "tags"), list_in(body, "host_ips")
     conditions = ["project_id = ?", "workspace_id = ?"]
     values: list[Any] = [project_id, workspace_id]
-    if (body.get("train_type") or "job") != "job":
+    train_type = body.get("train_type") or "job"
+    if train_type not in ("job", "ftjob"):
+        raise RefusedError("2809", "train_type must be job or ftjob")
+    if train_type != "job":
         conditions.append("0")
     filters = body.get("filters") or []
     if not isinstance(filters, list) or len(filters) > _MAX_FILTERS:
@@ -68,6 +72,18 @@ def read_search(body: Mapping[str, Any], project_id: str) -> JobSearch:
         if condition:
             conditions.append(condition)
             values.extend(given)
+    if tags or host_ips:
+        if not any(isinstance(row, Mapping) and row.get("key") == "create_time" for row in filters):
+            conditions.append("create_time >= ?")
+            values.append(now_ms() - _MAX_SPAN // timedelta(milliseconds=1))
+        of_tags, wanted = tag_conditions(tags)
+        conditions += of_tags
+        values += wanted
+    if host_ips:
+        if len(host_ips) > _MAX_HOSTS or not all(_is_text(host) for host in host_ips):
+            raise RefusedError("2809", f"host_ips must be a list of at most {_MAX_HOSTS} addresses")
+        # Only the machines of dedicated pools have addresses of their own.
+        conditions.append("0")
     return JobSearch(
         tuple(conditions), tuple(values), page, limit, order == "desc", str(body.get("group_by") or ""), workspace_id
     )

@@ -5,29 +5,46 @@ import logging
 import shutil
 import threading
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from traindeck.lab.accounts import Accounts, LabAccount
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.training import job_events as events
+from traindeck.lab.training.algorithms import Algorithms, in_job
 from traindeck.lab.training.catalogue import Catalogue
+from traindeck.lab.training.containers import Containers
+from traindeck.lab.training.database import TrainingDatabase
+from traindeck.lab.training.experiments import Experiments
+from traindeck.lab.training.interpreters import Interpreters, NoInterpreterError
+from traindeck.lab.training.job_changes import JobChanges
 from traindeck.lab.training.job_document import completed
-from traindeck.lab.training.job_environment import Interpreters, Sandbox, log_name
+from traindeck.lab.training.job_environment import ObsAccess
+from traindeck.lab.training.job_faults import JobFaults
 from traindeck.lab.training.job_files import ObsPath, OwnBuckets
-from traindeck.lab.training.job_form import JobForm, RefusedError, checked_description, read_form
+from traindeck.lab.training.job_form import JobForm, read_form
 from traindeck.lab.training.job_log import LogTail, add_service_line, tail
+from traindeck.lab.training.job_outcome import StopReason, Timing
+from traindeck.lab.training.job_packages import PackageEnvironments
+from traindeck.lab.training.job_processes import job_tree
+from traindeck.lab.training.job_queue import JobQueue
 from traindeck.lab.training.job_records import STOPPABLE_PHASES, JobRecord, JobRecords, NameTakenError, now_ms
 from traindeck.lab.training.job_search import JobSearch
+from traindeck.lab.training.lab_settings import SETTINGS, LabSettings, SettingsError, read_settings
+from traindeck.lab.training.log_lines import LinePage, LineQuery, page_of
 from traindeck.lab.training.log_link import signed_link
-from traindeck.lab.training.runner import JobRun, StopReason, Timing, job_tree
+from traindeck.lab.training.request_body import RefusedError, object_in, text_in
+from traindeck.lab.training.runner import ChosenPython, JobRun, RunTools
+from traindeck.lab.training.worker_places import Sandbox, log_name
 from traindeck.runtime.resources import resource
 
 log = logging.getLogger(__name__)
 
-JOB_QUOTA = 10_000
+JOBS = "job-num"
+_JOB_QUOTA = 10_000
 _ORPHAN_GRACE_S = 0.5
 _CALL_WORKERS = 8
 _UPLOAD_WORKERS = 4
@@ -35,18 +52,47 @@ _UPLOAD_WORKERS = 4
 Result = TypeVar("Result")
 
 
+@dataclass(frozen=True)
+class _Remembered:
+    """What the database holds."""
+
+    database: TrainingDatabase
+    records: JobRecords
+    experiments: Experiments
+    algorithms: Algorithms
+
+
 class JobService:
     """All training jobs of one root. Methods that are not async block; `call` takes them off the loop."""
 
-    def __init__(self, root: Path, objects: ObjectStore, accounts: Accounts, *, timing: Timing | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        objects: ObjectStore,
+        accounts: Accounts,
+        *,
+        timing: Timing | None = None,
+        catalogue: Path | None = None,
+        parallel_jobs: int | None = None,
+    ) -> None:
+        """What is not given comes from the user's `lab.toml`, or is as the service has it."""
+        settings = _settings(root)
         self.obs_url = ""
-        self.catalogue = Catalogue(resource("lab", "catalogue.toml"))
+        self.catalogue = Catalogue(catalogue or resource("lab", "catalogue.toml"))
+        self._root = root
+        self._faults = JobFaults()
         self._folder = root / "jobs"
         self._objects = objects
         self._accounts = accounts
-        self._timing = timing or Timing()
+        self._timing = timing or Timing(metrics_s=settings.metrics_interval_s, hour_s=3600 / settings.clock)
+        # Jobs get a copy: their Pythons write byte code beside it, where the program itself may not be writable.
+        self._moxing = root / "moxing"
         self._interpreters = Interpreters(root)
-        self._records: JobRecords | None = None
+        self._environments = PackageEnvironments(root)
+        self._containers = Containers(root)
+        self._queue = JobQueue(parallel_jobs or settings.parallel_jobs, self._is_held_back)
+        self._is_ending = False
+        self._remembered: _Remembered | None = None
         self._runs: dict[str, JobRun] = {}
         self._lock = threading.Lock()
         self._calls = ThreadPoolExecutor(_CALL_WORKERS, thread_name_prefix="lab-jobs")
@@ -54,9 +100,30 @@ class JobService:
 
     @property
     def records(self) -> JobRecords:
-        if self._records is None:
+        return self._known.records
+
+    @property
+    def experiments(self) -> Experiments:
+        return self._known.experiments
+
+    @property
+    def algorithms(self) -> Algorithms:
+        return self._known.algorithms
+
+    @property
+    def _known(self) -> _Remembered:
+        if self._remembered is None:
             raise RuntimeError("the job service is not started")
-        return self._records
+        return self._remembered
+
+    @property
+    def faults(self) -> JobFaults:
+        return self._faults
+
+    @faults.setter
+    def faults(self, faults: JobFaults) -> None:
+        self._faults = faults
+        self._queue.look()
 
     async def start(self) -> None:
         """Open the records; jobs that a killed Lab left behind are ended and marked as lost."""
@@ -65,25 +132,31 @@ class JobService:
     async def stop(self) -> None:
         """End every job with all its processes, and only then return."""
         await self.call(self._end_runs)
-        if self._records is not None:
-            await self.call(self._records.close)
+        if self._remembered is not None:
+            await self.call(self._remembered.database.close)
         self._calls.shutdown()
         self._uploads.shutdown()
 
     def live_jobs(self) -> int:
         # Without the lock, for this is asked on the loop; the table is replaced, never changed.
-        return sum(run.is_alive for run in self._runs.values())
+        return sum(not run.is_over for run in self._runs.values())
 
     async def call(self, work: Callable[..., Result], *arguments: Any) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self._calls, work, *arguments)
 
     def create(self, account: LabAccount, body: Mapping[str, Any]) -> JobRecord:
         buckets = OwnBuckets(self._objects, account.domain_id)
+        body = self._with_algorithm(account, body)
         form = read_form(body, self.catalogue, buckets)
-        if self.records.count(account.project_id) >= JOB_QUOTA:
-            raise RefusedError("2815", f"there are {JOB_QUOTA} training jobs already")
+        self.faults.check(form.flavor.id)
+        quota = self.quota(account.project_id)
+        if self.records.count(account.project_id) >= quota:
+            raise RefusedError("2815", f"there are {quota} training jobs already")
+        reference = object_in(object_in(body, "metadata"), "training_experiment_reference")
+        experiment = self.experiments.of_job(account.project_id, form.workspace_id, reference)
         job_id = str(uuid.uuid4())
-        sandbox = Sandbox(job_id, self._folder / job_id)
+        python, obstacle = self._python(form)
+        sandbox = Sandbox(job_id, self._folder / job_id, is_mapped=not obstacle)
         created = now_ms()
         job = JobRecord(
             id=job_id,
@@ -98,12 +171,17 @@ class JobService:
             secondary_phase="Creating",
             tasks=form.tasks,
             task_statuses=(),
-            document=completed(body, form, sandbox, account, created),
+            document=completed(body, form, sandbox, account, created, experiment),
         )
-        run = JobRun(
-            form, sandbox, self.records, buckets, self._interpreters, self._uploads, self.obs_url, self._timing
+        access = ObsAccess(self.obs_url, account.access_key, account.secret_key, self._moxing)
+        tools = RunTools(
+            self.records, self._environments, self._containers, self._uploads, self._timing, self._time_limit
         )
+        run = JobRun(form, sandbox, buckets, python, access, tools, self._queue.ended)
+        run.priority = (spec_of(job).get("schedule_policy") or {}).get("priority") or run.priority
         with self._lock:
+            if self._is_ending:
+                raise RefusedError("2950", "the Lab is ending", status=500)
             self._check_free_flavor(form, account)
             try:
                 self.records.add(job)
@@ -111,10 +189,11 @@ class JobService:
                 raise RefusedError("2751", f"a training job named {form.name} exists already") from error
             self.records.add_event(job_id, events.CREATED)
             self.records.begin_stage(job_id, "scheduling")
-            self._tell_ignored(job)
-            run.start()
-            alive = {known: other for known, other in self._runs.items() if other.is_alive}
-            self._runs = {**alive, job_id: run}
+            self.records.move(job_id, "Pending", "Queuing", only_from=("Creating",), event=events.QUEUED)
+            self._tell_differences(job, form, obstacle)
+            unfinished = {known: other for known, other in self._runs.items() if not other.is_over}
+            self._runs = {**unfinished, job_id: run}
+        self._queue.put(run)
         return job
 
     def job(self, account: LabAccount, job_id: str) -> JobRecord:
@@ -122,6 +201,19 @@ class JobService:
         if job is None or job.project_id != account.project_id:
             raise RefusedError("2775", f"the training job {job_id} does not exist")
         return job
+
+    def quota(self, project_id: str) -> int:
+        """How many jobs the project may have."""
+        if self.faults.quota is not None:
+            return self.faults.quota
+        changed = self.records.quota(project_id)
+        return _JOB_QUOTA if changed is None else changed
+
+    def found(
+        self, conditions: Sequence[str], values: Sequence[Any], skip: int, limit: int
+    ) -> tuple[int, list[JobRecord]]:
+        """How many jobs meet all the SQL conditions, and some of them, newest first."""
+        return self.records.search(conditions, values, newest_first=True, skip=skip, limit=limit)
 
     def search(self, wanted: JobSearch) -> tuple[int, list[JobRecord]]:
         return self.records.search(
@@ -137,10 +229,12 @@ class JobService:
         if not self.records.move(job_id, "Terminating", only_from=STOPPABLE_PHASES):
             phase = self.job(account, job_id).phase
             raise RefusedError("2796", f"the training job {job.name} is {phase} and cannot be stopped", status=409)
+        stopped = self.job(account, job_id)
         run = self._run(job_id)
         if run is not None:
             run.request_stop(StopReason.USER)
-        return self.job(account, job_id)
+            self._queue.dismiss(run)
+        return stopped
 
     def delete_job(self, account: LabAccount, job_id: str) -> None:
         """Stop the job if it is live, then forget it with its log."""
@@ -149,6 +243,7 @@ class JobService:
         run = self._run(job_id)
         if run is not None:
             run.request_stop(StopReason.USER)
+            self._queue.dismiss(run)
             run.join()
         self.records.remove(job_id)
         try:
@@ -158,15 +253,43 @@ class JobService:
         except OSError:
             log.warning("the folder of the deleted job %s could not be removed", job.id, exc_info=True)
 
-    def describe_job(self, account: LabAccount, job_id: str, description: Any) -> None:
-        text = checked_description(description)
+    def update_job(self, account: LabAccount, job_id: str, changes: JobChanges) -> None:
+        with self._lock:
+            job = self.job(account, job_id)
+            changes.apply(job)
+            self.records.replace_document(job_id, job.document)
+            run = self._runs.get(job_id)
+        if run is not None and changes.schedule_policy.get("priority") is not None:
+            run.priority = changes.schedule_policy["priority"]
+
+    def change_job(self, account: LabAccount, job_id: str, change: Callable[[dict[str, Any]], None]) -> None:
         with self._lock:
             document = self.job(account, job_id).document
-            document["metadata"]["description"] = text
+            change(document)
             self.records.replace_document(job_id, document)
 
     def log_tail(self, job: JobRecord, task: str) -> LogTail | None:
-        return tail(Sandbox(job.id, self._folder / job.id).log(task), is_growing=job.is_live)
+        return tail(self._log(job, task), is_growing=job.is_live, max_bytes=self._timing.max_log_bytes)
+
+    def log_lines(self, job: JobRecord, task: str, wanted: LineQuery) -> LinePage | None:
+        return page_of(self._log(job, task), wanted)
+
+    def _log(self, job: JobRecord, task: str) -> Path:
+        """The log of a task, where it is or will be."""
+        path = Sandbox(job.id, self._folder / job.id).log(task)
+        if job.start_time and not job.is_live and not path.exists():
+            raise RefusedError("2819", f"the log of {task} of the training job {job.name} has been cleared")
+        return path
+
+    def _with_algorithm(self, account: LabAccount, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The request as if it brought with it what it takes from an algorithm it names."""
+        given = object_in(body, "algorithm")
+        if text_in(given, "subscription_id"):
+            raise RefusedError("2755", "the subscribed algorithm does not exist")
+        algorithm_id = text_in(given, "id")
+        if not algorithm_id:
+            return body
+        return {**body, "algorithm": in_job(self.algorithms.algorithm(account.project_id, algorithm_id), given)}
 
     def log_link(self, job: JobRecord, task: str, expires: int) -> str:
         """A link to the log in the job's log folder, good until `expires` (seconds since 1970)."""
@@ -188,12 +311,38 @@ class JobService:
             if job.user_id == account.user_id and flavor_id == form.flavor.id:
                 raise RefusedError("2833", f"the free flavor {flavor_id} is in use by the job {job.name}")
 
-    def _tell_ignored(self, job: JobRecord) -> None:
-        algorithm, spec = job.document["algorithm"], job.document["spec"]
-        for place, fields in ((algorithm, ("local_code_dir", "working_dir")), (spec, ("volumes", "notification"))):
-            for name in fields:
-                if place.get(name):
-                    self.records.add_event(job.id, events.ignored_field(name), level="Warning")
+    def _tell_differences(self, job: JobRecord, form: JobForm, obstacle: str) -> None:
+        if obstacle:
+            self.records.add_event(job.id, events.no_container_paths(obstacle), level="Warning")
+        else:
+            self.records.add_event(job.id, events.CONTAINER_PATHS)
+        algorithm, spec = job.document["algorithm"], spec_of(job)
+        if algorithm["engine"].get("image_url"):
+            self.records.add_event(job.id, events.NO_IMAGE, level="Warning")
+        ignored = [name for name in ("volumes", "notification") if spec.get(name)]
+        places = Sandbox(job.id, self._folder / job.id, is_mapped=not obstacle).worker(form.tasks[0])
+        if form.local_code_dir is not None and places.local_code_dir(form) is None:
+            ignored.append("local_code_dir")
+        if form.working_dir is not None and places.working_dir(form) is None:
+            ignored.append("working_dir")
+        for name in ignored:
+            self.records.add_event(job.id, events.ignored_field(name), level="Warning")
+
+    def _python(self, form: JobForm) -> tuple[ChosenPython, str]:
+        """The Python of the job, and what keeps it from seeing the service's folders, if anything does."""
+        try:
+            python = self._interpreters.for_engine(form.engine.id)
+        except NoInterpreterError as error:
+            return ChosenPython(None, str(error)), "it cannot be started"
+        if not _settings(self._root).container_paths:
+            return ChosenPython(python), f"{SETTINGS} says so"
+        return ChosenPython(python), self._containers.means(python).reason
+
+    def _is_held_back(self, run: JobRun) -> bool:
+        return run.form.flavor.id in self._faults.held_back
+
+    def _time_limit(self) -> float | None:
+        return self._faults.time_limit_s
 
     def _run(self, job_id: str) -> JobRun | None:
         with self._lock:
@@ -201,10 +350,15 @@ class JobService:
 
     def _open(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._records = JobRecords(self._folder / "jobs.sqlite3")
-        for job in self._records.live():
-            job_tree(job.id, self._records.processes(job.id)).end(_ORPHAN_GRACE_S)
-            self._records.move(job.id, "Abnormal", "Lost", event=events.LOST, level="Error")
+        if self._moxing.exists():
+            shutil.rmtree(self._moxing)
+        shutil.copytree(resource("lab", "moxing"), self._moxing, ignore=shutil.ignore_patterns("__pycache__"))
+        database = TrainingDatabase(self._folder / "jobs.sqlite3")
+        records = JobRecords(database)
+        self._remembered = _Remembered(database, records, Experiments(database), Algorithms(database))
+        for job in records.live():
+            job_tree(job.id, records.processes(job.id)).end(_ORPHAN_GRACE_S)
+            records.move(job.id, "Abnormal", "Lost", event=events.LOST, level="Error")
             sandbox = Sandbox(job.id, self._folder / job.id)
             for task in job.tasks:
                 if sandbox.log(task).exists():
@@ -212,10 +366,26 @@ class JobService:
 
     def _end_runs(self) -> None:
         with self._lock:
-            runs = dict(self._runs)
-        for job_id, run in runs.items():
-            if run.is_alive:
-                self.records.move(job_id, "Terminating", only_from=STOPPABLE_PHASES)
+            self._is_ending = True
+            runs = [run for run in self._runs.values() if not run.is_over]
+        for run in runs:
+            self.records.move(run.id, "Terminating", only_from=STOPPABLE_PHASES)
             run.request_stop(StopReason.LAB_END)
-        for run in runs.values():
+        for run in runs:
+            self._queue.dismiss(run)
+        for run in runs:
             run.join()
+
+
+def spec_of(job: JobRecord) -> dict[str, Any]:
+    spec: dict[str, Any] = job.document["spec"]
+    return spec
+
+
+def _settings(root: Path) -> LabSettings:
+    """Those of `lab.toml`; a file that cannot be used must not keep the Lab from starting."""
+    try:
+        return read_settings(root)
+    except SettingsError as error:
+        log.warning("%s", error)
+        return LabSettings()

@@ -1,37 +1,39 @@
-"""The ModelArts wire: paths, bodies and statuses of the training service."""
+"""The ModelArts wire: the operations on training jobs, and all others of the training service with them."""
 
-import functools
-import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
 from aiohttp import web
 
-from traindeck.lab.gateway import ACCOUNT, GatewayError
-from traindeck.lab.training.catalogue import FLAVOR_TYPES
+from traindeck.lab.gateway import ACCOUNT
+from traindeck.lab.training import algorithm_api, experiment_api, offer_api, routes, tag_api
+from traindeck.lab.training.job_changes import read_changes
 from traindeck.lab.training.job_document import with_status
-from traindeck.lab.training.job_form import DEFAULT_WORKSPACE, RefusedError, job_name
 from traindeck.lab.training.job_history import read_event_query, stage_table
 from traindeck.lab.training.job_records import JobRecord
 from traindeck.lab.training.job_search import read_search
-from traindeck.lab.training.jobs import JOB_QUOTA, JobService
+from traindeck.lab.training.jobs import JobService
+from traindeck.lab.training.log_lines import read_line_query
+from traindeck.lab.training.request_body import RefusedError, checked_name, checked_workspace, list_in, object_in
+from traindeck.lab.training.routes import answer, body_of
 
 _LINK_LIFE_S = 300
+_MAX_BATCH = 100
 _METRICS = ("cpuUsage", "memUsage", "npuUtil", "npuMemUsage", "gpuUtil", "gpuMemUsage")
 _NO_DATA = -1
 
-Handler = Callable[[web.Request], Awaitable[web.Response]]
-
 
 def add_routes(app: web.Application, service: JobService) -> None:
-    api = _ModelArts(service)
+    api = _Jobs(service)
     jobs = "/v2/{project_id}/training-jobs"
     job = jobs + "/{job_id}"
     task = job + "/tasks/{task}"
-    for method, path, handler in (
+    routes.add(
+        app,
         ("POST", jobs, api.create),
+        ("POST", jobs + "/batch-delete", api.delete_many),
         ("GET", job, api.show),
         ("DELETE", job, api.delete),
         ("PUT", job, api.update),
@@ -41,76 +43,61 @@ def add_routes(app: web.Application, service: JobService) -> None:
         ("GET", job + "/tasks", api.tasks),
         ("GET", task + "/logs/preview", api.log_preview),
         ("GET", task + "/logs/url", api.log_link),
+        ("GET", job + "/logs/{task}", api.log_lines),
         ("GET", job + "/metrics/{task}", api.metrics),
         ("GET", job + "/events", api.events),
         ("GET", job + "/stages", api.stages),
-        ("GET", "/v2/{project_id}/training-job-engines", api.engines),
-        ("GET", "/v2/{project_id}/training-job-flavors", api.flavors),
-        ("GET", "/v2/{project_id}/training-quotas", api.quotas),
-        ("GET", "/v1/{project_id}/workspaces", api.workspaces),
-    ):
-        app.router.add_route(method, path, _guarded(handler))
+    )
+    for other in (experiment_api, algorithm_api, tag_api, offer_api):
+        other.add_routes(app, service)
 
 
-def _guarded(handler: Handler) -> Handler:
-    """Lets in only the account the project belongs to, and gives refusals their form."""
-
-    @functools.wraps(handler)
-    async def guarded(request: web.Request) -> web.Response:
-        if request.match_info["project_id"] != request[ACCOUNT].project_id:
-            message = "The project in the address does not belong to the account that signed."
-            raise GatewayError(403, "ModelArts.0210", message)
-        try:
-            return await handler(request)
-        except RefusedError as refused:
-            raise GatewayError(refused.status, refused.code, refused.message) from refused
-
-    return guarded
-
-
-class _ModelArts:
-    """The handlers of the training service."""
+class _Jobs:
+    """The handlers."""
 
     def __init__(self, service: JobService) -> None:
         self._service = service
 
     async def create(self, request: web.Request) -> web.Response:
-        body = await _body(request)
+        body = await body_of(request)
         job = await self._service.call(self._service.create, request[ACCOUNT], body)
-        return _answer(with_status(job), HTTPStatus.CREATED)
+        return answer(with_status(job), HTTPStatus.CREATED)
 
     async def show(self, request: web.Request) -> web.Response:
-        return _answer(with_status(await self._job(request)))
+        return answer(with_status(await self._job(request)))
 
     async def delete(self, request: web.Request) -> web.Response:
         await self._service.call(self._service.delete_job, request[ACCOUNT], request.match_info["job_id"])
-        return _answer("", HTTPStatus.ACCEPTED)
+        return answer("", HTTPStatus.ACCEPTED)
+
+    async def delete_many(self, request: web.Request) -> web.Response:
+        rows = list_in(await body_of(request), "jobs")
+        if not 1 <= len(rows) <= _MAX_BATCH:
+            raise RefusedError("0104", f"jobs must be a list of 1 to {_MAX_BATCH}")
+        # All are looked up first, so that an unknown one keeps the others.
+        jobs = [await self._service.call(self._service.job, request[ACCOUNT], _id_in(row)) for row in rows]
+        for job in jobs:
+            await self._service.call(self._service.delete_job, request[ACCOUNT], job.id)
+        return answer({}, HTTPStatus.ACCEPTED)
 
     async def update(self, request: web.Request) -> web.Response:
-        body = await _body(request)
-        unknown = sorted(key for key, value in body.items() if key != "description" and value is not None)
-        if unknown:
-            raise RefusedError("0104", f"the Lab changes the description of a job only, not {', '.join(unknown)}")
-        if body.get("description") is not None:
-            arguments = (request[ACCOUNT], request.match_info["job_id"], body["description"])
-            await self._service.call(self._service.describe_job, *arguments)
-        else:
-            await self._job(request)
-        return _answer({})
+        changes = read_changes(await body_of(request))
+        await self._service.call(self._service.update_job, request[ACCOUNT], request.match_info["job_id"], changes)
+        return answer({})
 
     async def act(self, request: web.Request) -> web.Response:
-        action = (await _body(request)).get("action_type")
+        action = (await body_of(request)).get("action_type")
         if action != "terminate":
             await self._job(request)
             raise RefusedError("2812", f"{action!r} is not an action of a training job")
         job_id = request.match_info["job_id"]
         job = await self._service.call(self._service.stop_job, request[ACCOUNT], job_id)
-        return _answer(with_status(job), HTTPStatus.ACCEPTED)
+        return answer(with_status(job), HTTPStatus.ACCEPTED)
 
     async def search(self, request: web.Request) -> web.Response:
-        wanted = read_search(await _body(request), request[ACCOUNT].project_id)
+        wanted = read_search(await body_of(request), request[ACCOUNT].project_id)
         total, jobs = await self._service.call(self._service.search, wanted)
-        return _answer(
+        return answer(
             {
                 "total": total,
                 "count": len(jobs),
@@ -126,77 +113,56 @@ class _ModelArts:
         )
 
     async def check_name(self, request: web.Request) -> web.Response:
-        name = job_name(request.query.get("job_name"))
-        workspace_id = request.query.get("workspace_id") or DEFAULT_WORKSPACE
-        wanted = (request[ACCOUNT].project_id, workspace_id, name)
-        return _answer({"is_duplicate": await self._service.call(self._service.records.is_taken, *wanted)})
+        name = checked_name(request.query.get("job_name"), "the job name")
+        wanted = (request[ACCOUNT].project_id, checked_workspace(request.query.get("workspace_id")), name)
+        return answer({"is_duplicate": await self._service.call(self._service.records.is_taken, *wanted)})
 
     async def tasks(self, request: web.Request) -> web.Response:
         job = await self._job(request)
         rows = [{"task": task, "ip": "127.0.0.1", "schedule_count": 1} for task in job.tasks]
-        return _answer(rows if request.query.get("schedule_count", "1") in ("", "1") else [])
+        return answer(rows if request.query.get("schedule_count", "1") in ("", "1") else [])
 
     async def log_preview(self, request: web.Request) -> web.Response:
         job, task = await self._task(request)
         tail = await self._service.call(self._service.log_tail, job, task)
         if tail is None:
-            return web.Response(status=HTTPStatus.NO_CONTENT)
+            return routes.nothing()
         sizes = {"current_size": tail.current_size, "full_size": tail.full_size}
-        return _answer({"content": tail.content, **sizes})
+        return answer({"content": tail.content, **sizes})
 
     async def log_link(self, request: web.Request) -> web.Response:
         job, task = await self._task(request)
         expires = int(time.time()) + _LINK_LIFE_S
         link = await self._service.call(self._service.log_link, job, task, expires)
-        return _answer({"obs_url": link})
+        return answer({"obs_url": link})
+
+    async def log_lines(self, request: web.Request) -> web.Response:
+        job, task = await self._task(request)
+        wanted = read_line_query(request.query)
+        page = await self._service.call(self._service.log_lines, job, task, wanted)
+        if page is None:
+            return routes.nothing()
+        ends = {"start_line": page.start_line, "end_line": page.end_line}
+        return answer({**ends, "lines": page.lines, "content": page.content})
 
     async def metrics(self, request: web.Request) -> web.Response:
         job, task = await self._task(request)
         rows = await self._service.call(self._service.records.metrics, job.id, task)
         if not rows:
-            return web.Response(status=HTTPStatus.NO_CONTENT)
+            return routes.nothing()
         measured = {"cpuUsage": [cpu for cpu, _ in rows], "memUsage": [memory for _, memory in rows]}
-        nothing = [_NO_DATA] * len(rows)
-        return _answer({"metrics": [{"metric": name, "value": measured.get(name, nothing)} for name in _METRICS]})
+        unknown = [_NO_DATA] * len(rows)
+        return answer({"metrics": [{"metric": name, "value": measured.get(name, unknown)} for name in _METRICS]})
 
     async def events(self, request: web.Request) -> web.Response:
         job = await self._job(request)
         query = read_event_query(request.query, request.headers.get("X-Language"))
         rows = await self._service.call(self._service.records.events, job.id)
-        return _answer(query.answer(rows, job))
+        return answer(query.answer(rows, job))
 
     async def stages(self, request: web.Request) -> web.Response:
         job = await self._job(request)
-        return _answer(stage_table(job, await self._service.call(self._service.records.stages, job.id)))
-
-    async def engines(self, request: web.Request) -> web.Response:
-        rows = [engine.entry() for engine in self._service.catalogue.engines]
-        return _answer({"total": len(rows), "items": rows})
-
-    async def flavors(self, request: web.Request) -> web.Response:
-        wanted = request.query.get("flavor_type") or ""
-        if wanted and wanted not in FLAVOR_TYPES:
-            raise RefusedError("0104", f"flavor_type must be one of {', '.join(FLAVOR_TYPES)}")
-        rows = [flavor.entry() for flavor in self._service.catalogue.flavors if wanted in ("", flavor.type)]
-        return _answer({"total_count": len(rows), "flavors": rows})
-
-    async def quotas(self, request: web.Request) -> web.Response:
-        used = await self._service.call(self._service.records.count, request[ACCOUNT].project_id)
-        row = {"resource": "job-num", "quota": JOB_QUOTA, "used": used}
-        return _answer({"quotas": [row] if request.query.get("resource") in (None, "", "job-num") else []})
-
-    async def workspaces(self, request: web.Request) -> web.Response:
-        row = {
-            "id": DEFAULT_WORKSPACE,
-            "name": "default",
-            "description": "",
-            "owner": request[ACCOUNT].user_name,
-            "enterprise_project_id": "0",
-            "status": "NORMAL",
-            "status_info": "",
-            "auth_type": "PUBLIC",
-        }
-        return _answer({"workspaces": [row], "total_count": 1, "count": 1})
+        return answer(stage_table(job, await self._service.call(self._service.records.stages, job.id)))
 
     async def _job(self, request: web.Request) -> JobRecord:
         return await self._service.call(self._service.job, request[ACCOUNT], request.match_info["job_id"])
@@ -208,20 +174,9 @@ class _ModelArts:
         return job, task
 
 
-async def _body(request: web.Request) -> Mapping[str, Any]:
-    try:
-        body = json.loads(await request.read(), parse_constant=_no_constant)
-    except ValueError as error:
-        raise RefusedError("2787", "the body is not JSON") from error
-    if not isinstance(body, dict):
-        raise RefusedError("2787", "the body must be a JSON object")
-    return body
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _answer(content: object, status: HTTPStatus = HTTPStatus.OK) -> web.Response:
-    body = json.dumps(content, allow_nan=False).encode("ascii")
-    return web.Response(status=status, body=body, content_type="application/json")
+def _id_in(row: Any) -> str:
+    metadata: Mapping[str, Any] = object_in(row, "metadata") if isinstance(row, Mapping) else {}
+    job_id = metadata.get("id")
+    if not isinstance(job_id, str):
+        raise RefusedError("0104", "every job must have a metadata.id")
+    return job_id

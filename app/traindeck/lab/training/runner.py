@@ -1,39 +1,37 @@
 """Takes one job from accepted to ended: files in, processes up, files out, phase by phase."""
 
-import itertools
 import logging
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from enum import Enum, auto
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import psutil
 
 from traindeck.lab.training import job_events as events
+from traindeck.lab.training.containers import Containers
 from traindeck.lab.training.job_delivery import Delivery
-from traindeck.lab.training.job_environment import (
-    JOB_VARIABLE,
-    Interpreters,
-    NoInterpreterError,
-    Rank,
-    Sandbox,
-    launch,
-    ranks,
-    write_rank_table,
-)
-from traindeck.lab.training.job_files import Fetched, GivenUpError, ObsPath, OwnBuckets, TransferError, fetch
+from traindeck.lab.training.job_environment import ObsAccess
+from traindeck.lab.training.job_files import GivenUpError, OwnBuckets
 from traindeck.lab.training.job_form import JobForm
 from traindeck.lab.training.job_log import add_service_line
-from traindeck.lab.training.job_metrics import Meter
+from traindeck.lab.training.job_outcome import (
+    KILLED,
+    EndedError,
+    Outcome,
+    StoppedError,
+    StopReason,
+    Timing,
+    ended_by_exit,
+    failed,
+    not_created,
+)
+from traindeck.lab.training.job_packages import PackageEnvironments
+from traindeck.lab.training.job_preparation import Preparation
+from traindeck.lab.training.job_processes import JobProcesses
 from traindeck.lab.training.job_records import LIVE_PHASES, STOPPABLE_PHASES, EventText, JobRecords
-from traindeck.lab.training.process_tree import ProcessId, ProcessTree
+from traindeck.lab.training.worker_places import Sandbox
 
 log = logging.getLogger(__name__)
 
@@ -44,50 +42,24 @@ _LAB_END_UPLOAD_S = 0.5
 
 
 @dataclass(frozen=True)
-class Timing:
-    """How often a run looks at its processes and sends things; a test of hours shortens the hour."""
+class RunTools:
+    """What all runs of one Lab share."""
 
-    look_s: float = 0.1
-    sample_s: float = 2.0
-    log_upload_s: float = 5.0
-    output_upload_s: float = 30.0
-    metrics_s: float = 60.0
-    grace_s: float = 5.0
-    hour_s: float = 3600.0
-
-
-class StopReason(Enum):
-    """Why a run is to end before its processes do."""
-
-    USER = auto()
-    TIME_LIMIT = auto()
-    LAB_END = auto()
+    records: JobRecords
+    environments: PackageEnvironments
+    containers: Containers
+    uploads: Executor
+    timing: Timing
+    # Seconds after which every job ends, where a rule says so.
+    time_limit: Callable[[], float | None]
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """How a run ended."""
+class ChosenPython:
+    """The Python of a job, or why there is none."""
 
-    phase: str
-    secondary_phase: str
-    event: EventText
-    task_statuses: tuple[dict[str, Any], ...] = ()
-
-    @property
-    def level(self) -> str:
-        return "Error" if self.phase in ("Failed", "Abnormal") else "Info"
-
-
-class _EndedError(Exception):
-    """The run cannot go on."""
-
-    def __init__(self, outcome: Outcome) -> None:
-        super().__init__(outcome.phase)
-        self.outcome = outcome
-
-
-class _StoppedError(GivenUpError):
-    """Somebody asked for the end of the run."""
+    path: Path | None
+    problem: str = ""
 
 
 class _Every:
@@ -111,41 +83,44 @@ class JobRun:
         self,
         form: JobForm,
         sandbox: Sandbox,
-        records: JobRecords,
         buckets: OwnBuckets,
-        interpreters: Interpreters,
-        uploads: Executor,
-        obs_url: str,
-        timing: Timing,
+        python: ChosenPython,
+        access: ObsAccess,
+        tools: RunTools,
+        on_end: Callable[["JobRun"], None],
     ) -> None:
-        self._form = form
+        self.form = form
+        self.id = sandbox.job_id
+        self.priority = 1
         self._sandbox = sandbox
-        self._id = sandbox.job_id
-        self._records = records
-        self._buckets = buckets
-        self._interpreters = interpreters
-        self._delivery = Delivery(form, sandbox, records, buckets, uploads)
-        self._obs_url = obs_url
-        self._timing = timing
-        self._tree = job_tree(self._id)
-        self._processes: list[tuple[Rank, subprocess.Popen[bytes]]] = []
-        self._meters: list[Meter] = []
+        self._records = tools.records
+        self._python = python
+        self._tools = tools
+        self._timing = tools.timing
+        self._on_end = on_end
+        self._delivery = Delivery(form, sandbox, tools.records, buckets, tools.uploads)
+        self._processes = JobProcesses(form, sandbox, tools.records, tools.containers, access, tools.timing)
+        self._preparation = Preparation(
+            form, sandbox, buckets, tools.environments, self._check_stop, self._processes.own, self._tell
+        )
         self._measured_at = 0.0
         self._last_lines: list[tuple[str, str]] = []
         self._stop_lock = threading.Lock()
         self._stop = threading.Event()
+        self._over = threading.Event()
         self._reason: StopReason | None = None
         self._lab_ended_at: float | None = None
-        self._thread = threading.Thread(target=self._run, name=f"job-{self._id}")
+        self._thread = threading.Thread(target=self._run, name=f"job-{self.id}")
 
     @property
-    def is_alive(self) -> bool:
-        return self._thread.is_alive()
+    def is_over(self) -> bool:
+        return self._over.is_set()
 
     def start(self) -> None:
         self._thread.start()
 
     def join(self) -> None:
+        self._over.wait()
         self._thread.join()
 
     def request_stop(self, reason: StopReason) -> None:
@@ -163,55 +138,66 @@ class JobRun:
         try:
             outcome = self._outcome()
         except Exception:
-            log.exception("job %s could not be run", self._id)
-            self._tree.end(_LEFTOVER_GRACE_S, self._is_hurried)
+            log.exception("job %s could not be run", self.id)
+            self._processes.tree.end(_LEFTOVER_GRACE_S, self._is_hurried)
             outcome = Outcome("Abnormal", "Unknown", events.INTERNAL_ERROR)
-        while not self._recorded(outcome):
-            # The disk may be full; a job that ended must not look live for ever.
-            if self._is_hurried():
-                return
-            time.sleep(_RECORD_RETRY_S)
+        try:
+            while not self._recorded(outcome):
+                # The disk may be full; a job that ended must not look live for ever.
+                if self._is_hurried():
+                    return
+                time.sleep(_RECORD_RETRY_S)
+        finally:
+            self._over.set()
+            self._on_end(self)
 
     def _outcome(self) -> Outcome:
-        self._records.move(self._id, "Pending", "Queuing", only_from=("Creating",), event=events.QUEUED)
-        self._records.move(self._id, "Running", only_from=("Pending",), event=events.RUNNING)
+        if self._reason is not None:
+            return self._stopped()  # while it waited for its turn
+        self._records.move(self.id, "Running", only_from=("Pending",), event=events.RUNNING)
         try:
-            self._records.begin_stage(self._id, "preparing")
-            self._prepare()
-            self._records.begin_stage(self._id, "running")
-            self._start()
+            if self._python.path is None:
+                raise EndedError(not_created(events.not_started(self.form.tasks[0], self._python.problem)))
+            self._records.begin_stage(self.id, "preparing")
+            python = self._preparation.run(self._python.path)
+            self._records.begin_stage(self.id, "running")
+            self._check_stop()
+            self._processes.start(python, self._python.path)
             outcome = self._watch()
-        except _EndedError as ended:
+        except EndedError as ended:
             outcome = ended.outcome
-        except _StoppedError:
+        except StoppedError:
             outcome = self._stopped()
         finally:
             grace_s = _LEFTOVER_GRACE_S if self._reason is None else self._timing.grace_s
-            all_gone = self._tree.end(grace_s, self._is_hurried)
-            for _, process in self._processes:
-                process.poll()
-        self._records.begin_stage(self._id, "end")
+            all_gone = self._processes.tree.end(grace_s, self._is_hurried)
+            self._processes.finish_logs()
+        self._records.begin_stage(self.id, "end")
+        self._sandbox.log_dir.mkdir(parents=True, exist_ok=True)
         for task, line in self._last_lines:
-            add_service_line(self._sandbox.log(task), line)
+            self._say(task, line)
         self._measure(is_last=True)
         if not all_gone:
             outcome = Outcome("Abnormal", "TerminatedFailed", events.NOT_STOPPED)
         self._delivery.wait()
-        unsent = self._delivery.send_outputs(self._check_lab) if self._processes else None
+        unsent = self._delivery.send_outputs(self._check_lab) if self._processes.were_started else None
         if unsent is not None and outcome.phase == "Completed":
-            outcome = self._failed(unsent).outcome
+            outcome = failed(self.form.tasks[0], unsent)
         self._say_goodbye(outcome)
         if unsent is None:
             self._clear()
         return outcome
 
     def _say_goodbye(self, outcome: Outcome) -> None:
-        for task in self._form.tasks:
+        for task in self.form.tasks:
             try:
-                add_service_line(self._sandbox.log(task), f"the job ends as {outcome.phase}: {outcome.event.english}")
+                self._say(task, f"the job ends as {outcome.phase}: {outcome.event.english}")
             except OSError as error:
                 self._tell(events.log_not_uploaded(task, error), level="Warning", source="Task")
         self._delivery.send_logs()
+
+    def _say(self, task: str, line: str) -> None:
+        add_service_line(self._sandbox.log(task), line, self._timing.max_log_bytes)
 
     def _recorded(self, outcome: Outcome) -> bool:
         try:
@@ -219,13 +205,13 @@ class JobRun:
             if not self._moved(outcome, STOPPABLE_PHASES if outcome.phase in ("Completed", "Failed") else LIVE_PHASES):
                 self._moved(self._stopped(), LIVE_PHASES)
         except sqlite3.Error:
-            log.exception("the end of job %s could not be recorded", self._id)
+            log.exception("the end of job %s could not be recorded", self.id)
             return False
         return True
 
     def _moved(self, outcome: Outcome, only_from: Sequence[str]) -> bool:
         return self._records.move(
-            self._id,
+            self.id,
             outcome.phase,
             outcome.secondary_phase,
             only_from=only_from,
@@ -234,115 +220,31 @@ class JobRun:
             level=outcome.level,
         )
 
-    # Before training
-
-    def _prepare(self) -> None:
-        try:
-            self._sandbox.make(self._form)
-            write_rank_table(self._form, self._sandbox)
-            for task in self._form.tasks:
-                add_service_line(self._sandbox.log(task), f"job {self._form.name} ({self._id}) is being prepared")
-        except OSError as error:
-            raise _EndedError(Outcome("Abnormal", "CreateFailed", events.not_prepared(error))) from error
-        for channel in self._form.outputs:
-            if not self._buckets.has_bucket(channel.path.bucket):
-                cause = f"the bucket {channel.path.bucket} does not exist"
-                raise self._failed(events.output_not_uploaded(channel.name, cause))
-        code = self._sandbox.code(self._form)
-        self._tell(events.code_download_started(self._form.code), source="Task")
-        fetched, seconds = self._fetched("the code", self._form.code, code)
-        self._tell(events.code_downloaded(fetched.files, fetched.size_bytes, seconds), source="Task")
-        if (code / "pip-requirements.txt").exists():
-            self._tell(events.NO_PIP, level="Warning", source="Task")
-        for index, channel in enumerate(self._form.inputs):
-            target = self._sandbox.input(index, channel.name)
-            self._tell(events.input_download_started(channel.name, channel.path), source="Task")
-            fetched, seconds = self._fetched(f"the input {channel.name}", channel.path, target)
-            told = events.input_downloaded(channel.name, fetched.files, fetched.size_bytes, seconds)
-            self._tell(told, source="Task")
-
-    def _fetched(self, what: str, source: ObsPath, target: Path) -> tuple[Fetched, float]:
-        began = time.monotonic()
-        try:
-            return fetch(self._buckets, source, target, self._check_stop), time.monotonic() - began
-        except TransferError as error:
-            raise self._failed(events.download_failed(what, error)) from error
-
-    def _failed(self, event: EventText) -> _EndedError:
-        statuses = ({"task": self._form.tasks[0], "exit_code": 1, "message": event.english},)
-        return _EndedError(Outcome("Failed", "Failed", event, statuses))
-
     # Training
 
-    def _start(self) -> None:
-        self._check_stop()
-        try:
-            python = self._interpreters.for_engine(self._form.engine.id)
-        except NoInterpreterError as error:
-            event = events.not_started(self._form.tasks[0], error)
-            raise _EndedError(Outcome("Abnormal", "CreateFailed", event)) from error
-        by_node = itertools.groupby(ranks(self._form), key=lambda rank: rank.node)
-        for (_, of_node), task in zip(by_node, self._form.tasks, strict=True):
-            tree = self._tree if self._form.node_count == 1 else job_tree(self._id)
-            self._meters.append(Meter(tree))
-            add_service_line(self._sandbox.log(task), f"training starts with {python}")
-            # The processes write the file themselves: a slow or dead Lab never blocks or cuts their output. They share
-            # one handle, for Windows keeps the place to write at with the handle.
-            with self._sandbox.log(task).open("ab") as output:
-                for rank in of_node:
-                    self._start_one(rank, python, tree, output)
-            self._tell(events.training_started(task), source="Task")
-
-    def _start_one(self, rank: Rank, python: Path, tree: ProcessTree, output: BinaryIO) -> None:
-        wanted = launch(self._form, self._sandbox, rank, python, self._obs_url)
-        try:
-            wanted.folder.mkdir(parents=True, exist_ok=True)
-            process = subprocess.Popen(
-                wanted.command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=wanted.folder,
-                env=dict(wanted.variables),
-                start_new_session=True,
-                creationflags=_creation_flags(),
-            )
-        except (OSError, ValueError) as error:
-            event = events.not_started(self._form.tasks[rank.node], error)
-            raise _EndedError(Outcome("Abnormal", "CreateFailed", event)) from error
-        self._processes.append((rank, process))
-        try:
-            identity = ProcessId.of(process.pid)
-        except psutil.NoSuchProcess:
-            return  # already over, as seen on Windows
-        tree.add(identity)
-        self._tree.add(identity)
-        self._records.add_process(self._id, identity)
-
     def _watch(self) -> Outcome:
-        deadline, hours = self._time_limit()
+        deadline, limit_event = self._time_limit()
         sample, metrics = _Every(self._timing.sample_s), _Every(self._timing.metrics_s)
         logs, outputs = _Every(self._timing.log_upload_s), _Every(self._timing.output_upload_s)
         self._measured_at = time.monotonic()
-        self._sample()
+        self._processes.sample()
         while True:
             self._stop.wait(self._timing.look_s)
-            codes = [(self._form.tasks[rank.node], process.poll()) for rank, process in self._processes]
-            ended = [(task, _exit_code(code)) for task, code in codes if code is not None]
-            bad = next(((task, code) for task, code in ended if code != 0), None)
+            ended = self._processes.look()
             if self._reason is not None:
                 return self._stopped()
-            if bad is not None or len(ended) == len(codes):
-                for task, code in ended:
-                    self._tell(events.training_ended(task, code), source="Task")
-                    self._last_lines.append((task, f"training ended with exit code {code}"))
-                return _exit_outcome(bad)
+            bad = next(((exit_.task, exit_.code) for exit_ in ended if exit_.code != 0), None)
+            if bad is not None or len(ended) == self._processes.count:
+                for exit_ in ended:
+                    self._tell(events.training_ended(exit_.task, exit_.code), source="Task")
+                    self._last_lines.append((exit_.task, f"training ended with exit code {exit_.code}"))
+                return ended_by_exit(bad)
             if deadline is not None and time.monotonic() > deadline:
-                self._records.move(self._id, "Terminating", only_from=("Running",))
+                self._records.move(self.id, "Terminating", only_from=("Running",))
                 self.request_stop(StopReason.TIME_LIMIT)
-                return Outcome("Terminated", "Terminated", events.stopped_by_time(hours))
-            if sample.is_due():
-                self._sample()
+                return Outcome("Terminated", "Terminated", limit_event)
+            if sample.is_due() and (task := self._processes.sample()) is not None:
+                return self._out_of_memory(task)
             if metrics.is_due():
                 self._measure()
             if logs.is_due():
@@ -350,43 +252,50 @@ class JobRun:
             if outputs.is_due():
                 self._delivery.send_outputs_soon(self._check_stop)
 
-    def _time_limit(self) -> tuple[float | None, int]:
-        limits = [hours for hours in (self._form.stop_after_hours, self._form.flavor.hours_limit) if hours]
-        if not limits:
-            return None, 0
-        job = self._records.job(self._id)
-        running_s = 0.0 if job is None else max(0.0, time.time() - job.start_time / 1000)
-        return time.monotonic() - running_s + min(limits) * self._timing.hour_s, min(limits)
+    def _out_of_memory(self, task: str) -> Outcome:
+        # The platform kills at once, without a word to the process.
+        self._processes.tree.end(0)
+        event = events.out_of_memory(task, self.form.flavor.memory_gb)
+        self._last_lines.append((task, f"training ended with exit code {KILLED}: out of memory"))
+        return failed(task, event, KILLED)
 
-    def _sample(self) -> None:
-        for meter in self._meters:
-            meter.sample()
+    def _time_limit(self) -> tuple[float | None, EventText]:
+        limits = [hours for hours in (self.form.stop_after_hours, self.form.flavor.hours_limit) if hours]
+        by_rule = self._tools.time_limit()
+        seconds = [by_rule] if by_rule is not None else []
+        if limits:
+            seconds.append(min(limits) * self._timing.hour_s)
+        if not seconds:
+            return None, events.STOPPED_BY_RULE
+        event = events.STOPPED_BY_RULE if by_rule == min(seconds) else events.stopped_by_time(min(limits))
+        job = self._records.job(self.id)
+        running_s = 0.0 if job is None else max(0.0, time.time() - job.start_time / 1000)
+        return time.monotonic() - running_s + min(seconds), event
 
     def _measure(self, *, is_last: bool = False) -> None:
         """Record one averaged sample; a run shorter than the interval gets a single one at its end."""
-        if is_last and (not self._meters or self._records.metrics(self._id, self._form.tasks[0])):
+        if is_last and (not self._measured_at or self._records.metrics(self.id, self.form.tasks[0])):
             return
         now = time.monotonic()
-        for task, meter in zip(self._form.tasks, self._meters, strict=True):
-            self._records.add_metrics(self._id, task, *meter.reading(now - self._measured_at))
+        self._processes.measure(now - self._measured_at)
         self._measured_at = now
 
     def _clear(self) -> None:
         try:
             self._sandbox.clear()
         except OSError:
-            log.warning("the folders of job %s could not be removed", self._id, exc_info=True)
+            log.warning("the folders of job %s could not be removed", self.id, exc_info=True)
 
     # Stopping
 
     def _check_stop(self) -> None:
         if self._reason is not None:
-            raise _StoppedError
+            raise StoppedError
 
     def _check_lab(self) -> None:
         ended_at = self._lab_ended_at
         if ended_at is not None and time.monotonic() - ended_at > _LAB_END_UPLOAD_S:
-            raise GivenUpError(f"the Lab ended; what is missing is in {self._sandbox.root / 'outputs'}")
+            raise GivenUpError(f"the Lab ended; what is missing is in {self._sandbox.root}")
 
     def _is_hurried(self) -> bool:
         return self._lab_ended_at is not None
@@ -396,29 +305,4 @@ class JobRun:
         return Outcome("Terminated", "Terminated", event)
 
     def _tell(self, text: EventText, *, level: str = "Info", source: str = "Job") -> None:
-        self._records.add_event(self._id, text, level=level, source=source)
-
-
-def job_tree(job_id: str, roots: Sequence[ProcessId] = ()) -> ProcessTree:
-    """The processes of a job, also those of a Lab that is gone."""
-    return ProcessTree(JOB_VARIABLE, f"ma-job-{job_id}", roots)
-
-
-def _exit_outcome(bad: tuple[str, int] | None) -> Outcome:
-    if bad is None:
-        return Outcome("Completed", "Completed", events.COMPLETED)
-    task, code = bad
-    message = events.training_ended(task, code).english
-    statuses = ({"task": task, "exit_code": code, "message": message},)
-    return Outcome("Failed", "Failed", events.failed(task, code), statuses)
-
-
-def _exit_code(code: int) -> int:
-    """A process ended by a signal counts as a shell and the platform count it."""
-    return 128 - code if code < 0 else code
-
-
-def _creation_flags() -> int:
-    if sys.platform == "win32":
-        return subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
-    return 0
+        self._records.add_event(self.id, text, level=level, source=source)

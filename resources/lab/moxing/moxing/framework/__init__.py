@@ -1,0 +1,1 @@
+"""The place the file operations have in MoXing."""

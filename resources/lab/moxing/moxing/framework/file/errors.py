@@ -1,0 +1,29 @@
+"""What can go wrong, under the names scripts catch it by."""
+
+import errno
+
+
+class MoxFileRespException(Exception):
+    """OBS refused; `resp` holds its status and its words."""
+
+    def __init__(self, resp, *args):
+        super().__init__(resp, *args)
+        self.resp = resp
+
+    def __str__(self):
+        return f"OBS answered {self.resp}"
+
+
+class MoxFileReadException(MoxFileRespException):
+    """The answer broke off."""
+
+
+class MoxFileNotExistsException(FileNotFoundError):
+    """There is no such file or folder."""
+
+    def __init__(self, url):
+        super().__init__(errno.ENOENT, "No such file or directory", str(url))
+
+
+class MoxFileNameDuplicateException(Exception):
+    """One name is both a file and a folder, which OBS allows and a disk does not."""

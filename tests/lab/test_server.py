@@ -58,7 +58,7 @@ def test_announcement_and_files(root: Path) -> None:
         assert facts["apulis"] is None
         assert len(facts["project_id"]) == 32
         written = running(root)
-        assert set(written) == {"pid", "instance", "obs", "modelarts", "iam", "started"}
+        assert set(written) == {"pid", "instance", "obs", "modelarts", "iam", "started", "token"}
         assert written["pid"] == lab.pid
         assert (written["obs"], written["modelarts"]) == (lab.obs, lab.modelarts)
         for name in ("running.json", "lab.log", "ports.json"):

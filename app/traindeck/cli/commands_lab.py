@@ -1,22 +1,37 @@
-"""`traindeck lab serve`: the Lab in the foreground."""
+"""`traindeck lab`: the Lab in the foreground, and the one in the background seen from outside."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
-from traindeck.cli.call import Call
+from traindeck.cli import terminal
+from traindeck.cli.call import DONE, FAILED, Call
 from traindeck.domain.errors import AppError, Conflict, LocalTrouble
+from traindeck.domain.objects import size_words
 from traindeck.domain.texts import say, text
+from traindeck.lab import root_folder
 from traindeck.lab.lab_errors import LabBusy, LabStartError, PortInUse
+from traindeck.lab.root_folder import Holdings
 from traindeck.lab.server import LabOptions
 from traindeck.lab.server import serve as serve_lab
+from traindeck.lab.training.catalogue import Catalogue
+from traindeck.lab.training.interpreters import Interpreters, NoInterpreterError
+from traindeck.runtime.resources import resource
 from traindeck.store.paths import Paths
+
+_STOP_S = 30.0
+
+
+def run(call: Call) -> int:
+    """Nothing here is awaited: the Lab runs a loop of its own, and the rest only looks at files."""
+    commands = {"serve": serve, "status": status, "stop": stop, "reset": reset, "engines": engines}
+    return commands[call.options.action](call)
 
 
 def serve(call: Call) -> int:
-    """Runs a loop of its own, so it is not awaited like the other commands."""
     asked = call.options
-    root = (asked.root or Paths.for_user().lab).absolute()
+    root = _root(call)
 
     def announce(facts: dict[str, object]) -> None:
         if call.output.json_wanted:
@@ -33,6 +48,129 @@ def serve(call: Call) -> int:
         return serve_lab(options)
     except LabStartError as error:
         raise _in_our_words(error, root, asked.port) from error
+
+
+def status(call: Call) -> int:
+    root = _root(call)
+    lab = root_folder.running_lab(root)
+    held = root_folder.holdings(root)
+    if call.output.json_wanted:
+        found = asdict(lab) if lab else {}
+        call.output.document({"root": str(root), "running": lab is not None, **found, **asdict(held)})
+        return DONE
+    if lab is None:
+        call.output.line(say("No Lab is running on “{root}”.", root=str(root)))
+    else:
+        call.output.line(say("The Lab is running on “{root}”.", root=str(root)))
+        rows = [("OBS", lab.obs), ("ModelArts", lab.modelarts), ("IAM", lab.iam)]
+        rows += [(say("Process"), str(lab.pid)), (say("Started"), lab.started)]
+        rows += [(say("Version"), lab.version), (say("Live jobs"), str(lab.live_jobs))]
+        call.output.table(["", ""], rows)
+    call.output.line(_words(held))
+    return DONE
+
+
+def stop(call: Call) -> int:
+    root = _root(call)
+    if root_folder.running_lab(root) is None:
+        call.output.result({"root": str(root), "stopped": False}, say("No Lab is running on “{root}”.", root=str(root)))
+        return DONE
+    try:
+        is_over = root_folder.stop(root, _STOP_S)
+    except OSError as error:
+        raise _not_ended(str(error)) from error
+    if not is_over:
+        raise _not_ended("")
+    call.output.result({"root": str(root), "stopped": True}, say("The Lab and its jobs have ended."))
+    return DONE
+
+
+def reset(call: Call) -> int:
+    root = _root(call)
+    held = root_folder.holdings(root)
+    if not call.options.yes:
+        loss = {"objects": held.objects, "size": size_words(held.object_bytes), "jobs": held.jobs}
+        if not terminal.somebody_is_there():
+            raise terminal.refuse_without_a_yes(
+                text("This would empty the Lab. Objects: {objects}, {size}. Jobs: {jobs}.", **loss)
+            )
+        question = say("Empty the Lab? Objects: {objects}, {size}. Jobs: {jobs}. They cannot be brought back.", **loss)
+        if not terminal.confirmed(question):
+            call.output.note(say("Nothing was removed."))
+            return DONE
+    try:
+        root_folder.empty(root)
+    except root_folder.LabRunningError as error:
+        raise Conflict(
+            text("A Lab is already running on “{root}”.", root=str(root)),
+            text("End it with “traindeck lab stop”, then try again."),
+        ) from error
+    except OSError as error:
+        raise LocalTrouble(
+            text("The Lab could not be emptied: {reason}", reason=error.strerror or str(error)),
+            text("Close what still uses its files, then try again."),
+            str(error),
+        ) from error
+    call.output.result({"root": str(root), "removed": asdict(held)}, say("The Lab is empty."))
+    return DONE
+
+
+def engines(call: Call) -> int:
+    """Every engine with the Python that runs it here; each Python is started once."""
+    known = Catalogue(resource("lab", "catalogue.toml")).engines
+    interpreters = Interpreters(_root(call))
+    rows = interpreters.checked(known)
+    try:
+        unknown = interpreters.unknown(known)
+    except NoInterpreterError:
+        unknown = []  # every row says so already
+    if call.output.json_wanted:
+        call.output.document(
+            {
+                "engines": [
+                    {
+                        "name": row.engine.name,
+                        "version": row.engine.version,
+                        "python": str(row.python or ""),
+                        "python_version": row.version,
+                        "problem": row.problem,
+                    }
+                    for row in rows
+                ],
+                "unknown": unknown,
+            }
+        )
+    else:
+        call.output.table(
+            [say("Engine"), say("Version"), say("Python"), ""],
+            [(row.engine.name, row.engine.version, str(row.python or ""), row.problem or row.version) for row in rows],
+        )
+    for name in unknown:
+        call.output.note(say("lab.toml names an engine the Lab does not have: {name}", name=name))
+    return FAILED if unknown or any(row.problem for row in rows) else DONE
+
+
+def _root(call: Call) -> Path:
+    root: Path = call.options.root or Paths.for_user().lab
+    return root.absolute()
+
+
+def _words(held: Holdings) -> str:
+    return say(
+        "Objects: {objects}, {size}. Jobs: {jobs}. On disk: {total}.",
+        objects=held.objects,
+        size=size_words(held.object_bytes),
+        jobs=held.jobs,
+        total=size_words(held.total_bytes),
+    )
+
+
+def _not_ended(detail: str) -> LocalTrouble:
+    return LocalTrouble(
+        text("The Lab did not end."),
+        text("End its process yourself; “traindeck lab status” names it."),
+        detail,
+    )
 
 
 def _in_our_words(error: LabStartError, root: Path, port: int) -> AppError:

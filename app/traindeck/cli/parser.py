@@ -104,11 +104,21 @@ def _leaf(group: Adder, common: ArgumentParser, name: str, purpose: str) -> Argu
 def _lab(groups: Adder, common: ArgumentParser) -> None:
     lab = _group(groups, common, "lab", say("the Lab: the cloud in a box, on this computer"))
     serve = _leaf(lab, common, "serve", say("run the Lab in the foreground until interrupted"))
-    serve.add_argument("--root", type=Path, metavar="DIR", help=say("where it keeps everything"))
+    _lab_root(serve)
     serve.add_argument("--port", type=_port, default=0, metavar="N", help=say("its port; without it a free one"))
     # Between programs only: who starts a Lab in the background says when it should end by itself.
     serve.add_argument("--idle-exit", type=float, metavar="SECONDS", help=argparse.SUPPRESS)
     serve.add_argument("--owner-pipe", action="store_true", help=argparse.SUPPRESS)
+    _lab_root(_leaf(lab, common, "status", say("show whether the Lab runs, where, and what it holds")))
+    _lab_root(_leaf(lab, common, "stop", say("end the Lab with its jobs")))
+    reset = _leaf(lab, common, "reset", say("remove all objects and jobs of the Lab; its keys stay"))
+    _lab_root(reset)
+    _yes(reset)
+    _lab_root(_leaf(lab, common, "engines", say("list the engines of the Lab with the Python that runs each")))
+
+
+def _lab_root(parser: ArgumentParser) -> None:
+    parser.add_argument("--root", type=Path, metavar="DIR", help=say("where it keeps everything"))
 
 
 def _profile(groups: Adder, common: ArgumentParser) -> None:

@@ -38,9 +38,9 @@ def run(options: Namespace) -> int:
 def _run(call: Call) -> int:
     try:
         if call.options.group == "lab":
-            from traindeck.cli.commands_lab import serve
+            from traindeck.cli import commands_lab
 
-            return serve(call)
+            return commands_lab.run(call)
         return asyncio.run(_awaited(_command(call.options), call))
     except (AppError, ReaderGone):
         raise

@@ -17,7 +17,7 @@ from typing import Any
 from aiohttp import web
 from filelock import FileLock, Timeout
 
-import traindeck
+from traindeck.lab import own_api
 from traindeck.lab.accounts import Accounts, AccountsError
 from traindeck.lab.activity import Activity
 from traindeck.lab.control import CONTROL, control_app
@@ -32,10 +32,10 @@ from traindeck.lab.obs.index import StoreTooNewError
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.ports import BoundPorts, bind
 from traindeck.lab.private_files import read_json, write_json
+from traindeck.lab.root_folder import LOCK, RUNNING
 from traindeck.lab.training import iam_api, modelarts_api
 from traindeck.lab.training.jobs import JobService
 
-RUNNING = "running.json"
 FAULTS = "faults.toml"
 # How long an answer under way may still take when the Lab ends.
 _LAST_ANSWERS_S = 0.5
@@ -86,19 +86,17 @@ async def _serve(
         "modelarts": ports.gateway_url,
         "iam": ports.gateway_url,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "token": secrets.token_hex(32),
     }
+    life = Life(activity, service.live_jobs, options.idle_exit_s, has_owner=options.owner_pipe)
 
-    async def status(request: web.Request) -> web.Response:
-        shown = {name: facts[name] for name in ("instance", "pid", "started")}
-        return web.json_response({**shown, "version": traindeck.__version__, "live_jobs": service.live_jobs()})
-
-    def add_status(app: web.Application) -> None:
-        app.router.add_get("/lab/status", status)
+    def add_own(app: web.Application) -> None:
+        own_api.add_routes(app, facts, service.live_jobs, life.end)
 
     def add_modelarts(app: web.Application) -> None:
         modelarts_api.add_routes(app, service)
 
-    app = gateway_app(accounts, [add_status, add_modelarts, iam_api.add_routes], activity, faults)
+    app = gateway_app(accounts, [add_own, add_modelarts, iam_api.add_routes], activity, faults)
     token = secrets.token_urlsafe(32)
     async with AsyncExitStack() as stack:
         api = ObsApi(store, accounts, activity, faults)
@@ -115,7 +113,6 @@ async def _serve(
         stack.push_async_callback(service.stop)
         with _told_as_unusable(options.root):
             await service.start()
-        life = Life(activity, service.live_jobs, options.idle_exit_s, has_owner=options.owner_pipe)
         with life.signals():
             await web.SockSite(obs_runner, ports.obs).start()
             await web.SockSite(gateway_runner, ports.gateway).start()
@@ -173,7 +170,7 @@ def _prepare(root: Path) -> None:
 
 
 def _locked(root: Path, stack: ExitStack) -> None:
-    lock = FileLock(root / "lab.lock")
+    lock = FileLock(root / LOCK)
     try:
         stack.enter_context(lock.acquire(timeout=0))
     except Timeout as error:

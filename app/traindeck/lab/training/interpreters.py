@@ -55,6 +55,14 @@ class Interpreters:
             rows.append(EnginePython(engine, python, *versions[python]))
         return rows
 
+    def unknown(self, engines: Sequence[Engine]) -> list[str]:
+        """Names in `lab.toml` that are no engine's."""
+        try:
+            named = read_settings(self._root).pythons
+        except SettingsError as error:
+            raise NoInterpreterError(str(error)) from error
+        return sorted(set(named) - {engine.id for engine in engines} - {"default"})
+
     def _chosen(self, settings: LabSettings, engine_id: str) -> Path:
         choice = settings.pythons.get(engine_id) or settings.pythons.get("default")
         if choice is None:

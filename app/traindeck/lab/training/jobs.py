@@ -128,6 +128,9 @@ class JobService:
     async def start(self) -> None:
         """Open the records; jobs that a killed Lab left behind are ended and marked as lost."""
         await self.call(self._open)
+        if _settings(self._root).pythons:
+            # Beside the first requests: a Python may take its time to answer.
+            self._calls.submit(self._check_pythons)
 
     async def stop(self) -> None:
         """End every job with all its processes, and only then return."""
@@ -337,6 +340,18 @@ class JobService:
         if not _settings(self._root).container_paths:
             return ChosenPython(python), f"{SETTINGS} says so"
         return ChosenPython(python), self._containers.means(python).reason
+
+    def _check_pythons(self) -> None:
+        for row in self._interpreters.checked(self.catalogue.engines):
+            if row.problem:
+                log.warning("engine %s: %s", row.engine.id, row.problem)
+        try:
+            unknown = self._interpreters.unknown(self.catalogue.engines)
+        except NoInterpreterError as error:
+            log.warning("%s", error)
+            return
+        for name in unknown:
+            log.warning("%s names an engine the Lab does not have: %s", SETTINGS, name)
 
     def _is_held_back(self, run: JobRun) -> bool:
         return run.form.flavor.id in self._faults.held_back

@@ -189,7 +189,7 @@ class Client(ObsClient):  # type: ignore[misc]
             connection = _Secure(server, port, context=self.context) if secure else _Plain(server, port)
             if redirect:
                 # Read by the SDK: not to be kept.
-                connection._clear = True  # type: ignore[union-attr]
+                connection._clear = True  # type: ignore[attr-defined]
         elif connection.sock is not None:
             in_use(connection.sock)
         self._mine.connection = connection

@@ -67,6 +67,7 @@ async def _walk(program: Program) -> int:
 async def _take_picture(program: Program) -> bool:
     picture = Path.cwd() / PICTURE
     program.workspace.window.resize(*FIRST_SIZE)  # a screen that does not exist may be any size
+    program.workspace.window.reset_layout()
     await _painted(program)
     if not program.workspace.window.grab().save(str(picture)):
         _tell(say("The picture could not be written to {file}.", file=str(picture)))

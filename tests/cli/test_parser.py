@@ -27,7 +27,7 @@ def test_every_command_that_can_be_typed_exists_and_none_is_hidden() -> None:
         *(("obs", name) for name in commands_obs.COMMANDS),
         *(("job", name) for name in commands_job.COMMANDS),
         *((name,) for name in commands_catalogue.COMMANDS),
-        ("lab", "serve"),
+        *(("lab", name) for name in ("serve", "status", "stop", "reset", "engines")),
     }
     assert set(leaves(parser.build())) == built
 

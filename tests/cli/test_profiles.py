@@ -69,3 +69,31 @@ def test_keys_come_from_the_file_of_the_console_or_the_environment(
         ).must_be(0)  # fmt: skip
     for name in ("from-file", "named", "nothing-else-given"):
         traindeck("obs", "ls", "--profile", name, environment=keyring.environment).must_be(0)
+
+
+def test_the_account_of_the_environment_is_there_while_it_is_set(traindeck: Traindeck) -> None:
+    keys = {"HUAWEICLOUD_SDK_AK": "AKOFTHEENVIRONMENT", "HUAWEICLOUD_SDK_SK": "not-a-real-one"}
+    listed = traindeck("profile", "list", "--json", environment=keys).must_be(0).document
+    assert [(row["name"], row["region"]) for row in listed] == [("lab", "lab"), ("environment", "cn-north-4")]
+    traindeck("obs", "ls", "--profile", "environment").must_be(4)
+    # Nobody answers at that address: the keys were found, and the way to the service was tried.
+    nowhere = {**keys, "HTTPS_PROXY": "http://127.0.0.1:9", "HUAWEICLOUD_SDK_REGION": "cn-nowhere-1"}
+    away = traindeck("engines", "--profile", "environment", environment=nowhere).must_be(5)
+    assert "keyring" not in away.said and "not-a-real-one" not in away.said
+    wrong = traindeck("engines", "--profile", "environment", environment={**keys, "HUAWEICLOUD_SDK_REGION": "a b"})
+    assert "a b" in wrong.must_be(2).said
+    traindeck("profile", "remove", "environment", environment=keys).must_be(2)
+    taken = traindeck("profile", "add", "environment", "--region", "cn-north-4", given=b"AK\nSK\n").must_be(2)
+    assert "cannot be the name" in taken.said
+
+
+def test_a_profile_can_be_removed_where_no_keyring_answers(
+    traindeck: Traindeck, lab: dict[str, str], keyring: SecretService
+) -> None:
+    lines = f"{lab['access_key']}\n{lab['secret_key']}\n".encode()
+    traindeck(
+        "profile", "add", "mine", "--region", "lab", *endpoints(lab), given=lines, environment=keyring.environment
+    ).must_be(0)
+    removed = traindeck("profile", "remove", "mine").must_be(0)
+    assert "may be left" in removed.said and "and its keys" not in removed.out
+    assert "mine" not in traindeck("profile", "list").must_be(0).out

@@ -8,6 +8,7 @@ from traindeck.cli import keys, terminal
 from traindeck.cli.call import DONE, Call
 from traindeck.domain.profiles import Profile, Provider, Signature
 from traindeck.domain.texts import say
+from traindeck.services.environment import environment_profile
 
 if TYPE_CHECKING:
     from traindeck.services.profile_desk import Check
@@ -44,6 +45,8 @@ async def add(call: Call) -> int:
 async def show_all(call: Call) -> int:
     async with call.core() as core:
         profiles, current = core.profiles.all(), core.profiles.current
+    if (in_environment := environment_profile()) is not None:
+        profiles.append(in_environment)
     if call.output.json_wanted:
         call.output.document([_document(profile, current) for profile in profiles])
         return DONE
@@ -98,8 +101,13 @@ async def remove(call: Call) -> int:
         call.output.note(say("Nothing was removed."))
         return DONE
     async with call.core() as core:
-        await core.profiles.remove(name)
-    call.output.result({"name": name, "removed": True}, say("Removed “{name}” and its keys.", name=name))
+        keys_are_gone = await core.profiles.remove(name)
+    words = say("Removed “{name}” and its keys.", name=name) if keys_are_gone else say("Removed “{name}”.", name=name)
+    call.output.result({"name": name, "removed": True, "keys_removed": keys_are_gone}, words)
+    if not keys_are_gone:
+        call.output.note(
+            say("No keyring answered: the entry “profile:{name}” of TrainDeck may be left in it.", name=name)
+        )
     return DONE
 
 

@@ -11,6 +11,7 @@ from traindeck.domain.errors import AccessRefused, AppError, NotFound
 from traindeck.domain.profiles import LAB, Profile, Provider
 from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import text
+from traindeck.services.environment import ENVIRONMENT, environment_profile
 from traindeck.services.ports import ObjectStorage, ProfileBook, SecretStore, TrainingBackend
 
 
@@ -55,6 +56,8 @@ class Connections:
         """The profile of that name; the Lab's is always there."""
         if name == LAB:
             return Profile(LAB, Provider.LAB, "lab")
+        if name == ENVIRONMENT and (found := environment_profile()) is not None:
+            return found
         for profile in self._book.all():
             if profile.name == name:
                 return profile

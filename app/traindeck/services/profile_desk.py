@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from traindeck.domain.errors import AppError, Conflict, InvalidInput
+from traindeck.domain.errors import AppError, Conflict, InvalidInput, KeyringMissing
 from traindeck.domain.profiles import LAB, Profile, is_profile_name, is_region
 from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import Text, text
 from traindeck.services.connections import Connection, Connections
+from traindeck.services.environment import ACCESS, ENVIRONMENT, SECRET
 from traindeck.services.ports import ProfileBook
 from traindeck.services.secrets import SessionSecrets
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +74,25 @@ class ProfileDesk:
         await self._book.put(kept)
         return kept
 
-    async def remove(self, name: str) -> None:
+    async def remove(self, name: str) -> bool:
+        """Whether its keys are certainly gone too; where no keyring answers, they may be left in it."""
         if name == LAB:
             raise InvalidInput(text("The Lab's own profile cannot be removed."), text("It costs nothing and stays."))
         self._connections.profile(name)
-        await self._secrets.remove(name)
+        if name == ENVIRONMENT:
+            raise InvalidInput(
+                text("The account of the environment is not kept on this computer."),
+                text("Unset {access} and {secret}; then it is gone.", access=ACCESS, secret=SECRET),
+            )
+        keys_are_gone = True
+        try:
+            await self._secrets.remove(name)
+        except KeyringMissing as error:
+            log.warning("the keys of a removed profile: %s", error)
+            keys_are_gone = False
         await self._book.remove(name)
         self._connections.forget(name)
+        return keys_are_gone
 
     async def check(self, name: str) -> list[Check]:
         """Ask the services themselves; what cannot be asked is said to be not checked."""
@@ -125,10 +141,10 @@ async def _engines(connection: Connection) -> Text:
 
 
 def _refuse_unusable(profile: Profile, credentials: Credentials) -> None:
-    if profile.name == LAB or not is_profile_name(profile.name):
+    if profile.name in (LAB, ENVIRONMENT) or not is_profile_name(profile.name):
         raise InvalidInput(
             text("“{name}” cannot be the name of a profile.", name=profile.name),
-            text("Use 1 to 40 letters, digits, “.”, “_” or “-”; “lab” is taken."),
+            text("Use 1 to 40 letters, digits, “.”, “_” or “-”; “lab” and “environment” are taken."),
         )
     if not is_region(profile.region):
         raise InvalidInput(

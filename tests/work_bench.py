@@ -107,7 +107,7 @@ class Bench:
         self.connections = Connections(self.book, self.secrets, self._open_lab, self._connect)
         owned.callback(self.connections.close)
         self.bundles = CodeBundles(self.paths.bundles, self.disk)
-        self.locks = RunLocks(self.paths.run)
+        self.locks = RunLocks(self.paths.run, self.disk)
         self.submission = Submission(
             self.records, self.connections, self.bundles, self.locks, self.book, look_ups_s=self._look_ups_s
         )

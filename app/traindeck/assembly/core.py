@@ -87,7 +87,8 @@ async def open_core(paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND) -> 
         owned.callback(connections.close)
         logs = RunLogs(records, paths.run_log, disk)
         transfers = Transfers(connections, disk)
-        submission = Submission(records, connections, CodeBundles(paths.bundles, disk), RunLocks(paths.run), book)
+        bundles, locks = CodeBundles(paths.bundles, disk), RunLocks(paths.run, disk)
+        submission = Submission(records, connections, bundles, locks, book)
         watch = RunWatch(records, connections, logs, settle=submission.settle)
         submission.changed.add(watch.tell)
         yield Core(

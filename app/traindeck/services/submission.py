@@ -137,7 +137,7 @@ class Submission:
 
     async def _settle(self, run_id: str, *, patient: bool) -> Run | None:
         """The run as it is afterwards; a submission under way is left to the program that is at it."""
-        with self._locks.held(run_id) as mine:
+        async with self._locks.held(run_id) as mine:
             run = await self._records.get(run_id)
             if run is None or not mine or not run.state.is_open:
                 return run
@@ -169,7 +169,7 @@ class Submission:
             code_url=str(_code_folder(spec.for_run(name), name, bundle.folder_name)),
             resubmission_of=parent,
         )
-        with self._locks.held(run.id):
+        async with self._locks.held(run.id):
             run = await self._records.add(run)
             self.changed.tell(run)
             return await self._send(run, bundle, stage)

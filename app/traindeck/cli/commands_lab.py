@@ -25,8 +25,7 @@ _STOP_S = 30.0
 
 def run(call: Call) -> int:
     """Nothing here is awaited: the Lab runs a loop of its own, and the rest only looks at files."""
-    commands = {"serve": serve, "status": status, "stop": stop, "reset": reset, "engines": engines}
-    return commands[call.options.action](call)
+    return COMMANDS[call.options.action](call)
 
 
 def serve(call: Call) -> int:
@@ -148,6 +147,9 @@ def engines(call: Call) -> int:
     for name in unknown:
         call.output.note(say("lab.toml names an engine the Lab does not have: {name}", name=name))
     return FAILED if unknown or any(row.problem for row in rows) else DONE
+
+
+COMMANDS = {"serve": serve, "status": status, "stop": stop, "reset": reset, "engines": engines}
 
 
 def _root(call: Call) -> Path:

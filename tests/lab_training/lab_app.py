@@ -5,7 +5,8 @@ import hashlib
 import hmac
 import http.client
 import json
-import subprocess
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +27,7 @@ from traindeck.lab.accounts import Accounts, LabAccount
 from traindeck.lab.gateway import gateway_app
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.training import iam_api, modelarts_api
+from traindeck.lab.training.containers import Containers, Means
 from traindeck.lab.training.job_outcome import Timing
 from traindeck.lab.training.jobs import JobService
 from traindeck.lab.training.worker_places import WorkerPlaces
@@ -34,10 +36,13 @@ BUCKET = "lab-bucket"
 ENDED = ("Completed", "Failed", "Terminated", "Abnormal")
 FAST = Timing(look_s=0.02, sample_s=0.1, log_upload_s=0.2, output_upload_s=0.2, metrics_s=0.4, grace_s=0.6)
 
-needs_containers = pytest.mark.skipif(
-    not Path("/proc/self/ns/user").exists() or subprocess.run(["unshare", "-Um", "true"], check=False).returncode != 0,
-    reason="an ordinary user has no namespaces here",
-)
+
+def _means() -> Means:
+    with tempfile.TemporaryDirectory() as folder:
+        return Containers(Path(folder)).means(Path(getattr(sys, "_base_executable", "") or sys.executable))
+
+
+needs_containers = pytest.mark.skipif(not _means().is_possible, reason="an ordinary user has no namespaces here")
 
 
 class LabApp:

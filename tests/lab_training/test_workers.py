@@ -1,11 +1,15 @@
 """Several workers and cards: what each has for itself, what they share, and how one ends all."""
 
 import json
+import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import psutil
 import pytest
+from huaweicloudsdkmodelarts.v1 import model as sdk
 
 from lab_training.lab_app import (
     BUCKET,
@@ -18,6 +22,8 @@ from lab_training.lab_app import (
     sdk_client,
     wait_for,
 )
+from traindeck.lab.training.containers import Box, Containers, Means
+from traindeck.lab.training.worker_places import WorkerPlaces
 
 NODES = {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 3}
 CARDS = {
@@ -75,6 +81,8 @@ def test_three_workers_meet_and_share_nothing_but_the_output_place(jobs: Jobs, i
         (line,) = (line for line in log.splitlines() if line.startswith("MET"))
         hosts = 1 if sys.platform == "darwin" else 3
         assert line == f"MET {index} {hosts} 3 modelarts-job-{job_id}-worker-{index}"
+    tasks = jobs.client.list_training_job_tasks(sdk.ListTrainingJobTasksRequest(training_job_id=job_id)).body
+    assert len({task.ip for task in tasks}) == hosts
     assert sorted(jobs.lab.keys("out/")) == ["out/common", "out/mark", "out/own-0", "out/own-1", "out/own-2"]
     assert jobs.lab.get("out/common") == b"2"
     names = [f"logs/modelarts-job-{job_id}-worker-{index}.log" for index in range(3)]
@@ -209,6 +217,32 @@ def test_what_runs_away_at_once_meets_the_fence(tmp_path: Path) -> None:
         jobs.script("bytearray(4_000_000_000)")
         job = jobs.run(job_body(spec__resource={"flavor_id": "small"}))
         assert "MemoryError" in jobs.log(job["metadata"]["id"])
+
+
+@needs_containers
+@pytest.mark.parametrize("tool", ["unshare", "bwrap"])
+def test_either_tool_makes_the_same_container(tmp_path: Path, tool: str) -> None:
+    found = tool if tool == "unshare" else shutil.which(tool)
+    if found is None:
+        pytest.skip(f"{tool} is not installed")
+    places = WorkerPlaces(tmp_path / "worker", is_mapped=True)
+    for place in (places.home, places.cache, places.user):
+        place.mkdir(parents=True)
+    box = Box(places, "worker-7", "127.9.9.9 worker-7\n", "/cache")
+    ask = (
+        "import os, pathlib, socket, sys; pathlib.Path('made').touch()\n"
+        "print(socket.gethostname(), socket.gethostbyname('worker-7'), os.getcwd(), os.path.isdir('/usr'),\n"
+        "      os.path.isdir(sys.argv[1]), sorted(os.listdir('/home/ma-user')), os.getuid())\n"
+        "sys.exit(7)"
+    )
+    python = Path(getattr(sys, "_base_executable", "") or sys.executable)
+    command = Containers(tmp_path).command(Means(found), python, box, (str(python), "-c", ask, str(tmp_path)))
+    run = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert run.stdout == f"worker-7 127.9.9.9 /cache True True [] {os.getuid()}\n", run.stderr
+    assert run.returncode == 7
+    assert (places.cache / "made").exists()
+    assert not Path("/cache/made").exists()
+    assert "worker-7" not in Path("/etc/hosts").read_text(encoding="utf-8")
 
 
 @needs_containers

@@ -86,7 +86,9 @@ class Containers:
                 )
             except (OSError, subprocess.TimeoutExpired) as error:
                 return str(error)
-            return run.stderr.decode("utf-8", "replace").strip() or f"exit code {run.returncode}" * bool(run.returncode)
+            if run.returncode == 0:
+                return ""
+            return run.stderr.decode("utf-8", "replace").strip() or f"exit code {run.returncode}"
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from traindeck.lab.training.job_form import JobForm
 from traindeck.lab.training.job_log import add_service_line
 from traindeck.lab.training.job_outcome import EndedError, failed, not_created
 from traindeck.lab.training.job_packages import REQUIREMENTS, PackageEnvironments, PackagesError
-from traindeck.lab.training.job_records import EventText
-from traindeck.lab.training.process_tree import ProcessId
+from traindeck.lab.training.process_tree import ProcessId, creation_flags
 from traindeck.lab.training.worker_places import Sandbox
 
 log = logging.getLogger(__name__)
@@ -107,7 +106,7 @@ class Preparation:
         try:
             python = self._environments.python(code, base, base_variables(self._sandbox), self._run)
         except (PackagesError, OSError) as error:
-            raise EndedError(failed(task, self._not_installed(task, error))) from error
+            raise EndedError(failed(task, events.packages_not_installed(task, error))) from error
         if python.was_kept:
             self._tell(events.packages_kept(task), source="Task")
         else:
@@ -115,10 +114,6 @@ class Preparation:
         for other in self._form.tasks[1:]:
             add_service_line(self._sandbox.log(other), f"packages as on {task}")
         return python.path
-
-    @staticmethod
-    def _not_installed(task: str, error: Exception) -> EventText:
-        return events.packages_not_installed(task, error)
 
     def _run(self, command: tuple[str, ...], folder: Path, variables: Mapping[str, str]) -> int:
         """Run one command of the installation, its output in the log of the first worker."""
@@ -131,6 +126,7 @@ class Preparation:
                 cwd=folder,
                 env={**variables, "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"},
                 start_new_session=True,
+                creationflags=creation_flags(),
             )
         try:
             self._own(ProcessId.of(process.pid))

@@ -2,7 +2,6 @@
 
 import itertools
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from traindeck.lab.training.job_log import CardLog, add_service_line, cut
 from traindeck.lab.training.job_metrics import Meter
 from traindeck.lab.training.job_outcome import EndedError, Timing, not_created
 from traindeck.lab.training.job_records import JobRecords
-from traindeck.lab.training.process_tree import ProcessId, ProcessTree
+from traindeck.lab.training.process_tree import ProcessId, ProcessTree, creation_flags
 from traindeck.lab.training.worker_places import Sandbox, host_name
 
 
@@ -155,7 +154,7 @@ class JobProcesses:
                 cwd=folder,
                 env=dict(wanted.variables),
                 start_new_session=True,
-                creationflags=_creation_flags(),
+                creationflags=creation_flags(),
             )
         except (OSError, ValueError, NoInterpreterError) as error:
             raise EndedError(not_created(events.not_started(task, error))) from error
@@ -185,9 +184,3 @@ class JobProcesses:
 def _exit_code(code: int) -> int:
     """A process ended by a signal counts as a shell and the platform count it."""
     return 128 - code if code < 0 else code
-
-
-def _creation_flags() -> int:
-    if sys.platform == "win32":
-        return subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
-    return 0

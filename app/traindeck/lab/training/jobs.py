@@ -271,6 +271,11 @@ class JobService:
             change(document)
             self.records.replace_document(job_id, document)
 
+    def addresses(self, job: JobRecord) -> list[str]:
+        """Of the workers, in their order."""
+        sandbox = Sandbox(job.id, self._folder / job.id)
+        return [sandbox.address(node, len(job.tasks)) for node in range(len(job.tasks))]
+
     def log_tail(self, job: JobRecord, task: str) -> LogTail | None:
         return tail(self._log(job, task), is_growing=job.is_live, max_bytes=self._timing.max_log_bytes)
 

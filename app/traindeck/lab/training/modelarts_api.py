@@ -119,7 +119,8 @@ class _Jobs:
 
     async def tasks(self, request: web.Request) -> web.Response:
         job = await self._job(request)
-        rows = [{"task": task, "ip": "127.0.0.1", "schedule_count": 1} for task in job.tasks]
+        addresses = self._service.addresses(job)
+        rows = [{"task": task, "ip": ip, "schedule_count": 1} for task, ip in zip(job.tasks, addresses, strict=True)]
         return answer(rows if request.query.get("schedule_count", "1") in ("", "1") else [])
 
     async def log_preview(self, request: web.Request) -> web.Response:

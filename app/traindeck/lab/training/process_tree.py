@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -31,6 +33,13 @@ class ProcessId:
             return process if abs(process.create_time() - self.created) < 1 else None
         except psutil.NoSuchProcess:
             return None
+
+
+def creation_flags() -> int:
+    """For every process of a job: no console window, and a group that can be asked to end."""
+    if sys.platform == "win32":
+        return subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
+    return 0
 
 
 class ProcessTree:

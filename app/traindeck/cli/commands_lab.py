@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from traindeck.cli.call import Call
-from traindeck.domain.errors import AppError, Conflict, LocalTrouble
+from traindeck.domain.errors import AppError, Conflict, InvalidInput, LocalTrouble
 from traindeck.domain.texts import say, text
-from traindeck.lab.lab_errors import LabBusy, LabStartError, PortInUse
+from traindeck.lab.lab_errors import LabBusy, LabFaultsUnusable, LabStartError, PortInUse
 from traindeck.lab.server import LabOptions
 from traindeck.lab.server import serve as serve_lab
 from traindeck.store.paths import Paths
@@ -28,7 +28,7 @@ def serve(call: Call) -> int:
         call.output.line(f"  IAM        {facts['iam']}")
         call.output.line(say("Its keys are in {file}.", file=str(root / "accounts.json")))
 
-    options = LabOptions(root, announce, asked.port, asked.idle_exit, asked.owner_pipe)
+    options = LabOptions(root, announce, asked.port, asked.idle_exit, asked.owner_pipe, asked.faults)
     try:
         return serve_lab(options)
     except LabStartError as error:
@@ -41,6 +41,12 @@ def _in_our_words(error: LabStartError, root: Path, port: int) -> AppError:
             text("A Lab is already running on “{root}”.", root=str(root)),
             text("Use that one, end it, or name another folder with --root."),
             error.why,
+        )
+    if isinstance(error, LabFaultsUnusable):
+        return InvalidInput(
+            text("The Lab cannot follow its fault rules: {reason}", reason=error.why),
+            text("Correct the file, or start without it."),
+            str(error),
         )
     if isinstance(error, PortInUse) and port:
         return Conflict(

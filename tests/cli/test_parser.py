@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from traindeck.cli import commands_catalogue, commands_job, commands_lab, commands_obs, commands_profile, parser
+from traindeck.cli import (
+    commands_catalogue,
+    commands_job,
+    commands_lab,
+    commands_lab_account,
+    commands_obs,
+    commands_profile,
+    parser,
+)
 from traindeck.cli.parser import UsageError, read
 
 
@@ -28,6 +36,7 @@ def test_every_command_that_can_be_typed_exists_and_none_is_hidden() -> None:
         *(("job", name) for name in commands_job.COMMANDS),
         *((name,) for name in commands_catalogue.COMMANDS),
         *(("lab", name) for name in commands_lab.COMMANDS),
+        *(("lab", "account", name) for name in commands_lab_account.COMMANDS),
     }
     assert set(leaves(parser.build())) == built
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from traindeck.cli import terminal
 from traindeck.cli.call import DONE, FAILED, Call
-from traindeck.domain.errors import AppError, Conflict, LocalTrouble
+from traindeck.domain.errors import AppError, Conflict, InvalidInput, LocalTrouble
 from traindeck.domain.objects import size_words
 from traindeck.domain.texts import say, text
 from traindeck.lab import root_folder
-from traindeck.lab.lab_errors import LabBusy, LabStartError, PortInUse
+from traindeck.lab.lab_errors import LabBusy, LabFaultsUnusable, LabStartError, PortInUse
 from traindeck.lab.root_folder import Holdings
 from traindeck.lab.server import LabOptions
 from traindeck.lab.server import serve as serve_lab
@@ -24,7 +24,6 @@ _STOP_S = 30.0
 
 
 def run(call: Call) -> int:
-    """Nothing here is awaited: the Lab runs a loop of its own, and the rest only looks at files."""
     return COMMANDS[call.options.action](call)
 
 
@@ -42,7 +41,7 @@ def serve(call: Call) -> int:
         call.output.line(f"  IAM        {facts['iam']}")
         call.output.line(say("Its keys are in {file}.", file=str(root / "accounts.json")))
 
-    options = LabOptions(root, announce, asked.port, asked.idle_exit, asked.owner_pipe)
+    options = LabOptions(root, announce, asked.port, asked.idle_exit, asked.owner_pipe, asked.faults)
     try:
         return serve_lab(options)
     except LabStartError as error:
@@ -181,6 +180,12 @@ def _in_our_words(error: LabStartError, root: Path, port: int) -> AppError:
             text("A Lab is already running on “{root}”.", root=str(root)),
             text("Use that one, end it, or name another folder with --root."),
             error.why,
+        )
+    if isinstance(error, LabFaultsUnusable):
+        return InvalidInput(
+            text("The Lab cannot follow its fault rules: {reason}", reason=error.why),
+            text("Correct the file, or start without it."),
+            str(error),
         )
     if isinstance(error, PortInUse) and port:
         return Conflict(

@@ -106,6 +106,7 @@ def _lab(groups: Adder, common: ArgumentParser) -> None:
     serve = _leaf(lab, common, "serve", say("run the Lab in the foreground until interrupted"))
     _lab_root(serve)
     serve.add_argument("--port", type=_port, default=0, metavar="N", help=say("its port; without it a free one"))
+    serve.add_argument("--faults", type=Path, metavar="FILE", help=say("rules of what shall go wrong, for tests"))
     # Between programs only: who starts a Lab in the background says when it should end by itself.
     serve.add_argument("--idle-exit", type=float, metavar="SECONDS", help=argparse.SUPPRESS)
     serve.add_argument("--owner-pipe", action="store_true", help=argparse.SUPPRESS)
@@ -115,6 +116,15 @@ def _lab(groups: Adder, common: ArgumentParser) -> None:
     _lab_root(reset)
     _yes(reset)
     _lab_root(_leaf(lab, common, "engines", say("list the engines of the Lab with the Python that runs each")))
+    purpose = say("accounts of the Lab")
+    account = lab.add_parser("account", help=purpose, description=purpose, parents=[common])
+    accounts = account.add_subparsers(dest="account_action", metavar="COMMAND", title=say("commands"), required=True)
+    add = _leaf(accounts, common, "add", say("make an account with keys of its own; a running Lab knows it at once"))
+    remove = _leaf(accounts, common, "remove", say("remove an account; what it owned stays"))
+    for one in (add, remove):
+        one.add_argument("name", metavar="NAME")
+    for one in (add, remove, _leaf(accounts, common, "ls", say("list the accounts of the Lab"))):
+        _lab_root(one)
 
 
 def _lab_root(parser: ArgumentParser) -> None:

@@ -38,14 +38,23 @@ def run(options: Namespace) -> int:
 def _run(call: Call) -> int:
     try:
         if call.options.group == "lab":
-            from traindeck.cli import commands_lab
-
-            return commands_lab.run(call)
+            return _lab(call)
         return asyncio.run(_awaited(_command(call.options), call))
     except (AppError, ReaderGone):
         raise
     except Exception as error:
         raise _understood(error) from error
+
+
+def _lab(call: Call) -> int:
+    """Nothing here is awaited: the Lab runs a loop of its own, and the rest only looks at files."""
+    if call.options.action == "account":
+        from traindeck.cli import commands_lab_account
+
+        return commands_lab_account.run(call)
+    from traindeck.cli import commands_lab
+
+    return commands_lab.run(call)
 
 
 async def _awaited(command: Command, call: Call) -> int:

@@ -14,6 +14,7 @@ from filelock import FileLock
 
 from traindeck.lab.private_files import read_json, write_json
 
+FILE = "accounts.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
 _KEY_LETTERS = string.ascii_uppercase + string.digits
 _SECRET_LETTERS = string.ascii_letters + string.digits
@@ -71,7 +72,7 @@ class Accounts:
     """The accounts of one root; the first one, "lab", makes itself."""
 
     def __init__(self, root: Path) -> None:
-        self._path = root / "accounts.json"
+        self._path = root / FILE
         self._lock = FileLock(root / "accounts.lock")
         self._state: object = None
         if not self._loaded():

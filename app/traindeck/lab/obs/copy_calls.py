@@ -126,7 +126,8 @@ def source_of(request: ObsRequest) -> Source:
         if name != "versionId":
             raise InvalidArgument("copy-source", ascii(given))
         version = value or None
-    bucket, slash, key = unquote_plus(path.replace("+", "%2B")).removeprefix("/").partition("/")
+    # A plus is a blank here: careful clients send %2B, others encode blanks as plus.
+    bucket, slash, key = unquote_plus(path).removeprefix("/").partition("/")
     if not bucket or not slash or not key:
         raise InvalidArgument("copy-source", ascii(given), "The copy source must be /bucket/key, percent-encoded.")
     return Source(bucket, key, version)

@@ -61,9 +61,11 @@ COPY_HEADERS = PUT_HEADERS | {
     "copy-source-if-unmodified-since",
     "source-expected-bucket-owner",
 }
+_LOCK = "bucket-object-lock-enabled"
 CREATE_HEADERS = (
     _OF_EVERY_REQUEST
     | GRANTS
+    | {_LOCK}
     | {"acl", "location", "storage-class", "az-redundancy", "bucket-redundancy", "epid", "object-ownership"}
 )
 
@@ -75,6 +77,9 @@ def check_headers(request: ObsRequest, known: frozenset[str]) -> None:
             raise NotImplementedHere(f"the header {request.dialect.value}{name}")
         if name == "storage-class":
             storage_class(value)
+        # Some clients say what they do not want.
+        if name == _LOCK and value.lower() != "false":
+            raise NotImplementedHere("locks of objects")
 
 
 def attributes(request: ObsRequest, bucket: BucketInfo) -> Attributes:

@@ -1,0 +1,18 @@
+"""The common cases of all clients, by the vendor's SDK in its three signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from servers.foreign_cases import CASES, Scene, name_of, play
+from servers.foreign_clients import SDKS, Kind
+from servers.lab_process import LabProcess
+
+
+@pytest.mark.parametrize("kind", SDKS, ids=name_of)
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_common_case(kind: Kind, case: Callable[[Scene], None], lab: LabProcess, bucket: str, tmp_path: Path) -> None:
+    play(kind, case, lab, bucket, tmp_path)

@@ -143,7 +143,7 @@ def _furnished(
     def request_quit() -> None:
         scope.start("close", partial(_close, program))
 
-    def made() -> Workspace:
+    def begun() -> Workspace:
         return Workspace(core, models, scope, theme, request_quit)
 
     def show(workspace: Workspace, pages: OpenPages) -> None:
@@ -164,7 +164,10 @@ def _furnished(
             old = program.workspace
             old.window.save_layout()
             pages = old.open_pages()
-            program.workspace = made()
+            fresh = begun()
+            await asyncio.sleep(0)
+            fresh.furnish()
+            program.workspace = fresh
             await asyncio.sleep(0)
             show(program.workspace, pages)
             await asyncio.sleep(0)
@@ -174,7 +177,9 @@ def _furnished(
     def on_language() -> None:
         scope.start(f"speak {models.preferences.language}", furnish_again)
 
-    program = Program(application, core, models, made(), theme, stop)
+    first = begun()
+    first.furnish()
+    program = Program(application, core, models, first, theme, stop)
     show(program.workspace, OpenPages())
     models.preferences.language_changed.connect(on_language)
     models.preferences.theme_changed.connect(theme.choose)

@@ -120,14 +120,18 @@ class Workspace:
         self.form = JobFormView(models.form, theme)
         self.buckets = BucketView(models.buckets, theme, self._confirm)
         self.transfers = TransferView(models.transfers, theme)
+
+    def furnish(self) -> None:
+        """The window around the panels; apart from them, so that a window in use can answer in between."""
+        models = self._models
         self.window = MainWindow(
-            theme=theme,
+            theme=self._theme,
             commands=self.commands,
             notices=models.notices,
             status=models.status,
-            state=WindowState(core.paths.home / "window.json"),
+            state=WindowState(self._core.paths.home / "window.json"),
             panels=self._panels(),
-            on_close_request=request_quit,
+            on_close_request=self._request_quit,
             toolbar=_TOOLBAR,
         )
         self._add_commands()

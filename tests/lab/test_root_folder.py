@@ -36,6 +36,8 @@ def store_of(root: Path) -> Iterator[ObjectStore]:
 def test_what_never_was_is_nothing_and_what_cannot_be_read_is_unknown(root: Path) -> None:
     assert contents(root / "none") == Contents(0, 0, 0, 0, ())
     assert disk_use(root / "none").size_bytes == 0
+    (root / "file").touch()
+    assert contents(root / "file") == Contents(None, None, None, None, ())
     for place in ("obs/index.sqlite3", "jobs/jobs.sqlite3"):
         (root / place).parent.mkdir()
         (root / place).write_bytes(b"no database at all, but long enough to be looked at" * 10)

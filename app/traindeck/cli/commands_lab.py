@@ -177,6 +177,8 @@ def _in_our_words(error: LabStartError, root: Path, port: int) -> AppError:
         )
     return LocalTrouble(
         text("The Lab cannot use “{root}”: {reason}", root=str(root), reason=error.why),
-        text("Free the disk, give yourself the right to write there, or name another folder with --root."),
+        text(
+            "Free the disk, give yourself the right to write there, or use another folder (TRAINDECK_HOME, --root)."
+        ),
         str(error),
     )

@@ -91,8 +91,12 @@ def disk_use(root: Path, on_bytes: Callable[[int], None] = _unheard) -> DiskUse:
 
 
 def _asked(path: Path, query: Query, on_query: OnQuery, without: Any) -> Any:
-    if not path.exists():
+    try:
+        path.stat()
+    except FileNotFoundError:
         return without
+    except OSError:
+        return None
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=_WAIT_S)) as database:
             answered = on_query(database.interrupt)

@@ -22,6 +22,7 @@ from traindeck.assembly.lab_link import LabLife
 from traindeck.domain.errors import AppError
 from traindeck.domain.profiles import LAB
 from traindeck.domain.texts import say, text
+from traindeck.lab_beside_window import tell_about_lab
 from traindeck.runtime import language
 from traindeck.runtime.platform_files import local_error
 from traindeck.runtime.tasks import TaskScope
@@ -32,7 +33,7 @@ from traindeck.ui.qt_texts import QtTexts
 from traindeck.ui.stall_watchdog import Stall, StallWatchdog
 from traindeck.ui.theme import Theme
 from traindeck.viewmodels.notices import Notices
-from traindeck.workspace import Models, OpenPages, Workspace, make_theme, tell_about_lab
+from traindeck.workspace import Models, OpenPages, Workspace, make_theme
 
 log = logging.getLogger(__name__)
 

@@ -11,11 +11,10 @@ from PySide6.QtCore import Qt, SignalInstance
 from PySide6.QtWidgets import QApplication, QWidget
 
 from traindeck.assembly.core import Core
-from traindeck.assembly.lab_link import LabNews
 from traindeck.domain.jobs import Run, RunState
 from traindeck.domain.texts import Text, say
 from traindeck.runtime.resources import resource
-from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.runtime.tasks import TaskScope
 from traindeck.store.settings import Settings
 from traindeck.ui.about import About
 from traindeck.ui.bucket_view import BucketView
@@ -37,7 +36,7 @@ from traindeck.viewmodels.accounts import Accounts
 from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.commands import Command, Commands
 from traindeck.viewmodels.job_form import JobForm
-from traindeck.viewmodels.lab_page import START, LabPage
+from traindeck.viewmodels.lab_page import LabPage
 from traindeck.viewmodels.log_feed import LogFeed
 from traindeck.viewmodels.notices import Notices
 from traindeck.viewmodels.ports import Loss
@@ -476,23 +475,3 @@ class Workspace:
 
 def make_theme(application: QApplication, chosen: str) -> Theme:
     return Theme(application, resource("icons"), chosen)
-
-
-def tell_about_lab(core: Core, models: Models, scope: TaskScope) -> Callable[[], None]:
-    """Start the Lab beside the window, and say so when it cannot; the answer does it again."""
-
-    async def start() -> None:
-        await core.lab.start()
-        models.notices.settled(START)
-
-    def try_again() -> None:
-        scope.start(START, start, Repeat.REPLACE)
-
-    def noticed(news: LabNews) -> None:
-        models.notices.settled(START)
-        models.status.lab_stopped(news.address is None)
-        models.status.load()
-
-    models.notices.can_retry(START, try_again)
-    core.lab.news.add(noticed)
-    return try_again

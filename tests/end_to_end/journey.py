@@ -216,8 +216,11 @@ async def empty_the_lab(hands: Hands) -> None:
     tell("emptied", facts=facts_of(page), bar=bar_words(hands), log=log)
     await hands.click(page.stop)
     await hands.until(lambda: page.chip.text() == "Not running" and place.text() == "Lab (not running)")
+    await hands.click(buckets.refresh)
+    await hands.until(lambda: "The Lab is stopped." in hands.texts(buckets))
     await hands.click(page.start)
     await hands.until(lambda: page.chip.text() == "Running" and place.text() == "Lab on this computer")
+    await hands.until(lambda: "No buckets yet." in hands.texts(buckets))
     await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.action("file.sample")))
     await hands.until(lambda: buckets.model.rowCount() == 1)
     parameters = hands.program.workspace.form.fields["parameters"].editor

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from places import inside_mount
 from traindeck.lab import root_folder
 from traindeck.lab.holdings import Contents, contents, disk_use
 from traindeck.lab.obs.store import ObjectStore
@@ -125,3 +128,34 @@ def test_what_a_job_closed_to_itself_goes_as_well(root: Path) -> None:
     assert root.parent.exists()
 
 
+FILL_AND_EMPTY = """
+import sys
+from pathlib import Path
+from traindeck.lab import root_folder
+from traindeck.lab.holdings import contents
+from traindeck.lab.obs.store import ObjectStore
+root = Path(sys.argv[1])
+store = ObjectStore(root)
+store.create_bucket("one", "owner")
+store.put("one", "a", b"x" * 1000)
+store.close()
+(root / "lab.lock").touch()
+with (root / "filler").open("wb", buffering=0) as file:
+    try:
+        while True:
+            file.write(bytes(65536))
+    except OSError as error:
+        print(error.strerror)
+before = contents(root).objects
+root_folder.empty(root)
+print(before, contents(root).objects, sorted(path.name for path in root.iterdir()))
+"""
+
+
+def test_a_full_disk_does_not_keep_it_from_being_emptied(root: Path) -> None:
+    before = inside_mount(root, "size=4m")
+    done = subprocess.run(
+        [*before, sys.executable, "-c", FILL_AND_EMPTY, str(root)], capture_output=True, timeout=60, encoding="utf-8"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["No space left on device", "1 0 ['filler', 'lab.lock']"]

@@ -97,15 +97,20 @@ def _asked(path: Path, query: Query, on_query: OnQuery, without: Any) -> Any:
         return without
     except OSError:
         return None
-    try:
-        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=_WAIT_S)) as database:
-            answered = on_query(database.interrupt)
-            try:
-                return query(database)
-            finally:
-                answered()
-    except sqlite3.DatabaseError:
-        return None
+    # On a full or a write-protected disk SQLite cannot make its shared memory; without a log there is nothing to share.
+    ways = ["mode=ro"] if path.with_name(f"{path.name}-wal").exists() else ["mode=ro", "mode=ro&immutable=1"]
+    for way in ways:
+        try:
+            with closing(sqlite3.connect(f"{path.as_uri()}?{way}", uri=True, timeout=_WAIT_S)) as database:
+                answered = on_query(database.interrupt)
+                try:
+                    return query(database)
+                finally:
+                    answered()
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+                break
+    return None
 
 
 def _objects(database: sqlite3.Connection) -> tuple[int, int, int]:

@@ -22,6 +22,7 @@ from traindeck.assembly.lab_link import LabLife
 from traindeck.domain.errors import AppError
 from traindeck.domain.profiles import LAB
 from traindeck.domain.texts import say, text
+from traindeck.lab_beside_window import tell_about_lab
 from traindeck.runtime import language
 from traindeck.runtime.platform_files import local_error
 from traindeck.runtime.tasks import TaskScope
@@ -32,7 +33,7 @@ from traindeck.ui.qt_texts import QtTexts
 from traindeck.ui.stall_watchdog import Stall, StallWatchdog
 from traindeck.ui.theme import Theme
 from traindeck.viewmodels.notices import Notices
-from traindeck.workspace import Models, OpenPages, Workspace, make_theme, tell_about_lab
+from traindeck.workspace import Models, OpenPages, Workspace, make_theme
 
 log = logging.getLogger(__name__)
 
@@ -143,7 +144,7 @@ def _furnished(
     def request_quit() -> None:
         scope.start("close", partial(_close, program))
 
-    def made() -> Workspace:
+    def begun() -> Workspace:
         return Workspace(core, models, scope, theme, request_quit)
 
     def show(workspace: Workspace, pages: OpenPages) -> None:
@@ -164,7 +165,10 @@ def _furnished(
             old = program.workspace
             old.window.save_layout()
             pages = old.open_pages()
-            program.workspace = made()
+            fresh = begun()
+            await asyncio.sleep(0)
+            fresh.furnish()
+            program.workspace = fresh
             await asyncio.sleep(0)
             show(program.workspace, pages)
             await asyncio.sleep(0)
@@ -174,7 +178,9 @@ def _furnished(
     def on_language() -> None:
         scope.start(f"speak {models.preferences.language}", furnish_again)
 
-    program = Program(application, core, models, made(), theme, stop)
+    first = begun()
+    first.furnish()
+    program = Program(application, core, models, first, theme, stop)
     show(program.workspace, OpenPages())
     models.preferences.language_changed.connect(on_language)
     models.preferences.theme_changed.connect(theme.choose)

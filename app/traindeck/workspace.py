@@ -11,17 +11,17 @@ from PySide6.QtCore import Qt, SignalInstance
 from PySide6.QtWidgets import QApplication, QWidget
 
 from traindeck.assembly.core import Core
-from traindeck.assembly.lab_link import LabNews
 from traindeck.domain.jobs import Run, RunState
 from traindeck.domain.texts import Text, say
 from traindeck.runtime.resources import resource
-from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.runtime.tasks import TaskScope
 from traindeck.store.settings import Settings
 from traindeck.ui.about import About
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.dialogs import Answer, asked, chosen_file, chosen_place, shown
 from traindeck.ui.frame_commands import frame_commands
 from traindeck.ui.job_form_view import JobFormView
+from traindeck.ui.lab_page_view import LabPageView
 from traindeck.ui.log_view import LogView
 from traindeck.ui.main_window import MainWindow
 from traindeck.ui.menus import SPACER
@@ -36,8 +36,10 @@ from traindeck.viewmodels.accounts import Accounts
 from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.commands import Command, Commands
 from traindeck.viewmodels.job_form import JobForm
+from traindeck.viewmodels.lab_page import LabPage
 from traindeck.viewmodels.log_feed import LogFeed
 from traindeck.viewmodels.notices import Notices
+from traindeck.viewmodels.ports import Loss
 from traindeck.viewmodels.preferences import Preferences
 from traindeck.viewmodels.profile_form import ProfileForm
 from traindeck.viewmodels.run_list import RunList
@@ -47,9 +49,9 @@ from traindeck.viewmodels.transfer_list import TransferList
 from traindeck.viewmodels.window_state import WindowState
 
 WELCOME = "welcome"
+LAB_PAGE = "lab"
 _RUN = "run."
 _TOML = "TOML (*.toml)"
-_START_LAB = "start the Lab"
 # The way to one's own account is always in sight.
 _TOOLBAR = ("file.sample", "run.again", "run.stop", "run.log", SPACER, "view.palette", "account.connect")
 
@@ -67,6 +69,7 @@ class Models:
     log: LogFeed
     transfers: TransferList
     buckets: BucketTree
+    lab: LabPage
 
     @classmethod
     def over(cls, core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> Models:
@@ -80,6 +83,7 @@ class Models:
             log=LogFeed(core.logs, core.watch, core.disk, scope),
             transfers=TransferList(core.transfers),
             buckets=BucketTree(core.connections, core.transfers, core.disk, scope),
+            lab=LabPage(core.lab_keeper, scope),
         )
 
     def close(self) -> None:
@@ -91,7 +95,7 @@ class Models:
 class OpenPages:
     """The tabs of a window, for the window that takes its place."""
 
-    runs: tuple[Run | None, ...] = (None,)  # None is the welcome page
+    pages: tuple[Run | str, ...] = (WELCOME,)  # a run, or the key of a page of which there is one
     current: int = 0
 
 
@@ -115,14 +119,18 @@ class Workspace:
         self.form = JobFormView(models.form, theme)
         self.buckets = BucketView(models.buckets, theme, self._confirm)
         self.transfers = TransferView(models.transfers, theme)
+
+    def furnish(self) -> None:
+        """The window around the panels; apart from them, so that a window in use can answer in between."""
+        models = self._models
         self.window = MainWindow(
-            theme=theme,
+            theme=self._theme,
             commands=self.commands,
             notices=models.notices,
             status=models.status,
-            state=WindowState(core.paths.home / "window.json"),
+            state=WindowState(self._core.paths.home / "window.json"),
             panels=self._panels(),
-            on_close_request=request_quit,
+            on_close_request=self._request_quit,
             toolbar=_TOOLBAR,
         )
         self._add_commands()
@@ -141,11 +149,13 @@ class Workspace:
 
     def start(self, pages: OpenPages) -> None:
         """Show the window, then bring in what takes time."""
-        for run in pages.runs:
-            if run is None:
-                self.open_welcome()
+        for page in pages.pages:
+            if isinstance(page, Run):
+                self.open_run(page)
+            elif page == LAB_PAGE:
+                self.open_lab()
             else:
-                self.open_run(run)
+                self.open_welcome()
         self.window.tabs.setCurrentIndex(pages.current)
         self.window.show()
         models = self._models
@@ -165,11 +175,14 @@ class Workspace:
 
     def open_pages(self) -> OpenPages:
         keys = self.window.open_tabs()
-        runs = tuple(self._run_pages[key].state.run if key in self._run_pages else None for key in keys)
-        return OpenPages(runs, self.window.tabs.currentIndex())
+        pages = tuple(self._run_pages[key].state.run if key in self._run_pages else key for key in keys)
+        return OpenPages(pages, self.window.tabs.currentIndex())
 
     def open_welcome(self) -> None:
         self.window.open_tab(WELCOME, say("Welcome"), self._welcome)
+
+    def open_lab(self) -> None:
+        self.window.open_tab(LAB_PAGE, say("The Lab"), self._lab_page)
 
     def open_run(self, run: Run) -> None:
         self.window.open_tab(f"{_RUN}{run.id}", run.name, partial(self._run_page, run))
@@ -180,6 +193,9 @@ class Workspace:
         page.account_wanted.connect(self.connect_account)
         page.credentials_dropped.connect(self.connect_account)
         return page
+
+    def _lab_page(self) -> QWidget:
+        return LabPageView(self._models.lab, self._theme, self._confirm_loss)
 
     def _run_page(self, run: Run) -> QWidget:
         model = RunPage(run, self._models.runs, self._core.desk, self._core.watch, self._scope)
@@ -200,12 +216,14 @@ class Workspace:
             (models.runs.changed, self.commands.refresh),
             (models.form.changed, self.commands.refresh),
             (models.accounts.changed, self._account_changed),
+            (models.lab.emptied, self._lab_emptied),
         ]
 
     def _connect(self) -> None:
         for signal, slot in self._news():
             signal.connect(slot)
         self.window.tab_closed.connect(self._close_page)
+        self.window.lab_wanted.connect(self.open_lab)
 
     def _disconnect(self) -> None:
         for signal, slot in self._news():
@@ -292,6 +310,7 @@ class Workspace:
                 menu="account",
                 group=2,
             ),
+            Command("account.lab", say("The &Lab…"), self.open_lab, menu="account", group=3, icon="flask"),
             Command("help.welcome", say("&Welcome page"), self.open_welcome, menu="help", group=0),
             # All in one go: the menus are built anew each time.
             *frame_commands(self.window, models.preferences, self._request_quit, self._about),
@@ -379,6 +398,17 @@ class Workspace:
         models.buckets.use_profile(models.accounts.current)
         models.status.load()
 
+    def _lab_emptied(self) -> None:
+        """Its buckets and jobs are gone: nothing of them may stay in sight."""
+        models = self._models
+        if models.accounts.is_lab:
+            models.buckets.use_profile(models.accounts.current)
+        for page in self._run_pages.values():
+            page.read_outputs()
+        self._core.watch.wake()
+        models.runs.refresh()
+        models.status.load()
+
     def connect_account(self, credentials: Path | None = None) -> None:
         form = ProfileForm(self._core.profiles, self._scope)
         form.added.connect(self._models.accounts.look)
@@ -433,28 +463,15 @@ class Workspace:
         answer = Answer("yes", say(action), "danger")
         return await asked(self.window, say(question), "", answer) == answer.id
 
+    async def _confirm_loss(self, loss: Loss) -> bool:
+        answer = Answer("yes", say(loss.action), "danger")
+        facts = "\n\n".join(say(fact) for fact in loss.facts)
+        typed = say(loss.typed) if loss.typed else ""
+        return await asked(self.window, say(loss.question), facts, answer, typed=typed) == answer.id
+
     def _about(self) -> None:
         About(self._theme, self.window).open()
 
 
 def make_theme(application: QApplication, chosen: str) -> Theme:
     return Theme(application, resource("icons"), chosen)
-
-
-def tell_about_lab(core: Core, models: Models, scope: TaskScope) -> Callable[[], None]:
-    """Start the Lab beside the window, and say so when it cannot; the answer does it again."""
-
-    async def start() -> None:
-        await core.lab.address()
-        models.notices.settled(_START_LAB)
-
-    def try_again() -> None:
-        scope.start(_START_LAB, start, Repeat.REPLACE)
-
-    def noticed(_: LabNews) -> None:
-        models.notices.settled(_START_LAB)
-        models.status.load()
-
-    models.notices.can_retry(_START_LAB, try_again)
-    core.lab.news.add(noticed)
-    return try_again

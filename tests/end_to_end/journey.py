@@ -11,9 +11,11 @@ from pathlib import Path
 
 from hands import Hands, tell
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QToolButton, QWidget
 
 from traindeck.bootstrap import Program, Wishes, run_program
+from traindeck.ui.lab_page_view import LabPageView
 from traindeck.ui.profile_dialog import ProfileDialog
 from traindeck.ui.rows_editor import PairTable
 from traindeck.ui.run_page_view import RunPageView
@@ -186,6 +188,63 @@ async def connect(hands: Hands, access_key: str, project: str, obs: str, modelar
     tell("form", offer=offer.text(), target=hands.program.workspace.form.profile.currentText())
 
 
+async def empty_the_lab(hands: Hands) -> None:
+    """The page of the Lab by way of the status bar; stop, start, empty; then a new run of the sample."""
+    await submit_sample(hands, "29")
+    buckets = hands.program.workspace.buckets
+    await hands.until(lambda: buckets.model.rowCount() == 1)
+    place = hands.window.statusBar().findChild(QToolButton, "status.lab")
+    await hands.click(place)
+    page = hands.window.tabs.currentWidget()
+    assert isinstance(page, LabPageView)
+    await hands.until(lambda: facts_of(page).get("Buckets") == "1" and facts_of(page)["Jobs"] == "1, live: 1")
+    await hands.until(lambda: facts_of(page)["Size on disk"].endswith("B") and page.counted.text())
+    await hands.click(page.folder.button)
+    tell("seen", facts=facts_of(page), chip=page.chip.text(), obs=page.obs.value.text(), copied=clipboard_words())
+    await hands.click(page.empty)
+    dialog = await hands.dialog_saying("Empty the Lab?")
+    await hands.press(Qt.Key.Key_Return)  # too early: means Cancel
+    await hands.until(lambda: hands.dialog() is None)
+    await hands.click(page.empty)
+    dialog = await hands.dialog_saying("Empty the Lab?")
+    tell("asked", words=hands.texts(dialog))
+    await hands.click(hands.button("Empty the Lab", dialog))
+    await hands.until(lambda: facts_of(page).get("Buckets") == "0" and page.chip.text() == "Running")
+    await hands.until(lambda: buckets.model.rowCount() == 0 and "No buckets yet." in hands.texts())
+    await hands.until(lambda: state_of(hands, 0) == log_state(hands) == "Stopped")
+    log = hands.program.workspace.log.pane.toPlainText()
+    tell("emptied", facts=facts_of(page), bar=bar_words(hands), log=log)
+    await hands.click(page.stop)
+    await hands.until(lambda: page.chip.text() == "Not running" and place.text() == "Lab (not running)")
+    await hands.click(buckets.refresh)
+    await hands.until(lambda: "The Lab is stopped." in hands.texts(buckets))
+    await hands.click(page.start)
+    await hands.until(lambda: page.chip.text() == "Running" and place.text() == "Lab on this computer")
+    await hands.until(lambda: "No buckets yet." in hands.texts(buckets))
+    await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.action("file.sample")))
+    await hands.until(lambda: buckets.model.rowCount() == 1)
+    parameters = hands.program.workspace.form.fields["parameters"].editor
+    await hands.until(lambda: ("epochs", "29") not in parameters.pairs.rows)
+    hands.window.activateWindow()  # what a window manager does for a person once a dialog is closed
+    await set_parameter(hands, "epochs", "1")
+    await hands.click(hands.program.workspace.form.submit)
+    await hands.until(lambda: state_of(hands, 1) == "Stopped" and state_of(hands, 0) == "Completed")
+    tell("again", states=[state_of(hands, row) for row in range(2)])
+
+
+async def look_at_the_lab(hands: Hands) -> None:
+    """By the menu; what can be pressed is told."""
+    await hands.choose("Account", "The Lab…")
+    page = hands.window.tabs.currentWidget()
+    assert isinstance(page, LabPageView)
+    await hands.until(lambda: page.chip.text() == "Running")
+    acts = (page.start, page.stop, page.empty)
+    tell("seen", words=hands.texts(page), open=[button.text() for button in acts if button.isEnabled()])
+    await hands.choose("View", "Language", "简体中文")
+    await hands.until(lambda: "运行中" in hands.texts(hands.window.tabs.currentWidget()))
+    assert isinstance(hands.window.tabs.currentWidget(), LabPageView)
+
+
 async def switch_language(hands: Hands) -> None:
     """A half-filled form, an open run, a moved window; then the other language, and back."""
     await fill_in_sample(hands)
@@ -274,6 +333,15 @@ def log_state(hands: Hands) -> str:
     return hands.program.workspace.log.chip.text()
 
 
+def facts_of(page: LabPageView) -> dict[str, str]:
+    labels = [label.text() for facts in (page.holdings, page.facts) for label in facts.findChildren(QLabel)]
+    return dict(zip(labels[::2], labels[1::2], strict=True))
+
+
+def clipboard_words() -> str:
+    return QGuiApplication.clipboard().text()
+
+
 def bar_words(hands: Hands) -> str:
     bar = hands.window.notice_bar
     return hands.texts(bar) if bar.isVisible() else ""
@@ -333,7 +401,8 @@ JOURNEYS: dict[str, Journey] = {
     journey.__name__: journey
     for journey in (
         sample_twice, glance, open_dialog_and_stay, submit_and_stay, submit_only, watch_to_the_end, outlive_the_lab,
-        quit_by_question, read_the_bar, submit_in_vain, connect, switch_language, switch_theme,
+        quit_by_question, read_the_bar, submit_in_vain, connect, empty_the_lab, look_at_the_lab,
+        switch_language, switch_theme,
     )
 }  # fmt: skip
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from servers.window_process import WindowProcess
 
-RENEWED_MS = 400.0  # a window is built, or Qt dresses every widget anew: in one go, and because it was asked for
-
 CHINESE = re.compile(r"[\u3400-\u9fff]")
 # What is the same in every language: names, addresses, keys, numbers, and values of the form.
 SAME = re.compile(
@@ -43,7 +41,7 @@ def test_another_language_takes_nothing_away(home: Path) -> None:
         back = window.told("back")
         assert work_of(back) == work_of(before)
         assert is_english(back["words"], home)
-        window.must_be_well(longest_stall_ms=RENEWED_MS)
+        window.must_be_well()
 
 
 def test_dark_and_light_take_hold_at_once(home: Path) -> None:
@@ -51,4 +49,4 @@ def test_dark_and_light_take_hold_at_once(home: Path) -> None:
         for dark in (False, True, False):
             told = window.told("theme")
             assert all((lightness < 128) == dark for lightness in told["lightness"]), told
-        window.must_be_well(longest_stall_ms=RENEWED_MS)
+        window.must_be_well()

@@ -6,8 +6,10 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
+from functools import partial
 
 from traindeck.assembly.app_log import log_to
+from traindeck.assembly.lab_keeper import LabKeeper
 from traindeck.assembly.lab_link import LabLife, LabLink
 from traindeck.domain.profiles import Profile
 from traindeck.domain.secret import Credentials
@@ -17,6 +19,7 @@ from traindeck.runtime.resources import resource
 from traindeck.services.code_bundles import CodeBundles
 from traindeck.services.connections import Connection, Connections
 from traindeck.services.job_choices import JobChoices
+from traindeck.services.lab_runs import end_lab_runs
 from traindeck.services.make_connection import make_connection
 from traindeck.services.profile_desk import ProfileDesk
 from traindeck.services.run_desk import RunDesk
@@ -50,6 +53,7 @@ class Core:
     transfers: Transfers
     sample: SampleProject
     lab: LabLink
+    lab_keeper: LabKeeper
     keyring: KeyringSecrets
     disk: BlockingCalls
 
@@ -91,6 +95,8 @@ async def open_core(paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND) -> 
         submission = Submission(records, connections, bundles, locks, book)
         watch = RunWatch(records, connections, logs, settle=submission.settle)
         submission.changed.add(watch.tell)
+        desk = RunDesk(records, connections, watch, transfers)
+        end_runs = partial(end_lab_runs, records, desk, watch)
         yield Core(
             paths=paths,
             settings=settings,
@@ -99,12 +105,13 @@ async def open_core(paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND) -> 
             profiles=ProfileDesk(book, secrets, connections),
             choices=JobChoices(connections),
             submission=submission,
-            desk=RunDesk(records, connections, watch, transfers),
+            desk=desk,
             watch=watch,
             logs=logs,
             transfers=transfers,
             sample=SampleProject(resource("sample", "digits"), paths.sample, connections, transfers, disk),
             lab=lab,
+            lab_keeper=LabKeeper(paths.lab, lab, pool(2, "lab folder"), end_runs),
             keyring=keyring_secrets,
             disk=disk,
         )

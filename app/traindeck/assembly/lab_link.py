@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
@@ -66,24 +68,33 @@ class LabLink:
         self._process: subprocess.Popen[bytes] | None = None
         self._address: LabAddress | None = None
         self._opening = asyncio.Lock()
+        self._is_starting = False
+        self._is_stopped = False
         self.news: Listeners[LabNews] = Listeners()
 
     @property
     def owns_process(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def is_starting(self) -> bool:
+        return self._is_starting
+
     async def address(self) -> LabAddress:
-        """The running Lab; started first where there is none."""
+        """The running Lab; started first where there is none, unless the user stopped it."""
         async with self._opening:
             found = await self._found()
-            for _ in range(_STARTS):
-                if found is not None:
-                    break
+            if found is None and self._is_stopped:
+                raise Unreachable(
+                    text("The Lab is stopped."), text("Start it: Account → The Lab… → Start.")
+                )
+            self._is_stopped = False
+            if found is None:
+                self._is_starting = True
                 try:
-                    found = await self._start()
-                except Conflict:
-                    # Another program was quicker, or its Lab is just ending.
-                    found = await self._found(_OTHERS_START_S)
+                    found = await self._started()
+                finally:
+                    self._is_starting = False
             if found is None:
                 raise Unreachable(
                     text("The Lab started but does not answer."),
@@ -94,12 +105,41 @@ class LabLink:
                 self.news.tell(LabNews(found, self.owns_process))
             return found
 
+    async def start(self) -> None:
+        """As the user wishes, also after a stop."""
+        self._is_stopped = False
+        await self.address()
+
+    @asynccontextmanager
+    async def ended(self, *, stay: bool) -> AsyncIterator[None]:
+        """Our own Lab is ended with its jobs, and as long as the block lasts nobody here starts another.
+
+        `stay`: nor does anybody after it, until `start`.
+        """
+        async with self._opening:
+            self._is_stopped = stay
+            await self.close()
+            self._address = None
+            self.news.tell(LabNews(None, owned=False))
+            yield
+
     async def close(self, *, keep_running: bool = False) -> None:
         """End our own Lab with its jobs, or leave it to end by itself."""
         process, self._process = self._process, None
         if process is None or process.stdin is None:
             return
         await self._calls.run(lambda _: _end(process, "detach" if keep_running else "stop"))
+
+    async def _started(self) -> LabAddress | None:
+        for _ in range(_STARTS):
+            try:
+                found = await self._start()
+            except Conflict:
+                # Another program was quicker, or its Lab is just ending.
+                found = await self._found(_OTHERS_START_S)
+            if found is not None:
+                return found
+        return None
 
     async def _found(self, within_s: float = 0.0) -> LabAddress | None:
         """The Lab that runs, or one that another program is starting."""

@@ -5,22 +5,21 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
+from traindeck.assembly import lab_folder
 from traindeck.cli import terminal
 from traindeck.cli.call import DONE, FAILED, Call
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, LocalTrouble
-from traindeck.domain.objects import size_words
+from traindeck.domain.lab import LabHoldings
+from traindeck.domain.objects import count_words, size_words
 from traindeck.domain.texts import say, text
 from traindeck.lab import root_folder
 from traindeck.lab.lab_errors import LabBusy, LabFaultsUnusable, LabStartError, PortInUse
-from traindeck.lab.root_folder import Holdings
 from traindeck.lab.server import LabOptions
 from traindeck.lab.server import serve as serve_lab
 from traindeck.lab.training.catalogue import Catalogue
 from traindeck.lab.training.interpreters import Interpreters, NoInterpreterError
 from traindeck.runtime.resources import resource
 from traindeck.store.paths import Paths
-
-_STOP_S = 30.0
 
 
 def run(call: Call) -> int:
@@ -51,10 +50,12 @@ def serve(call: Call) -> int:
 def status(call: Call) -> int:
     root = _root(call)
     lab = root_folder.running_lab(root)
-    held = root_folder.holdings(root)
+    held = lab_folder.contents(root)
+    total = lab_folder.disk_use(root).size_bytes
     if call.output.json_wanted:
         found = asdict(lab) if lab else {}
-        call.output.document({"root": str(root), "running": lab is not None, **found, **asdict(held)})
+        in_it = {**_counts(held), "total_bytes": total}
+        call.output.document({"root": str(root), "running": lab is not None, **found, **in_it})
         return DONE
     if lab is None:
         call.output.line(say("No Lab is running on “{root}”.", root=str(root)))
@@ -64,7 +65,7 @@ def status(call: Call) -> int:
         rows += [(say("Process"), str(lab.pid)), (say("Started"), lab.started)]
         rows += [(say("Version"), lab.version), (say("Live jobs"), str(lab.live_jobs))]
         call.output.table(["", ""], rows)
-    call.output.line(_words(held))
+    call.output.line(_words(held, total))
     return DONE
 
 
@@ -73,21 +74,16 @@ def stop(call: Call) -> int:
     if root_folder.running_lab(root) is None:
         call.output.result({"root": str(root), "stopped": False}, say("No Lab is running on “{root}”.", root=str(root)))
         return DONE
-    try:
-        is_over = root_folder.stop(root, _STOP_S)
-    except OSError as error:
-        raise _not_ended(str(error)) from error
-    if not is_over:
-        raise _not_ended("")
+    lab_folder.end(root)
     call.output.result({"root": str(root), "stopped": True}, say("The Lab and its jobs have ended."))
     return DONE
 
 
 def reset(call: Call) -> int:
     root = _root(call)
-    held = root_folder.holdings(root)
+    held = lab_folder.contents(root)
     if not call.options.yes:
-        loss = {"objects": held.objects, "size": size_words(held.object_bytes), "jobs": held.jobs}
+        loss = _loss(held)
         if not terminal.somebody_is_there():
             raise terminal.refuse_without_a_yes(
                 text("This would empty the Lab. Objects: {objects}, {size}. Jobs: {jobs}.", **loss)
@@ -96,20 +92,8 @@ def reset(call: Call) -> int:
         if not terminal.confirmed(question):
             call.output.note(say("Nothing was removed."))
             return DONE
-    try:
-        root_folder.empty(root)
-    except root_folder.LabRunningError as error:
-        raise Conflict(
-            text("A Lab is already running on “{root}”.", root=str(root)),
-            text("End it with “traindeck lab stop”, then try again."),
-        ) from error
-    except OSError as error:
-        raise LocalTrouble(
-            text("The Lab could not be emptied: {reason}", reason=error.strerror or str(error)),
-            text("Close what still uses its files, then try again."),
-            str(error),
-        ) from error
-    call.output.result({"root": str(root), "removed": asdict(held)}, say("The Lab is empty."))
+    lab_folder.empty(root)
+    call.output.result({"root": str(root), "removed": _counts(held)}, say("The Lab is empty."))
     return DONE
 
 
@@ -156,22 +140,20 @@ def _root(call: Call) -> Path:
     return root.absolute()
 
 
-def _words(held: Holdings) -> str:
-    return say(
-        "Objects: {objects}, {size}. Jobs: {jobs}. On disk: {total}.",
-        objects=held.objects,
-        size=size_words(held.object_bytes),
-        jobs=held.jobs,
-        total=size_words(held.total_bytes),
-    )
+def _counts(held: LabHoldings) -> dict[str, object]:
+    return {name: getattr(held, name) for name in ("buckets", "objects", "object_bytes", "jobs")}
 
 
-def _not_ended(detail: str) -> LocalTrouble:
-    return LocalTrouble(
-        text("The Lab did not end."),
-        text("End its process yourself; “traindeck lab status” names it."),
-        detail,
-    )
+def _loss(held: LabHoldings) -> dict[str, object]:
+    return {
+        "objects": count_words(held.objects),
+        "size": size_words(held.object_bytes),
+        "jobs": count_words(held.jobs),
+    }
+
+
+def _words(held: LabHoldings, total: int) -> str:
+    return say("Objects: {objects}, {size}. Jobs: {jobs}. On disk: {total}.", **_loss(held), total=size_words(total))
 
 
 def _in_our_words(error: LabStartError, root: Path, port: int) -> AppError:
@@ -195,6 +177,8 @@ def _in_our_words(error: LabStartError, root: Path, port: int) -> AppError:
         )
     return LocalTrouble(
         text("The Lab cannot use “{root}”: {reason}", root=str(root), reason=error.why),
-        text("Free the disk, give yourself the right to write there, or name another folder with --root."),
+        text(
+            "Free the disk, give yourself the right to write there, or use another folder (TRAINDECK_HOME, --root)."
+        ),
         str(error),
     )

@@ -24,7 +24,9 @@ def run(call: Call) -> int:
             text(
                 "The accounts of the Lab in “{root}” cannot be read or changed: {reason}", root=str(root), reason=reason
             ),
-            text("Free the disk, give yourself the right to write there, or name another folder with --root."),
+            text(
+                "Free the disk, give yourself the right to write there, or use another folder (TRAINDECK_HOME, --root)."
+            ),
             str(error),
         ) from error
 

@@ -104,6 +104,11 @@ class ObjectEntry:
         return self.size_bytes is None
 
 
+def count_words(count: int | None) -> str:
+    """`1,204`; an unknown number stays unknown."""
+    return "–" if count is None else f"{count:,}"
+
+
 def size_words(size_bytes: int | None) -> str:
     """`84 kB`; an unknown size stays unknown."""
     if size_bytes is None:

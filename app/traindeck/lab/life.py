@@ -31,6 +31,16 @@ class Life:
         self._changed = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
+    @property
+    def owner(self) -> int | None:
+        """The process that ends this Lab with itself."""
+        return os.getppid() if self._has_owner else None
+
+    @property
+    def ends_itself(self) -> bool:
+        """When nobody has used it for a while."""
+        return not self._has_owner and self._idle_exit_s is not None
+
     def end(self) -> None:
         self._ended = True
         self._changed.set()

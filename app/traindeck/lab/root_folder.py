@@ -1,38 +1,41 @@
-"""The folder of a Lab from outside: whether a Lab runs on it, what it holds, and how it is emptied."""
+"""The folder of a Lab from outside: whether a Lab runs on it, and how it is ended and emptied."""
 
 from __future__ import annotations
 
 import http.client
 import json
 import os
-import shutil
-import sqlite3
-import stat
+import secrets
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
-from traindeck.lab.own_api import TOKEN_HEADER
 from traindeck.lab.private_files import read_json
 
+TOKEN_HEADER = "X-Lab-Token"
 RUNNING = "running.json"
 LOCK = "lab.lock"
 _ANSWER_S = 3.0
 _LOOK_EVERY_S = 0.05
 # What the Lab makes and can make again; accounts, ports, settings and its own log stay.
 _CONTENT = ("obs", "jobs", "environments", "moxing")
+_ASIDE = "emptied-"
 # Loopback is not asked for through anybody's proxy.
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+Result = TypeVar("Result")
 
 
 class LabRunningError(Exception):
     """A Lab runs on this folder, so it cannot be touched."""
+
+
+class LeftoversError(Exception):
+    """The Lab is empty, but what it held is still on the disk; the cause says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +49,12 @@ class RunningLab:
     started: str
     version: str
     live_jobs: int
+    owner: int | None  # the process that ends it with itself
+    ends_itself: bool  # when nobody has used it for a while
 
 
-@dataclass(frozen=True, slots=True)
-class Holdings:
-    """How much is in the folder."""
-
-    objects: int
-    object_bytes: int
-    jobs: int
-    total_bytes: int
+def _unheard(_: int) -> None:
+    return
 
 
 def running_lab(root: Path) -> RunningLab | None:
@@ -72,7 +71,17 @@ def running_lab(root: Path) -> RunningLab | None:
         started=str(facts["started"]),
         version=str(status["version"]),
         live_jobs=int(status["live_jobs"]),
+        owner=status.get("owner"),
+        ends_itself=bool(status.get("ends_itself")),
     )
+
+
+def silent_pid(root: Path, is_alive: Callable[[int, str], bool]) -> int | None:
+    """The process of a Lab that does not answer; `is_alive` knows it by its number and the time it began."""
+    facts = _facts(root)
+    if facts is None or not is_alive(int(facts["pid"]), str(facts["started"])):
+        return None
+    return int(facts["pid"])
 
 
 def stop(root: Path, within_s: float) -> bool:
@@ -93,25 +102,77 @@ def stop(root: Path, within_s: float) -> bool:
     return False
 
 
-def holdings(root: Path) -> Holdings:
-    bodies = [size for _, size in _files(root / "obs" / "bodies")]
-    return Holdings(
-        objects=len(bodies),
-        object_bytes=sum(bodies),
-        jobs=_jobs(root / "jobs" / "jobs.sqlite3"),
-        total_bytes=sum(size for _, size in _files(root)),
-    )
+def empty(root: Path, on_file: Callable[[int], None] = _unheard) -> None:
+    """Remove all objects, jobs and installed packages; raises LabRunningError where a Lab would lose its ground.
 
-
-def empty(root: Path) -> None:
-    """Remove all objects, jobs and installed packages; raises LabRunningError where a Lab would lose its ground."""
+    They leave the Lab's sight all together or not at all; only then are they removed, file by file. `on_file` hears
+    how many are gone, and may raise: the rest goes with the next emptying.
+    """
+    if not root.exists():
+        return
     try:
         with FileLock(root / LOCK).acquire(timeout=0):
-            for name in _CONTENT:
-                if (root / name).exists():
-                    shutil.rmtree(root / name)
+            _set_aside(root)
     except Timeout as error:
         raise LabRunningError(str(root)) from error
+    removed = 0
+    try:
+        for place in root.glob(f"{_ASIDE}*"):
+            for _ in _removed_files(place):
+                removed += 1
+                on_file(removed)
+    except OSError as error:
+        raise LeftoversError(str(root)) from error
+
+
+def _set_aside(root: Path) -> None:
+    # Renamed where they are: that needs no room on a full disk.
+    mark = f"{_ASIDE}{secrets.token_hex(4)}."
+    moved: list[str] = []
+    try:
+        for name in _CONTENT:
+            if (root / name).exists():
+                (root / name).rename(root / f"{mark}{name}")
+                moved.append(name)
+    except OSError:
+        for name in moved:
+            (root / f"{mark}{name}").rename(root / name)
+        raise
+
+
+def _removed_files(place: Path) -> Iterator[Path]:
+    """Remove the folder; the answer is each file that is gone."""
+    waiting, seen = [place], []
+    while waiting:
+        folder = waiting.pop()
+        seen.append(folder)
+        for entry in _insist(_entries, folder) or ():
+            path = Path(entry.path)
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(path)
+            else:
+                _insist(Path.unlink, path)
+                yield path
+    for folder in reversed(seen):
+        _insist(Path.rmdir, folder)
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return list(entries)
+
+
+def _insist(act: Callable[[Path], Result], path: Path) -> Result | None:
+    """A job may have left what is closed to its own user; what is gone already is as good as done."""
+    try:
+        return act(path)
+    except FileNotFoundError:
+        return None
+    except PermissionError:
+        path.parent.chmod(0o700)
+        if not path.is_symlink():
+            path.chmod(0o700)
+        return act(path)
 
 
 def _facts(root: Path) -> dict[str, Any] | None:
@@ -140,25 +201,3 @@ def _is_locked(root: Path) -> bool:
             return False
     except Timeout:
         return True
-
-
-def _files(folder: Path) -> Iterator[tuple[Path, int]]:
-    for place, _, names in os.walk(folder):
-        for name in names:
-            path = Path(place, name)
-            try:
-                status = path.lstat()
-            except OSError:
-                continue  # gone a moment ago
-            if stat.S_ISREG(status.st_mode):
-                yield path, status.st_size
-
-
-def _jobs(path: Path) -> int:
-    if not path.exists():
-        return 0
-    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=5)) as database:
-        try:
-            return int(database.execute("SELECT count(*) FROM jobs").fetchone()[0])
-        except sqlite3.DatabaseError:
-            return 0

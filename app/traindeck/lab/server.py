@@ -91,7 +91,7 @@ async def _serve(
     life = Life(activity, service.live_jobs, options.idle_exit_s, has_owner=options.owner_pipe)
 
     def add_own(app: web.Application) -> None:
-        own_api.add_routes(app, facts, service.live_jobs, life.end)
+        own_api.add_routes(app, facts, service.live_jobs, life)
 
     def add_modelarts(app: web.Application) -> None:
         modelarts_api.add_routes(app, service)

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QFileDialog,
     QLabel,
+    QLineEdit,
     QPlainTextEdit,
     QPushButton,
     QVBoxLayout,
@@ -60,11 +61,17 @@ class Answer:
 
 
 class Question(QDialog):
-    """One sentence, what it means, and buttons that say what they do."""
+    """One sentence, what it means, and buttons that say what they do.
 
-    def __init__(self, title: str, hint: str, answers: Sequence[Answer], parent: QWidget | None = None) -> None:
+    `typed` is a word that opens the buttons: for what a click alone is too little.
+    """
+
+    def __init__(
+        self, title: str, hint: str, answers: Sequence[Answer], parent: QWidget | None = None, typed: str = ""
+    ) -> None:
         super().__init__(parent)
         self.answer = CANCEL
+        self._word = typed
         self.setWindowTitle(title)
         self.setMinimumWidth(420)
         heading, words = QLabel(title), QLabel(hint)
@@ -84,8 +91,25 @@ class Question(QDialog):
         layout.setSpacing(SPACE)
         layout.addWidget(heading)
         layout.addWidget(words)
+        self.typed = QLineEdit()
+        if typed:
+            request = QLabel(say("Type “{word}” to confirm:", word=typed))
+            request.setBuddy(self.typed)
+            self.typed.setAccessibleName(request.text())
+            self.typed.textChanged.connect(self._on_typed)
+            layout.addSpacing(SPACE)
+            layout.addWidget(request)
+            layout.addWidget(self.typed)
+            self._on_typed("")
         layout.addSpacing(SPACE)
         layout.addWidget(self.buttons)
+        if not typed and not any(answer.role == "primary" for answer in answers):
+            cancel.setFocus()  # a key pressed too early must not do what cannot be undone
+
+    def _on_typed(self, words: str) -> None:
+        for button in self.buttons.findChildren(QPushButton):
+            if button.objectName():  # Cancel has none and is always open
+                button.setEnabled(words.strip().casefold() == self._word.casefold())
 
     def _add(self, answer: Answer) -> None:
         # All on one side: the system's order by role would tear them apart.
@@ -103,9 +127,9 @@ def _choose(question: Question, answer: str) -> None:
     question.accept()
 
 
-async def asked(parent: QWidget | None, title: str, hint: str, *answers: Answer) -> str:
+async def asked(parent: QWidget | None, title: str, hint: str, *answers: Answer, typed: str = "") -> str:
     """The id of the answer, or CANCEL."""
-    question = Question(title, hint, answers, parent)
+    question = Question(title, hint, answers, parent, typed)
     await shown(question)
     return question.answer
 

@@ -39,6 +39,8 @@ class MainWindow(QMainWindow):
 
     tab_closed = Signal(str)
     """The key of a page that is about to be deleted."""
+    lab_wanted = Signal()
+    """Its place in the status bar was pressed."""
 
     def __init__(
         self,
@@ -73,7 +75,9 @@ class MainWindow(QMainWindow):
         self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
         self.tabs = QTabWidget()
         self._build_centre()
-        self.setStatusBar(StatusBar(status, self))
+        bar = StatusBar(status, self)
+        bar.lab_wanted.connect(self.lab_wanted)
+        self.setStatusBar(bar)
         for panel in panels:
             self.addDockWidget(panel.area, self._made(panel))
         self.menus = Menus(self, commands, theme, toolbar)

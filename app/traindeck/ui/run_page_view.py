@@ -5,21 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QFrame,
-    QGridLayout,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QScrollArea,
-    QSizePolicy,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from traindeck.domain.jobs import RunState, duration_words
 from traindeck.domain.objects import size_words
 from traindeck.domain.texts import Text, say
+from traindeck.ui.cards import Facts, card, fill_scrolling, plain
 from traindeck.ui.chips import StateChip
 from traindeck.ui.file_choice import choose_folder
 from traindeck.ui.theme import HALF, SPACE, Theme, set_role
@@ -39,9 +30,9 @@ class RunPageView(QWidget):
         self._confirm = confirm
         self._shown: tuple[object, ...] = ()
         self.chip = StateChip()
-        self.title = _plain("title")
-        self.reason = _plain("dim")
-        self.busy = _plain("dim")
+        self.title = plain("title")
+        self.reason = plain("dim")
+        self.busy = plain("dim")
         self._theme = theme
         self.log = QPushButton(say("Show log"))
         self.again = QPushButton(say("Run again"))
@@ -63,8 +54,8 @@ class RunPageView(QWidget):
             acts.addWidget(button)
         acts.addStretch(1)
 
-        self._moments, self._values, self._outputs = _Facts(), _Facts(), _Facts()
-        self.outputs_note = _plain("dim")
+        self._moments, self._values, self._outputs = Facts(), Facts(), Facts()
+        self.outputs_note = plain("dim")
         column = QVBoxLayout()
         column.setContentsMargins(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE)
         column.setSpacing(SPACE + HALF)
@@ -73,18 +64,10 @@ class RunPageView(QWidget):
         column.addLayout(acts)
         column.addWidget(self.busy)
         for words, facts in ((say("Times"), self._moments), (say("What was sent"), self._values)):
-            column.addWidget(_card(words, [facts]))
-        column.addWidget(_card(say("Outputs"), [self._outputs, self.outputs_note, self.fetch]))
+            column.addWidget(card(words, [facts]))
+        column.addWidget(card(say("Outputs"), [self._outputs, self.outputs_note, self.fetch]))
         column.addStretch(1)
-        inside = QWidget()
-        inside.setLayout(column)
-        scroll = QScrollArea()
-        scroll.setWidget(inside)
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(scroll)
+        fill_scrolling(self, column)
 
         self.log.clicked.connect(page.show_log)
         self.again.clicked.connect(page.rerun)
@@ -147,39 +130,6 @@ class RunPageView(QWidget):
         self.fetch.setEnabled(bool(state.outputs) and state.fetching is None)
 
 
-class _Facts(QWidget):
-    """Two columns of words that can be selected; built again only when they changed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._facts: list[tuple[str, str]] = []
-        self._labels: list[tuple[QLabel, QLabel]] = []
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(2 * SPACE)
-        self._grid.setVerticalSpacing(HALF)
-        self._grid.setColumnStretch(1, 1)
-        self.hide()
-
-    def show_facts(self, facts: list[tuple[str, str]]) -> None:
-        if facts == self._facts:
-            return
-        self._facts = facts
-        while len(self._labels) < len(facts):
-            pair = (_plain("dim"), _plain(""))
-            pair[0].setWordWrap(False)
-            for column, label in enumerate(pair):
-                self._grid.addWidget(label, len(self._labels), column, Qt.AlignmentFlag.AlignTop)
-            self._labels.append(pair)
-        while len(self._labels) > len(facts):
-            for label in self._labels.pop():
-                label.deleteLater()
-        for (name, value), (left, right) in zip(facts, self._labels, strict=True):
-            left.setText(name)
-            right.setText(value)
-        self.setVisible(bool(facts))
-
-
 def _outputs_words(state: RunPageState) -> Text | str:
     if state.outputs_trouble is not None:
         return state.outputs_trouble.sentence()
@@ -193,28 +143,3 @@ def _outputs_words(state: RunPageState) -> Text | str:
     if not state.run.state.is_over:
         return say("Nothing yet. Outputs are uploaded when the job ends, or while it runs if it says so.")
     return say("This run left nothing in its output folders.")
-
-
-def _plain(role: str) -> QLabel:
-    label = QLabel()
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(role != "title")
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
-    set_role(label, role)
-    return label
-
-
-def _card(words: str, inside: list[QWidget]) -> QFrame:
-    frame = QFrame()
-    set_role(frame, "card")
-    column = QVBoxLayout(frame)
-    column.setContentsMargins(2 * SPACE, SPACE + HALF, 2 * SPACE, SPACE + HALF)
-    column.setSpacing(SPACE)
-    title = QLabel(words)
-    set_role(title, "heading")
-    column.addWidget(title)
-    for widget in inside:
-        align = Qt.AlignmentFlag.AlignLeft if isinstance(widget, QPushButton) else Qt.AlignmentFlag(0)
-        column.addWidget(widget, 0, align)
-    return frame

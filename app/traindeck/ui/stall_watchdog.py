@@ -8,6 +8,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 
 from PySide6.QtCore import QObject, Qt, QTimer
@@ -42,7 +43,8 @@ class StallWatchdog(QObject):
     """A timer beats on the UI thread, a second thread looks at what keeps the beat from coming.
 
     A machine with too little time for us delays the beat as well. That is not ours to mend, so a late beat counts only
-    as far as the UI thread computed (its own clock says so) or was seen again and again inside the same call.
+    as far as the UI thread computed (its own clock says so) or was seen again and again inside the same call; and
+    where the system tells how long the thread was ready but had no processor, that time does not count either.
     """
 
     def __init__(
@@ -54,6 +56,8 @@ class StallWatchdog(QObject):
         self._ui_thread = threading.get_ident()
         self._beat_at = time.monotonic()
         self._computed = time.thread_time()
+        self._told_by_system = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat")
+        self._without_processor = self._waited_for_processor()
         self._gap = _Gap()
         self._done = threading.Event()
         self._timer = QTimer(self)
@@ -76,11 +80,19 @@ class StallWatchdog(QObject):
     def _beat(self) -> None:
         now, computed = time.monotonic(), time.thread_time()
         gap, self._gap = self._gap, _Gap()
-        late = now - self._beat_at - BEAT_S
+        without = self._waited_for_processor()
+        late = now - self._beat_at - BEAT_S - (without - self._without_processor)
         seconds = min(late, max(computed - self._computed, gap.held))
-        self._beat_at, self._computed = now, computed
+        self._beat_at, self._computed, self._without_processor = now, computed, without
         if seconds > self._limit_s:
             self._on_stall(Stall(seconds, _words(gap.lines)))
+
+    def _waited_for_processor(self) -> float:
+        """Seconds since the thread began, on Linux; nothing anywhere else."""
+        try:
+            return int(self._told_by_system.read_bytes().split()[1]) / 1e9
+        except (OSError, IndexError, ValueError):
+            return 0.0
 
     def _watch(self) -> None:
         while not self._done.wait(LOOK_S):

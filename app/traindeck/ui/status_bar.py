@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QLabel, QStatusBar, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton, QWidget
 
 from traindeck.domain.texts import say
 from traindeck.ui.theme import set_role
@@ -12,15 +13,23 @@ from traindeck.viewmodels.status import Status
 class StatusBar(QStatusBar):
     """Words from Status, nothing of its own."""
 
+    lab_wanted = Signal()
+
     def __init__(self, status: Status, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._status = status
         self.profile = self._label("status.profile", say("Account and region in use"))
+        self.lab = QToolButton(self)
+        self.lab.setObjectName("status.lab")
+        self.lab.setToolTip(say("Show the Lab: its state, its folder, what it holds"))
+        self.lab.setAccessibleDescription(self.lab.toolTip())
+        self.lab.clicked.connect(self.lab_wanted)
         self.live = self._label("status.live", say("Jobs that run or wait now"))
         self.price = self._label("status.price", say("What the live jobs cost per hour"))
         self.rate = self._label("status.rate", say("Transfers under way"))
         self.answer = self._label("status.answer", say("How old the newest answer of the service is"))
         self.addWidget(self.profile)
+        self.addWidget(self.lab)
         for label in (self.rate, self.live, self.price, self.answer):
             self.addPermanentWidget(label)
         status.changed.connect(self._refresh)
@@ -35,7 +44,12 @@ class StatusBar(QStatusBar):
 
     def _refresh(self) -> None:
         status = self._status
-        self.profile.setText(status.profile_words())
+        profile = status.state.profile
+        is_lab = profile is not None and profile.is_lab
+        place = self.lab if is_lab else self.profile
+        place.setText(status.profile_words())
+        self.profile.setVisible(not is_lab)
+        self.lab.setVisible(is_lab)
         self.live.setText(status.live_words())
         self.price.setText(status.price_words())
         self.rate.setText(status.rate_words())

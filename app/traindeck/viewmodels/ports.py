@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs import Engine, Flavor, JobSpec, Run
+from traindeck.domain.lab import LabHoldings, LabSight
 from traindeck.domain.objects import ObjectEntry, ObjectPath
 from traindeck.domain.profiles import Profile
 from traindeck.domain.texts import Text
@@ -20,6 +22,18 @@ from traindeck.services.transfers import Transfer
 
 Stage = Callable[[Text], None]
 """Told, in words, what a long operation is doing."""
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What the user is asked to give up: the question, what it means, and the word on the button."""
+
+    question: Text
+    facts: tuple[Text, ...]
+    action: Text
+    typed: Text | None = None  # to be typed first, where much would be lost
+
+
+ConfirmLoss = Callable[[Loss], Awaitable[bool]]
 
 Confirm = Callable[[Text, Text], Awaitable[bool]]
 """Asks the user: the question, and the word on the button that does it."""
@@ -138,3 +152,21 @@ class Transferring(Protocol):
     def cancel(self, transfer_id: int) -> None: ...
 
     def clear_finished(self) -> None: ...
+
+
+class LabDesk(Protocol):
+    """The Lab of this home, seen, started, ended and emptied."""
+
+    root: Path
+
+    async def look(self) -> LabSight: ...
+
+    async def contents(self) -> LabHoldings: ...
+
+    async def measure(self, on_part: Callable[[LabHoldings], None]) -> LabHoldings: ...
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+    async def empty(self, on_files: Callable[[int], None]) -> None: ...

@@ -34,6 +34,7 @@ class StatusState:
     bytes_per_s: float | None = None
     last_answer: datetime | None = None
     trouble: AppError | None = None
+    lab_is_stopped: bool = False
 
 
 class Status(QObject):
@@ -69,6 +70,10 @@ class Status(QObject):
         self._beat.stop()
         for stop_listening in self._deaf:
             stop_listening()
+
+    def lab_stopped(self, is_stopped: bool) -> None:
+        self.state = replace(self.state, lab_is_stopped=is_stopped)
+        self.changed.emit()
 
     def load(self) -> None:
         """Read anew which profile is in use and which runs are live."""
@@ -147,7 +152,7 @@ class Status(QObject):
         if profile is None:
             return "–"
         if profile.is_lab:
-            return say("Lab on this computer")
+            return say("Lab (not running)") if self.state.lab_is_stopped else say("Lab on this computer")
         return say("{profile} · {region}", profile=profile.name, region=region_words(profile.region))
 
     def live_words(self) -> str:

@@ -18,12 +18,13 @@ from typing import Any
 import pytest
 from aiohttp import web
 from huaweicloudsdkcore.auth.credentials import BasicCredentials
-from huaweicloudsdkcore.exceptions.exceptions import ClientRequestException
+from huaweicloudsdkcore.exceptions.exceptions import ServiceResponseException
 from huaweicloudsdkcore.http.http_config import HttpConfig
 from huaweicloudsdkmodelarts.v1 import ModelArtsClient
 from huaweicloudsdkmodelarts.v1 import model as sdk
 
 from traindeck.lab.accounts import Accounts, LabAccount
+from traindeck.lab.faults import Fault, Faults
 from traindeck.lab.gateway import gateway_app
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.training import iam_api, modelarts_api
@@ -55,7 +56,8 @@ class LabApp:
         self.objects = ObjectStore(root)
         if self.objects.bucket(BUCKET) is None:
             self.objects.create_bucket(BUCKET, self.account.domain_id)
-        self.service = JobService(root, self.objects, self.accounts, timing=timing, **more)
+        self.faults = Faults()
+        self.service = JobService(root, self.objects, self.accounts, timing=timing, faults=self.faults, **more)
         self.url = ""
         self._up = threading.Event()
         self._loop = asyncio.new_event_loop()
@@ -71,7 +73,7 @@ class LabApp:
             iam_api.add_routes,
             lambda app: modelarts_api.add_routes(app, self.service),
         ]
-        runner = web.AppRunner(gateway_app(self.accounts, routes))
+        runner = web.AppRunner(gateway_app(self.accounts, routes, faults=self.faults))
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
@@ -94,6 +96,10 @@ class LabApp:
         self._thread.join(30)
         assert not self._thread.is_alive()
         self.objects.close()
+
+    def rules(self, *faults: Fault, seed: int = 0) -> None:
+        """What goes wrong from now on, instead of what went wrong before."""
+        self.faults.replace(faults, seed)
 
     def put(self, key: str, content: str | bytes) -> None:
         self.objects.put(BUCKET, key, content.encode("utf-8") if isinstance(content, str) else content)
@@ -270,7 +276,7 @@ def signed_post(lab: LabApp, path: str, content: bytes) -> tuple[int, dict[str, 
 def error_of(call: Callable[[], object]) -> tuple[int, str]:
     try:
         call()
-    except ClientRequestException as error:
+    except ServiceResponseException as error:
         return error.status_code, error.error_code
     raise AssertionError("nothing was refused")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from fnmatch import fnmatchcase
@@ -72,6 +72,7 @@ class Faults:
 
     def __init__(self, rules: Iterable[Fault] = (), seed: int = 0) -> None:
         self._lock = threading.Lock()
+        self._listeners: list[Callable[[], None]] = []
         self.replace(rules, seed)
 
     def replace(self, rules: Iterable[Fault], seed: int = 0) -> None:
@@ -81,6 +82,16 @@ class Faults:
             self._rules = [_Counted(rule) for rule in taken]
             self._chance = random.Random(seed)
             self._seed = seed
+        for call in self._listeners:
+            call()
+
+    def on_change(self, call: Callable[[], None]) -> None:
+        """`call` whenever other rules come into force; it must not wait."""
+        self._listeners.append(call)
+
+    def is_in_force(self, fault: Fault) -> bool:
+        with self._lock:
+            return any(one.rule == fault for one in self._rules)
 
     def shown(self) -> dict[str, object]:
         with self._lock:

@@ -77,7 +77,7 @@ async def _serve(
     options: LabOptions, accounts: Accounts, store: ObjectStore, ports: BoundPorts, faults: Faults
 ) -> None:
     activity = Activity()
-    service = JobService(options.root, store, accounts)
+    service = JobService(options.root, store, accounts, faults=faults)
     service.obs_url = ports.obs_url
     facts: dict[str, object] = {
         "pid": os.getpid(),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from traindeck.lab.accounts import Accounts, LabAccount
+from traindeck.lab.faults import Faults
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.training import job_events as events
 from traindeck.lab.training.algorithms import Algorithms, in_job
@@ -74,13 +75,14 @@ class JobService:
         timing: Timing | None = None,
         catalogue: Path | None = None,
         parallel_jobs: int | None = None,
+        faults: Faults | None = None,
     ) -> None:
         """What is not given comes from the user's `lab.toml`, or is as the service has it."""
         settings = _settings(root)
         self.obs_url = ""
         self.catalogue = Catalogue(catalogue or resource("lab", "catalogue.toml"))
         self._root = root
-        self._faults = JobFaults()
+        self._faults = JobFaults(faults or Faults())
         self._folder = root / "jobs"
         self._objects = objects
         self._accounts = accounts
@@ -91,6 +93,7 @@ class JobService:
         self._environments = PackageEnvironments(root)
         self._containers = Containers(root)
         self._queue = JobQueue(parallel_jobs or settings.parallel_jobs, self._is_held_back)
+        self._faults.on_change(self._queue.look)
         self._is_ending = False
         self._remembered: _Remembered | None = None
         self._runs: dict[str, JobRun] = {}
@@ -115,15 +118,6 @@ class JobService:
         if self._remembered is None:
             raise RuntimeError("the job service is not started")
         return self._remembered
-
-    @property
-    def faults(self) -> JobFaults:
-        return self._faults
-
-    @faults.setter
-    def faults(self, faults: JobFaults) -> None:
-        self._faults = faults
-        self._queue.look()
 
     async def start(self) -> None:
         """Open the records; jobs that a killed Lab left behind are ended and marked as lost."""
@@ -151,7 +145,7 @@ class JobService:
         buckets = OwnBuckets(self._objects, account.domain_id)
         body = self._with_algorithm(account, body)
         form = read_form(body, self.catalogue, buckets)
-        self.faults.check(form.flavor.id)
+        held_by = self._faults.hold(form.flavor)
         quota = self.quota(account.project_id)
         if self.records.count(account.project_id) >= quota:
             raise RefusedError("2815", f"there are {quota} training jobs already")
@@ -177,10 +171,10 @@ class JobService:
             document=completed(body, form, sandbox, account, created, experiment),
         )
         access = ObsAccess(self.obs_url, account.access_key, account.secret_key, self._moxing)
-        tools = RunTools(
-            self.records, self._environments, self._containers, self._uploads, self._timing, self._time_limit
-        )
+        tools = RunTools(self.records, self._environments, self._containers, self._uploads, self._timing)
         run = JobRun(form, sandbox, buckets, python, access, tools, self._queue.ended)
+        run.held_by = held_by
+        run.limit_by_rule_s = self._faults.time_limit_s(form.flavor, self._timing.hour_s)
         run.priority = (spec_of(job).get("schedule_policy") or {}).get("priority") or run.priority
         with self._lock:
             if self._is_ending:
@@ -207,8 +201,6 @@ class JobService:
 
     def quota(self, project_id: str) -> int:
         """How many jobs the project may have."""
-        if self.faults.quota is not None:
-            return self.faults.quota
         changed = self.records.quota(project_id)
         return _JOB_QUOTA if changed is None else changed
 
@@ -359,10 +351,7 @@ class JobService:
             log.warning("%s names an engine the Lab does not have: %s", SETTINGS, name)
 
     def _is_held_back(self, run: JobRun) -> bool:
-        return run.form.flavor.id in self._faults.held_back
-
-    def _time_limit(self) -> float | None:
-        return self._faults.time_limit_s
+        return run.held_by is not None and self._faults.is_in_force(run.held_by)
 
     def _run(self, job_id: str) -> JobRun | None:
         with self._lock:

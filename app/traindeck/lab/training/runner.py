@@ -9,6 +9,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
+from traindeck.lab.faults import Fault
 from traindeck.lab.training import job_events as events
 from traindeck.lab.training.containers import Containers
 from traindeck.lab.training.job_delivery import Delivery
@@ -50,8 +51,6 @@ class RunTools:
     containers: Containers
     uploads: Executor
     timing: Timing
-    # Seconds after which every job ends, where a rule says so.
-    time_limit: Callable[[], float | None]
 
 
 @dataclass(frozen=True)
@@ -92,10 +91,12 @@ class JobRun:
         self.form = form
         self.id = sandbox.job_id
         self.priority = 1
+        # What fault rules do to this run: it waits while the one is in force, and ends after so long.
+        self.held_by: Fault | None = None
+        self.limit_by_rule_s: float | None = None
         self._sandbox = sandbox
         self._records = tools.records
         self._python = python
-        self._tools = tools
         self._timing = tools.timing
         self._on_end = on_end
         self._delivery = Delivery(form, sandbox, tools.records, buckets, tools.uploads)
@@ -261,7 +262,7 @@ class JobRun:
 
     def _time_limit(self) -> tuple[float | None, EventText]:
         limits = [hours for hours in (self.form.stop_after_hours, self.form.flavor.hours_limit) if hours]
-        by_rule = self._tools.time_limit()
+        by_rule = self.limit_by_rule_s
         seconds = [by_rule] if by_rule is not None else []
         if limits:
             seconds.append(min(limits) * self._timing.hour_s)

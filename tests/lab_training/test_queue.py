@@ -110,7 +110,7 @@ def test_the_free_flavor_ends_after_its_hour_by_the_clock_of_the_lab(tmp_path: P
         job = jobs.ended(job_id)
         assert job["status"]["phase"] == "Terminated"
         assert 900 <= job["status"]["duration"] < 20_000
-        assert "time limit of 1 hours" in jobs.messages(job_id)
+        assert "time limit of 1 hour" in jobs.messages(job_id)
         jobs.delete(start(jobs, "free-3", **FREE))
 
 

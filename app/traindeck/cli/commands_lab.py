@@ -9,7 +9,7 @@ from traindeck.cli import terminal
 from traindeck.cli.call import DONE, FAILED, Call
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, LocalTrouble
 from traindeck.domain.objects import size_words
-from traindeck.domain.texts import say, text
+from traindeck.domain.texts import CHINESE, say, spoken, text
 from traindeck.lab import root_folder
 from traindeck.lab.lab_errors import LabBusy, LabFaultsUnusable, LabStartError, PortInUse
 from traindeck.lab.root_folder import Holdings
@@ -17,6 +17,7 @@ from traindeck.lab.server import LabOptions
 from traindeck.lab.server import serve as serve_lab
 from traindeck.lab.training.catalogue import Catalogue
 from traindeck.lab.training.interpreters import Interpreters, NoInterpreterError
+from traindeck.lab.training.job_records import EventText
 from traindeck.runtime.resources import resource
 from traindeck.store.paths import Paths
 
@@ -41,7 +42,10 @@ def serve(call: Call) -> int:
         call.output.line(f"  IAM        {facts['iam']}")
         call.output.line(say("Its keys are in {file}.", file=str(root / "accounts.json")))
 
-    options = LabOptions(root, announce, asked.port, asked.idle_exit, asked.owner_pipe, asked.faults)
+    def warn(problem: EventText) -> None:
+        call.output.note(_said(problem))
+
+    options = LabOptions(root, announce, asked.port, asked.idle_exit, asked.owner_pipe, asked.faults, warn)
     try:
         return serve_lab(options)
     except LabStartError as error:
@@ -131,7 +135,7 @@ def engines(call: Call) -> int:
                         "version": row.engine.version,
                         "python": str(row.python or ""),
                         "python_version": row.version,
-                        "problem": row.problem,
+                        "problem": _said(row.problem),
                     }
                     for row in rows
                 ],
@@ -141,7 +145,10 @@ def engines(call: Call) -> int:
     else:
         call.output.table(
             [say("Engine"), say("Version"), say("Python"), ""],
-            [(row.engine.name, row.engine.version, str(row.python or ""), row.problem or row.version) for row in rows],
+            [
+                (row.engine.name, row.engine.version, str(row.python or ""), _said(row.problem) or row.version)
+                for row in rows
+            ],
         )
     for name in unknown:
         call.output.note(say("lab.toml names an engine the Lab does not have: {name}", name=name))
@@ -154,6 +161,12 @@ COMMANDS = {"serve": serve, "status": status, "stop": stop, "reset": reset, "eng
 def _root(call: Call) -> Path:
     root: Path = call.options.root or Paths.for_user().lab
     return root.absolute()
+
+
+def _said(problem: EventText | None) -> str:
+    if problem is None:
+        return ""
+    return problem.chinese if spoken() == CHINESE else problem.english
 
 
 def _words(held: Holdings) -> str:

@@ -34,6 +34,7 @@ from traindeck.lab.ports import BoundPorts, bind
 from traindeck.lab.private_files import read_json, write_json
 from traindeck.lab.root_folder import LOCK, RUNNING
 from traindeck.lab.training import iam_api, modelarts_api
+from traindeck.lab.training.job_records import EventText
 from traindeck.lab.training.jobs import JobService
 
 FAULTS = "faults.toml"
@@ -53,6 +54,8 @@ class LabOptions:
     idle_exit_s: float | None = None
     owner_pipe: bool = False
     faults: Path | None = None
+    # Told what is wrong with the user's settings and yet does not keep the Lab from running.
+    warn: Callable[[EventText], None] | None = None
 
 
 def serve(options: LabOptions) -> int:
@@ -77,7 +80,7 @@ async def _serve(
     options: LabOptions, accounts: Accounts, store: ObjectStore, ports: BoundPorts, faults: Faults
 ) -> None:
     activity = Activity()
-    service = JobService(options.root, store, accounts, faults=faults)
+    service = JobService(options.root, store, accounts, faults=faults, warn=options.warn)
     service.obs_url = ports.obs_url
     facts: dict[str, object] = {
         "pid": os.getpid(),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from traindeck.lab.training.interpreters import NoInterpreterError
 from traindeck.lab.training.job_form import ASCEND_ENGINE, Channel, JobForm
+from traindeck.lab.training.job_records import EventText
 from traindeck.lab.training.worker_places import Sandbox, WorkerPlaces, host_name
 
 JOB_VARIABLE = "MA_VJ_NAME"
@@ -154,7 +155,12 @@ def _line(form: JobForm, places: WorkerPlaces) -> str:
 def _shell() -> str:
     found = shutil.which("bash") or shutil.which("sh")
     if found is None:
-        raise NoInterpreterError("the command of a job with its own image needs bash, which was not found")
+        raise NoInterpreterError(
+            EventText(
+                "the command of a job with its own image needs bash, which was not found",
+                "使用自有镜像的作业需要 bash 来执行命令，但未找到 bash",
+            )
+        )
     return found
 
 
@@ -167,10 +173,17 @@ def _arguments(form: JobForm, places: WorkerPlaces) -> Iterator[str]:
 
 
 def _channels(form: JobForm, places: WorkerPlaces) -> Iterator[tuple[Channel, str]]:
+    if form.has_obs_urls:
+        yield from ((channel, _url(channel)) for channel in (*form.inputs, *form.outputs))
+        return
     for index, channel in enumerate(form.inputs):
-        yield channel, places.seen(places.input(index, channel.name))
+        yield channel, places.seen(places.input_of(index, channel))
     for index, channel in enumerate(form.outputs):
-        yield channel, places.seen(places.output(index, channel.name))
+        yield channel, places.seen(places.output_of(index, channel))
+
+
+def _url(channel: Channel) -> str:
+    return f"s3:/{channel.path}"
 
 
 def _variables(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access: ObsAccess) -> dict[str, str]:
@@ -205,8 +218,8 @@ def _variables(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access
         "MA_CURRENT_IP": sandbox.address(rank.node, form.node_count),
         "MA_CURRENT_INSTANCE_NAME": host_name(sandbox.job_id, rank.node),
         "HOSTNAME": host_name(sandbox.job_id, rank.node),
-        "MA_INPUTS": _channel_table("inputs", form.inputs, lambda *at: places.seen(places.input(*at))),
-        "MA_OUTPUTS": _channel_table("outputs", form.outputs, lambda *at: places.seen(places.output(*at))),
+        "MA_INPUTS": _channel_table("inputs", form.inputs, lambda *at: places.seen(places.input_of(*at))),
+        "MA_OUTPUTS": _channel_table("outputs", form.outputs, lambda *at: places.seen(places.output_of(*at))),
         "MA_ENGINE_VERSION": form.engine.version,
         "MA_JOB_KIND": "job",
         "S3_ENDPOINT": address,
@@ -233,12 +246,12 @@ def _variables(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access
     return variables
 
 
-def _channel_table(kind: str, channels: tuple[Channel, ...], folder: Callable[[int, str], str]) -> str:
+def _channel_table(kind: str, channels: tuple[Channel, ...], folder: Callable[[int, Channel], str]) -> str:
     rows = [
         {
             "name": channel.name,
-            "local_dir": folder(index, channel.name),
-            "remote": {"obs": {"obs_url": f"s3:/{channel.path}"}},
+            "local_dir": folder(index, channel),
+            "remote": {"obs": {"obs_url": _url(channel)}},
         }
         for index, channel in enumerate(channels)
     ]

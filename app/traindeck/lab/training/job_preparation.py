@@ -58,8 +58,11 @@ class Preparation:
         for task in self._form.tasks:
             self._fetch_code(task)
         python = self._with_packages(base)
-        for task in self._form.tasks:
-            self._fetch_inputs(task)
+        if self._form.has_obs_urls:
+            self._tell(events.OBS_URLS)
+        else:
+            for task in self._form.tasks:
+                self._fetch_inputs(task)
         return python
 
     def _make_folders(self) -> None:
@@ -83,7 +86,7 @@ class Preparation:
 
     def _fetch_inputs(self, task: str) -> None:
         for index, channel in enumerate(self._form.inputs):
-            target = self._sandbox.worker(task).input(index, channel.name)
+            target = self._sandbox.worker(task).input_of(index, channel)
             self._tell(events.input_download_started(task, channel.name, channel.path), source="Task")
             fetched, seconds = self._fetched(task, f"the input {channel.name}", channel.path, target)
             told = events.input_downloaded(task, channel.name, fetched.files, fetched.size_bytes, seconds)

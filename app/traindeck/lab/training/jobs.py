@@ -5,10 +5,10 @@ import logging
 import shutil
 import threading
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from traindeck.lab.accounts import Accounts, LabAccount
@@ -32,14 +32,21 @@ from traindeck.lab.training.job_outcome import StopReason, Timing
 from traindeck.lab.training.job_packages import PackageEnvironments
 from traindeck.lab.training.job_processes import job_tree
 from traindeck.lab.training.job_queue import JobQueue
-from traindeck.lab.training.job_records import STOPPABLE_PHASES, JobRecord, JobRecords, NameTakenError, now_ms
+from traindeck.lab.training.job_records import (
+    STOPPABLE_PHASES,
+    EventText,
+    JobRecord,
+    JobRecords,
+    NameTakenError,
+    now_ms,
+)
 from traindeck.lab.training.job_search import JobSearch
 from traindeck.lab.training.lab_settings import SETTINGS, LabSettings, SettingsError, read_settings
 from traindeck.lab.training.log_lines import LinePage, LineQuery, page_of
 from traindeck.lab.training.log_link import signed_link
 from traindeck.lab.training.request_body import RefusedError, object_in, text_in
 from traindeck.lab.training.runner import ChosenPython, JobRun, RunTools
-from traindeck.lab.training.worker_places import Sandbox, log_name
+from traindeck.lab.training.worker_places import Sandbox, WorkerPlaces, log_name
 from traindeck.runtime.resources import resource
 
 log = logging.getLogger(__name__)
@@ -76,12 +83,17 @@ class JobService:
         catalogue: Path | None = None,
         parallel_jobs: int | None = None,
         faults: Faults | None = None,
+        warn: Callable[[EventText], None] | None = None,
     ) -> None:
-        """What is not given comes from the user's `lab.toml`, or is as the service has it."""
+        """What is not given comes from the user's `lab.toml`, or is as the service has it.
+
+        `warn` gets, from a thread of its own, what the check of that file at the start finds wrong.
+        """
         settings = _settings(root)
         self.obs_url = ""
         self.catalogue = Catalogue(catalogue or resource("lab", "catalogue.toml"))
         self._root = root
+        self._warn = warn
         self._faults = JobFaults(faults or Faults())
         self._folder = root / "jobs"
         self._objects = objects
@@ -122,7 +134,7 @@ class JobService:
     async def start(self) -> None:
         """Open the records; jobs that a killed Lab left behind are ended and marked as lost."""
         await self.call(self._open)
-        if _settings(self._root).pythons:
+        if (self._root / SETTINGS).exists():
             # Beside the first requests: a Python may take its time to answer.
             self._calls.submit(self._check_pythons)
 
@@ -145,6 +157,7 @@ class JobService:
         buckets = OwnBuckets(self._objects, account.domain_id)
         body = self._with_algorithm(account, body)
         form = read_form(body, self.catalogue, buckets)
+        form = replace(form, has_obs_urls=form.engine.v1_compatible and _settings(self._root).obs_urls)
         held_by = self._faults.hold(form.flavor)
         quota = self.quota(account.project_id)
         if self.records.count(account.project_id) >= quota:
@@ -325,6 +338,8 @@ class JobService:
             ignored.append("local_code_dir")
         if form.working_dir is not None and places.working_dir(form) is None:
             ignored.append("working_dir")
+        if any(places.seen(folder) != str(wanted) for wanted, folder in _wanted_folders(form, places)):
+            ignored.append("local_dir")
         for name in ignored:
             self.records.add_event(job.id, events.ignored_field(name), level="Warning")
 
@@ -333,22 +348,16 @@ class JobService:
         try:
             python = self._interpreters.for_engine(form.engine.id)
         except NoInterpreterError as error:
-            return ChosenPython(None, str(error)), "it cannot be started"
+            return ChosenPython(None, error.reason), "it cannot be started"
         if not _settings(self._root).container_paths:
             return ChosenPython(python), f"{SETTINGS} says so"
         return ChosenPython(python), self._containers.means(python).reason
 
     def _check_pythons(self) -> None:
-        for row in self._interpreters.checked(self.catalogue.engines):
-            if row.problem:
-                log.warning("engine %s: %s", row.engine.id, row.problem)
-        try:
-            unknown = self._interpreters.unknown(self.catalogue.engines)
-        except NoInterpreterError as error:
-            log.warning("%s", error)
-            return
-        for name in unknown:
-            log.warning("%s names an engine the Lab does not have: %s", SETTINGS, name)
+        for problem in self._interpreters.problems(self.catalogue.engines):
+            log.warning("%s", problem.english)
+            if self._warn is not None:
+                self._warn(problem)
 
     def _is_held_back(self, run: JobRun) -> bool:
         return run.held_by is not None and self._faults.is_in_force(run.held_by)
@@ -389,6 +398,16 @@ class JobService:
 def spec_of(job: JobRecord) -> dict[str, Any]:
     spec: dict[str, Any] = job.document["spec"]
     return spec
+
+
+def _wanted_folders(form: JobForm, places: WorkerPlaces) -> Iterator[tuple[PurePosixPath, Path]]:
+    """Where the job wants its channels, and where they are."""
+    for index, channel in enumerate(form.inputs):
+        if channel.local_dir is not None:
+            yield channel.local_dir, places.input_of(index, channel)
+    for index, channel in enumerate(form.outputs):
+        if channel.local_dir is not None:
+            yield channel.local_dir, places.output_of(index, channel)
 
 
 def _settings(root: Path) -> LabSettings:

@@ -58,7 +58,7 @@ class ChosenPython:
     """The Python of a job, or why there is none."""
 
     path: Path | None
-    problem: str = ""
+    problem: EventText | None = None
 
 
 class _Every:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import pytest
 from aiohttp import web
@@ -253,24 +254,38 @@ def wait_for(condition: Callable[[], object], timeout: float = 10.0) -> None:
         pause.wait(0.02)
 
 
-def signed_post(lab: LabApp, path: str, content: bytes) -> tuple[int, dict[str, Any]]:
+def signed_request(
+    lab: LabApp,
+    method: str,
+    path: str,
+    content: bytes = b"",
+    *,
+    query: str = "",
+    headers: Mapping[str, str] | None = None,
+) -> tuple[int, dict[str, Any]]:
     """A request the SDK would not send, signed by hand."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     host = lab.url.partition("://")[2]
     names = "host;x-sdk-date"
     body_hash = hashlib.sha256(content).hexdigest()
-    lines = ["POST", f"{path}/", "", f"host:{host}", f"x-sdk-date:{stamp}", "", names, body_hash]
+    signed_path = quote(unquote(path))
+    lines = [method, f"{signed_path}/", query, f"host:{host}", f"x-sdk-date:{stamp}", "", names, body_hash]
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     text = f"SDK-HMAC-SHA256\n{stamp}\n{digest}"
     signature = hmac.new(lab.account.secret_key.encode(), text.encode(), hashlib.sha256).hexdigest()
     authorization = f"SDK-HMAC-SHA256 Access={lab.account.access_key}, SignedHeaders={names}, Signature={signature}"
+    sent = {**(headers or {}), "X-Sdk-Date": stamp, "Authorization": authorization}
     connection = http.client.HTTPConnection(host, timeout=10)
     try:
-        connection.request("POST", path, content, {"X-Sdk-Date": stamp, "Authorization": authorization})
+        connection.request(method, f"{path}?{query}" if query else path, content or None, sent)
         reply = connection.getresponse()
         return reply.status, json.loads(reply.read())
     finally:
         connection.close()
+
+
+def signed_post(lab: LabApp, path: str, content: bytes) -> tuple[int, dict[str, Any]]:
+    return signed_request(lab, "POST", path, content)
 
 
 def error_of(call: Callable[[], object]) -> tuple[int, str]:

@@ -127,9 +127,11 @@ def running_lab(root: Path, timing: Timing | None = FAST, **more: Any) -> Iterat
 
 
 @contextmanager
-def sdk_client(url: str, account: LabAccount, *, project_id: str = "", secret: str = "") -> Iterator[ModelArtsClient]:
+def sdk_client(
+    url: str, account: LabAccount, *, project_id: str = "", secret: str = "", retry_times: int = 0
+) -> Iterator[ModelArtsClient]:
     credentials = BasicCredentials(account.access_key, secret or account.secret_key, project_id or account.project_id)
-    config = HttpConfig(timeout=(5, 20))
+    config = HttpConfig(timeout=(5, 20), retry_times=retry_times)
     client = ModelArtsClient.new_builder().with_http_config(config).with_credentials(credentials)
     client = client.with_endpoint(url).build()
     try:

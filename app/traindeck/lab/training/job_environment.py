@@ -222,12 +222,15 @@ def _variables(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access
         "MA_OUTPUTS": _channel_table("outputs", form.outputs, lambda *at: places.seen(places.output_of(*at))),
         "MA_ENGINE_VERSION": form.engine.version,
         "MA_JOB_KIND": "job",
+        "MA_DETECT_TRAIN_INJECT_CODE": "1",
         "S3_ENDPOINT": address,
         "S3_USE_HTTPS": "1" if scheme == "https" else "0",
         "S3_VERIFY_SSL": "0",
         "ACCESS_KEY_ID": access.access_key,
         "SECRET_ACCESS_KEY": access.secret_key,
     }
+    if form.flavor.gpu is not None:
+        variables["NCCL_DEBUG"] = "INFO"
     if form.engine.name == ASCEND_ENGINE:
         variables |= {
             "RANK_TABLE_FILE": places.seen(places.rank_table),

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from traindeck.cli import terminal
 from traindeck.cli.call import DONE, FAILED, Call
+from traindeck.cli.commands_lab_account import damaged_accounts
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, LocalTrouble
 from traindeck.domain.objects import size_words
 from traindeck.domain.texts import CHINESE, say, spoken, text
 from traindeck.lab import root_folder
-from traindeck.lab.lab_errors import LabBusy, LabFaultsUnusable, LabStartError, PortInUse
+from traindeck.lab.lab_errors import LabAccountsDamaged, LabBusy, LabFaultsUnusable, LabStartError, PortInUse
 from traindeck.lab.root_folder import Holdings
-from traindeck.lab.server import LabOptions
+from traindeck.lab.server import FAULTS, LabOptions
 from traindeck.lab.server import serve as serve_lab
 from traindeck.lab.training.catalogue import Catalogue
 from traindeck.lab.training.interpreters import Interpreters, NoInterpreterError
@@ -49,7 +50,7 @@ def serve(call: Call) -> int:
     try:
         return serve_lab(options)
     except LabStartError as error:
-        raise _in_our_words(error, root, asked.port) from error
+        raise _in_our_words(error, root, asked.port, asked.faults or root / FAULTS) from error
 
 
 def status(call: Call) -> int:
@@ -187,16 +188,18 @@ def _not_ended(detail: str) -> LocalTrouble:
     )
 
 
-def _in_our_words(error: LabStartError, root: Path, port: int) -> AppError:
+def _in_our_words(error: LabStartError, root: Path, port: int, rules: Path) -> AppError:
     if isinstance(error, LabBusy):
         return Conflict(
             text("A Lab is already running on “{root}”.", root=str(root)),
             text("Use that one, end it, or name another folder with --root."),
             error.why,
         )
+    if isinstance(error, LabAccountsDamaged):
+        return damaged_accounts(root, error.why)
     if isinstance(error, LabFaultsUnusable):
         return InvalidInput(
-            text("The Lab cannot follow its fault rules: {reason}", reason=error.why),
+            text("The Lab cannot follow the fault rules in “{file}”: {reason}", file=str(rules), reason=error.why),
             text("Correct the file, or start without it."),
             str(error),
         )

@@ -23,7 +23,7 @@ from traindeck.lab.activity import Activity
 from traindeck.lab.control import CONTROL, control_app
 from traindeck.lab.faults import Faults, FaultsError, faults_of_toml
 from traindeck.lab.gateway import gateway_app
-from traindeck.lab.lab_errors import LabBusy, LabFaultsUnusable, LabRootUnusable
+from traindeck.lab.lab_errors import LabAccountsDamaged, LabBusy, LabFaultsUnusable, LabRootUnusable
 from traindeck.lab.lab_log import logging_to
 from traindeck.lab.life import Life
 from traindeck.lab.obs.api import ObsApi, obs_server
@@ -196,7 +196,13 @@ def _busy(root: Path) -> LabBusy:
 def _told_as_unusable(root: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, AccountsError, StoreTooNewError, StorageFull, sqlite3.DatabaseError) as error:
+    except AccountsError as error:
+        raise LabAccountsDamaged(
+            f"The accounts of the Lab on {root} cannot be read.",
+            str(error),
+            "Put back a copy of the file: without it the Lab makes new keys, and nobody owns what it holds.",
+        ) from error
+    except (OSError, StoreTooNewError, StorageFull, sqlite3.DatabaseError) as error:
         reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
         raise LabRootUnusable(
             f"The Lab cannot use the folder {root}.",

@@ -340,7 +340,7 @@ def test_an_own_image_runs_its_command_here(jobs: Jobs) -> None:
         algorithm={
             "engine": {"image_url": "my-org/torch-npu:1.0"},
             "code_dir": f"/{BUCKET}/code/ddp/",
-            "command": "cd ${MA_JOB_DIR}/ddp && echo first; python train.py",
+            "command": "test $PWD = $MA_HOME && cd ${MA_JOB_DIR}/ddp && echo first; python train.py",
             "parameters": [{"name": "text", "value": "a b; 'c'"}],
             "environments": {"HCCL_CONNECT_TIMEOUT": "1800"},
         }

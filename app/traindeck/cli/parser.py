@@ -118,8 +118,9 @@ def _lab(groups: Adder, common: ArgumentParser) -> None:
     rules = say(
         "Rules of what shall go wrong are tables [[fault]] in DIR/faults.toml or FILE. Each has a kind: "
         "{kinds}. Where it matters it has also service (obs, modelarts), operation, resource (a pattern of "
-        "/bucket/key, or of flavors), count, skip, probability, seconds, bytes_per_second, status, code, body "
-        "and after_bytes; “seed” stands before all. While the Lab runs, GET, PUT and DELETE of /faults at the "
+        "/bucket/key, or of flavors), count, skip, probability, seconds, bytes_per_second, status, code, "
+        "after_bytes and body (html for an error, pending for sold-out); “seed” stands before all. "
+        "While the Lab runs, GET, PUT and DELETE of /faults at the "
         "address in DIR/control.json show, replace and remove them, with its token as the bearer.",
         kinds=kinds,
     )

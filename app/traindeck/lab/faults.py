@@ -28,6 +28,9 @@ class Kind(Enum):
     TIME_LIMIT = "time-limit"
 
 
+# A page as proxies send them; a job that is let wait.
+HTML, PENDING = "html", "pending"
+_BODIES = {Kind.ERROR: HTML, Kind.SOLD_OUT: PENDING}
 # What happens on the wire, whatever the request is; the others are asked for by the operation they concern.
 OF_THE_WIRE = frozenset(Kind) - {Kind.SOLD_OUT, Kind.QUOTA, Kind.TIME_LIMIT}
 
@@ -173,6 +176,8 @@ def _fault(row: object) -> Fault:
     fault = Fault(kind, **values)
     if kind is Kind.ERROR and not 400 <= fault.status <= 599:
         raise FaultsError("The status of an error is between 400 and 599.")
+    if fault.body and fault.body != _BODIES.get(kind):
+        raise FaultsError("The body of an error may be html, and that of sold-out may be pending.")
     if kind is Kind.BANDWIDTH and not fault.bytes_per_second:
         raise FaultsError("A bandwidth needs bytes_per_second.")
     return fault

@@ -2,14 +2,12 @@
 
 from collections.abc import Callable
 
-from traindeck.lab.faults import Fault, Faults, Kind
+from traindeck.lab.faults import PENDING, Fault, Faults, Kind
 from traindeck.lab.training.catalogue import Flavor
 from traindeck.lab.training.request_body import RefusedError
 
 _SERVICE = "modelarts"
 _CREATE = "POST /v2/{project_id}/training-jobs"
-# A sold-out flavor may refuse its jobs or let them wait; the service does either.
-_WAITS = "pending"
 _HOURS = 1
 
 
@@ -27,7 +25,8 @@ class JobFaults:
         if self._struck(Kind.QUOTA, flavor) is not None:
             raise RefusedError("2815", "a fault rule of the Lab says that the quota of training jobs is used up")
         sold_out = self._struck(Kind.SOLD_OUT, flavor)
-        if sold_out is None or sold_out.body == _WAITS:
+        # A sold-out flavor may refuse its jobs or let them wait; the service does either.
+        if sold_out is None or sold_out.body == PENDING:
             return sold_out
         message = f"the resources of the flavor {flavor.id} are sold out; choose another one or try again later"
         raise RefusedError((sold_out.code or "4992").removeprefix("ModelArts."), message)

@@ -174,9 +174,7 @@ class JobRun:
             all_gone = self._processes.tree.end(grace_s, self._is_hurried)
             self._processes.finish_logs()
         self._records.begin_stage(self.id, "end")
-        self._sandbox.log_dir.mkdir(parents=True, exist_ok=True)
-        for task, line in self._last_lines:
-            self._say(task, line)
+        self._say_last_lines()
         self._measure(is_last=True)
         if not all_gone:
             outcome = Outcome("Abnormal", "TerminatedFailed", events.NOT_STOPPED)
@@ -188,6 +186,15 @@ class JobRun:
         if unsent is None:
             self._clear()
         return outcome
+
+    def _say_last_lines(self) -> None:
+        try:
+            self._sandbox.log_dir.mkdir(parents=True, exist_ok=True)
+            for task, line in self._last_lines:
+                self._say(task, line)
+        except OSError:
+            # A full disk must not take the place of what really became of the job.
+            log.warning("the log of job %s could not be written", self.id, exc_info=True)
 
     def _say_goodbye(self, outcome: Outcome) -> None:
         for task in self.form.tasks:

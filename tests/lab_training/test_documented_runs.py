@@ -147,6 +147,36 @@ def test_a_process_has_the_documented_variables(jobs: Jobs, kind: str, is_mapped
     assert Path(str(dump["cwd"])) == Path(folder)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+@pytest.mark.parametrize("kind", ["sh", "py", "failing", "endless"])
+def test_a_script_beside_the_boot_file_runs_before_training_on_each_worker(jobs: Jobs, kind: str) -> None:
+    scripts = {
+        "sh": "echo before $VC_TASK_INDEX; echo ready > $MA_HOME/ready",
+        "py": "import os; print('before', os.environ['VC_TASK_INDEX']); open(os.environ['MA_HOME'] + '/ready', 'w')",
+        "failing": "echo before; exit 9",
+        "endless": "echo before; sleep 600",
+    }
+    jobs.script(scripts[kind], folder="code/job/src", name=f"ma-pre-start.{'py' if kind == 'py' else 'sh'}")
+    jobs.script("import os; print('card', os.path.exists(os.environ['MA_HOME'] + '/ready'))", folder="code/job/src")
+    body = job_body(**OLD, algorithm__boot_file=f"/{BUCKET}/code/job/src/train.py")
+    body["spec"]["resource"]["node_count"] = 2
+    job_id = jobs.create(body)["metadata"]["id"]
+    if kind == "endless":
+        wait_for(lambda: "before" in jobs.log(job_id))
+        jobs.stop(job_id)
+        assert jobs.ended(job_id)["status"]["phase"] == "Terminated"
+        return
+    job = jobs.ended(job_id)
+    logs = [jobs.log(job_id, task).splitlines() for task in ("worker-0", "worker-1")]
+    if kind == "failing":
+        assert (job["status"]["phase"], job["status"]["task_statuses"][0]["exit_code"]) == ("Failed", 9)
+        assert not any(line.startswith("card") for line in logs[0] + logs[1])
+        return
+    assert job["status"]["phase"] == "Completed", logs
+    for node, lines in enumerate(logs):
+        assert lines.index(f"before {node}") < lines.index("card True")
+
+
 def _spelled_here(value: str) -> str:
     """Paths are written as this computer writes them."""
     return str(Path(value)) if "/" in value else value

@@ -5,7 +5,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from traindeck.lab.training.interpreters import NoInterpreterError
@@ -14,6 +14,7 @@ from traindeck.lab.training.job_records import EventText
 from traindeck.lab.training.worker_places import Sandbox, WorkerPlaces, host_name
 
 JOB_VARIABLE = "MA_VJ_NAME"
+BEFORE_TRAINING = ("ma-pre-start.sh", "ma-pre-start.py")
 
 # What would tie a job to the environment TrainDeck itself runs in, or hand it keys that are not its own.
 _WITHHELD = {
@@ -80,6 +81,20 @@ def launch(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access: Ob
         command = (str(python), places.seen(boot_file), *_arguments(form, places))
     folder.mkdir(parents=True, exist_ok=True)
     return Launch(command, places.seen(folder), variables)
+
+
+def launch_before(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access: ObsAccess) -> Launch | None:
+    """How to start what the code wants run once on each worker before its training, if it has a script for that."""
+    if form.engine.name != ASCEND_ENGINE or form.boot_file is None:
+        return None
+    places = sandbox.worker(form.tasks[rank.node])
+    folder = places.code(form).joinpath(*form.boot_file.parts).parent
+    for name in BEFORE_TRAINING:
+        if (folder / name).is_file():
+            program = str(python) if name.endswith(".py") else _shell()
+            training = launch(form, sandbox, rank, python, access)
+            return replace(training, command=(program, places.seen(folder / name)))
+    return None
 
 
 def base_variables(sandbox: Sandbox) -> dict[str, str]:

@@ -140,6 +140,12 @@ def not_started(task: str, cause: object) -> EventText:
     )
 
 
+def ran_before(task: str, exit_code: int) -> EventText:
+    return EventText(
+        f"[{task}] ma-pre-start ended with exit code {exit_code}", f"[{task}] ma-pre-start 结束，退出码 {exit_code}。"
+    )
+
+
 def training_started(task: str) -> EventText:
     return EventText(f"[{task}] training process started", f"[{task}] 训练进程已启动。")
 

@@ -15,12 +15,10 @@ from traindeck.lab.training.job_form import JobForm
 from traindeck.lab.training.job_log import add_service_line
 from traindeck.lab.training.job_outcome import EndedError, failed, not_created
 from traindeck.lab.training.job_packages import REQUIREMENTS, PackageEnvironments, PackagesError
-from traindeck.lab.training.process_tree import ProcessId, creation_flags
+from traindeck.lab.training.process_tree import ProcessId, creation_flags, exit_code
 from traindeck.lab.training.worker_places import Sandbox
 
 log = logging.getLogger(__name__)
-
-_LOOK_S = 0.05
 
 Tell = Callable[..., None]
 
@@ -135,13 +133,4 @@ class Preparation:
             self._own(ProcessId.of(process.pid))
         except psutil.NoSuchProcess:
             log.debug("process %s was over at once", process.pid)
-        while True:
-            try:
-                return process.wait(_LOOK_S)
-            except subprocess.TimeoutExpired:
-                try:
-                    self._keep_going()
-                except BaseException:
-                    process.kill()
-                    process.wait()
-                    raise
+        return exit_code(process, self._keep_going)

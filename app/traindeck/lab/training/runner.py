@@ -163,7 +163,7 @@ class JobRun:
             python = self._preparation.run(self._python.path)
             self._records.begin_stage(self.id, "running")
             self._check_stop()
-            self._processes.start(python, self._python.path)
+            self._processes.start(python, self._python.path, self._check_stop)
             outcome = self._watch()
         except EndedError as ended:
             outcome = ended.outcome

@@ -177,6 +177,15 @@ def test_a_script_beside_the_boot_file_runs_before_training_on_each_worker(jobs:
         assert lines.index(f"before {node}") < lines.index("card True")
 
 
+def test_an_engine_of_mpi_says_that_there_is_none(jobs: Jobs) -> None:
+    jobs.script("print('once')")
+    engine = {"engine_id": "horovod_0.22.1-pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64"}
+    body = job_body(algorithm__engine=engine, spec__resource={"flavor_id": "modelarts.p3.8xlarge.public"})
+    job_id = jobs.run(body)["metadata"]["id"]
+    assert jobs.log(job_id).splitlines().count("once") == 1
+    assert "without mpirun" in jobs.messages(job_id, level="Warning")
+
+
 def _spelled_here(value: str) -> str:
     """Paths are written as this computer writes them."""
     return str(Path(value)) if "/" in value else value

@@ -20,7 +20,10 @@ NO_IMAGE = EventText(
     "The Lab has no containers: it runs the job on this computer, not inside its image.",
     "Lab 没有容器：作业在本机运行，不在其镜像中运行。",
 )
-
+NO_MPI = EventText(
+    "The Lab starts the script once on each worker, without mpirun.",
+    "Lab 在每个节点上直接启动一次脚本，不使用 mpirun。",
+)
 STOPPED_BY_RULE = EventText("job is stopped by the time limit of a fault rule", "作业达到故障规则的时间上限，已停止。")
 NO_PROCESSOR_LIMIT = EventText(
     "This system cannot keep the job to the processors of its flavor.", "此系统无法将作业限制在其规格的处理器数量内。"

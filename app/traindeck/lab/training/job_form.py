@@ -23,6 +23,8 @@ from traindeck.lab.training.request_body import (
 )
 
 ASCEND_ENGINE = "Ascend-Powered-Engine"
+# The service starts their scripts by mpirun.
+MPI_ENGINES = ("Horovod", "MPI")
 USER_HOME = PurePosixPath("/home/ma-user")
 MAX_CODE_FILES = 1000
 MAX_CODE_DEPTH = 32

@@ -26,7 +26,7 @@ from traindeck.lab.training.job_document import completed
 from traindeck.lab.training.job_environment import ObsAccess
 from traindeck.lab.training.job_faults import JobFaults
 from traindeck.lab.training.job_files import ObsPath, OwnBuckets
-from traindeck.lab.training.job_form import JobForm, read_form
+from traindeck.lab.training.job_form import MPI_ENGINES, JobForm, read_form
 from traindeck.lab.training.job_log import LogTail, add_service_line, tail
 from traindeck.lab.training.job_outcome import StopReason, Timing
 from traindeck.lab.training.job_packages import PackageEnvironments
@@ -332,6 +332,8 @@ class JobService:
         algorithm, spec = job.document["algorithm"], spec_of(job)
         if algorithm["engine"].get("image_url"):
             self.records.add_event(job.id, events.NO_IMAGE, level="Warning")
+        if form.engine.name in MPI_ENGINES:
+            self.records.add_event(job.id, events.NO_MPI, level="Warning")
         ignored = [name for name in ("volumes", "notification") if spec.get(name)]
         places = Sandbox(job.id, self._folder / job.id, is_mapped=not obstacle).worker(form.tasks[0])
         if form.local_code_dir is not None and places.local_code_dir(form) is None:

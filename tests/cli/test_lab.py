@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 import urllib.error
 import urllib.request
@@ -87,6 +89,35 @@ def test_a_python_that_is_none_is_told(traindeck: Traindeck, tmp_path: Path, tex
     rows = traindeck("lab", "engines", "--json", "--root", tmp_path).must_be(1).document["engines"]
     assert all(problem in row["problem"] for row in rows)
     assert problem in traindeck("lab", "engines", "--root", tmp_path).must_be(1).out
+
+
+@pytest.mark.parametrize(
+    ("language", "settings", "words"),
+    [
+        ("en", '[engines]\ndefault = "/no/such/python"\n', "No engine can run: "),
+        ("en", '[engines]\n"local-python" = "/no/such/python"\n', "Engines that cannot run: local-python."),
+        ("en", '[engines]\n"no-engine" = "python"\n', "lab.toml names an engine the Lab does not have: no-engine"),
+        ("zh_CN", "clock = 0\n", "没有引擎可以运行："),
+        ("zh_CN", '[engines]\n"local-python" = "/no/such/python"\n', "/no/such/python 无法运行"),
+    ],
+)
+def test_a_lab_that_starts_says_which_engines_cannot_run(
+    tmp_path: Path, language: str, settings: str, words: str
+) -> None:
+    (tmp_path / "lab.toml").write_text(settings, encoding="utf-8")
+    command = [sys.executable, "-m", "traindeck", "--language", language, "lab", "serve", "--root", str(tmp_path)]
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    ) as process:
+        assert process.stderr is not None
+        try:
+            said = process.stderr.readline().decode("utf-8")
+        finally:
+            process.terminate()
+    # Said once, however many engines are concerned, and the Lab runs nevertheless.
+    assert words in said
+    assert process.returncode == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="makes a program with a shell script")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from obs import ObsClient
 
 from cli_commands import Traindeck, serving
+from traindeck.lab.faults import Fault, Kind
+from traindeck.lab.training.lab_settings import LabSettings
 
 
 def test_accounts_are_made_listed_and_removed(traindeck: Traindeck, tmp_path: Path) -> None:
@@ -63,3 +66,24 @@ def test_rules_that_cannot_be_followed_are_named(traindeck: Traindeck, tmp_path:
     answer = traindeck("lab", "serve", "--root", tmp_path / "lab", "--faults", rules)
     assert answer.code != 0
     assert "at least its kind" in answer.said
+    assert str(rules) in answer.said
+
+
+@pytest.mark.parametrize("words", [("serve",), ("account", "ls"), ("account", "add", "one")])
+def test_damaged_accounts_are_told_with_what_is_lost(
+    traindeck: Traindeck, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "accounts.json").write_text("junk", "utf-8")
+    answer = traindeck("lab", *words, "--root", tmp_path).must_be(1)
+    assert "accounts.json” is damaged" in answer.said
+    assert "nobody owns what it holds" in answer.said
+    assert (tmp_path / "accounts.json").read_text("utf-8") == "junk"
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_settings_and_rules_are_explained_where_they_are_used(traindeck: Traindeck, language: str) -> None:
+    shown = traindeck("--language", language, "lab", "serve", "--help").must_be(0).out
+    words = {one.name for one in (*fields(Fault), *fields(LabSettings))} - {"pythons"}
+    words |= {kind.value for kind in Kind} | {"[engines]", "[[fault]]", "lab.toml", "faults.toml", "control.json"}
+    joined = "".join(shown.split())
+    assert {word for word in words if word not in joined} == set()

@@ -130,6 +130,8 @@ def test_rules_in_a_file() -> None:
         '[[fault]]\nkind = "error"\nstatus = "503"',
         '[[fault]]\nkind = "error"\ncount = -1',
         '[[fault]]\nkind = "bandwidth"',
+        '[[fault]]\nkind = "error"\nbody = "pending"',
+        '[[fault]]\nkind = "sold-out"\nbody = "waiting"',
         'seed = "x"',
     ],
 )

@@ -14,16 +14,18 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import pytest
 from aiohttp import web
 from huaweicloudsdkcore.auth.credentials import BasicCredentials
-from huaweicloudsdkcore.exceptions.exceptions import ClientRequestException
+from huaweicloudsdkcore.exceptions.exceptions import ServiceResponseException
 from huaweicloudsdkcore.http.http_config import HttpConfig
 from huaweicloudsdkmodelarts.v1 import ModelArtsClient
 from huaweicloudsdkmodelarts.v1 import model as sdk
 
 from traindeck.lab.accounts import Accounts, LabAccount
+from traindeck.lab.faults import Fault, Faults
 from traindeck.lab.gateway import gateway_app
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.training import iam_api, modelarts_api
@@ -55,7 +57,8 @@ class LabApp:
         self.objects = ObjectStore(root)
         if self.objects.bucket(BUCKET) is None:
             self.objects.create_bucket(BUCKET, self.account.domain_id)
-        self.service = JobService(root, self.objects, self.accounts, timing=timing, **more)
+        self.faults = Faults()
+        self.service = JobService(root, self.objects, self.accounts, timing=timing, faults=self.faults, **more)
         self.url = ""
         self._up = threading.Event()
         self._loop = asyncio.new_event_loop()
@@ -71,7 +74,7 @@ class LabApp:
             iam_api.add_routes,
             lambda app: modelarts_api.add_routes(app, self.service),
         ]
-        runner = web.AppRunner(gateway_app(self.accounts, routes))
+        runner = web.AppRunner(gateway_app(self.accounts, routes, faults=self.faults))
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
@@ -94,6 +97,10 @@ class LabApp:
         self._thread.join(30)
         assert not self._thread.is_alive()
         self.objects.close()
+
+    def rules(self, *faults: Fault, seed: int = 0) -> None:
+        """What goes wrong from now on, instead of what went wrong before."""
+        self.faults.replace(faults, seed)
 
     def put(self, key: str, content: str | bytes) -> None:
         self.objects.put(BUCKET, key, content.encode("utf-8") if isinstance(content, str) else content)
@@ -120,9 +127,11 @@ def running_lab(root: Path, timing: Timing | None = FAST, **more: Any) -> Iterat
 
 
 @contextmanager
-def sdk_client(url: str, account: LabAccount, *, project_id: str = "", secret: str = "") -> Iterator[ModelArtsClient]:
+def sdk_client(
+    url: str, account: LabAccount, *, project_id: str = "", secret: str = "", retry_times: int = 0
+) -> Iterator[ModelArtsClient]:
     credentials = BasicCredentials(account.access_key, secret or account.secret_key, project_id or account.project_id)
-    config = HttpConfig(timeout=(5, 20))
+    config = HttpConfig(timeout=(5, 20), retry_times=retry_times)
     client = ModelArtsClient.new_builder().with_http_config(config).with_credentials(credentials)
     client = client.with_endpoint(url).build()
     try:
@@ -247,30 +256,44 @@ def wait_for(condition: Callable[[], object], timeout: float = 10.0) -> None:
         pause.wait(0.02)
 
 
-def signed_post(lab: LabApp, path: str, content: bytes) -> tuple[int, dict[str, Any]]:
+def signed_request(
+    lab: LabApp,
+    method: str,
+    path: str,
+    content: bytes = b"",
+    *,
+    query: str = "",
+    headers: Mapping[str, str] | None = None,
+) -> tuple[int, dict[str, Any]]:
     """A request the SDK would not send, signed by hand."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     host = lab.url.partition("://")[2]
     names = "host;x-sdk-date"
     body_hash = hashlib.sha256(content).hexdigest()
-    lines = ["POST", f"{path}/", "", f"host:{host}", f"x-sdk-date:{stamp}", "", names, body_hash]
+    signed_path = quote(unquote(path))
+    lines = [method, f"{signed_path}/", query, f"host:{host}", f"x-sdk-date:{stamp}", "", names, body_hash]
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     text = f"SDK-HMAC-SHA256\n{stamp}\n{digest}"
     signature = hmac.new(lab.account.secret_key.encode(), text.encode(), hashlib.sha256).hexdigest()
     authorization = f"SDK-HMAC-SHA256 Access={lab.account.access_key}, SignedHeaders={names}, Signature={signature}"
+    sent = {**(headers or {}), "X-Sdk-Date": stamp, "Authorization": authorization}
     connection = http.client.HTTPConnection(host, timeout=10)
     try:
-        connection.request("POST", path, content, {"X-Sdk-Date": stamp, "Authorization": authorization})
+        connection.request(method, f"{path}?{query}" if query else path, content or None, sent)
         reply = connection.getresponse()
         return reply.status, json.loads(reply.read())
     finally:
         connection.close()
 
 
+def signed_post(lab: LabApp, path: str, content: bytes) -> tuple[int, dict[str, Any]]:
+    return signed_request(lab, "POST", path, content)
+
+
 def error_of(call: Callable[[], object]) -> tuple[int, str]:
     try:
         call()
-    except ClientRequestException as error:
+    except ServiceResponseException as error:
         return error.status_code, error.error_code
     raise AssertionError("nothing was refused")
 

@@ -4,6 +4,7 @@
 Written as the scripts of users are, for Python 3.7 and later.
 """
 
+import csv
 import glob
 import logging
 import os
@@ -78,6 +79,54 @@ assert mox.file.read(s3 + "/logging.txt") == "first\n"
 logging.getLogger("x").warning("second")
 stream.close()
 assert mox.file.read(s3 + "/logging.txt") == "first\nsecond\n"
+
+# Every documented mode, in OBS as on the disk
+for place in (s3 + "/modes", os.path.join(here, "modes")):
+    mox.file.make_dirs(place)
+    name = place + "/file"
+    for kind, binary in (("", False), ("b", True)):
+        of = lambda text: text.encode() if binary else text
+        with mox.file.File(name, kind + "w") as f:
+            assert (f.name, f.readable(), f.writable()) == (name, False, True)
+            f.write(of("one\n"))
+        with mox.file.File(name, kind + "a") as f:
+            f.write(of("two\n"))
+        with mox.file.File(name, kind + "r") as f:
+            assert f.readlines() == [of("one\n"), of("two\n")]
+            f.seek(0, 2)
+            assert (f.tell(), f.read(), f.size()) == (8, of(""), 8)
+        with mox.file.File(name, kind + "r+") as f:
+            f.write(of("ONE"))
+        with mox.file.File(name, kind + "a+") as f:
+            f.write(of("three"))
+            f.seek(0)
+            assert f.read() == of("ONE\ntwo\nthree")
+        with mox.file.File(name, kind + "w+") as f:
+            f.write(of("new"))
+            f.seek(0)
+            assert f.read(2) == of("ne")
+        assert mox.file.read(name, binary=binary) == of("new")
+    # A file object is one for whoever takes file objects.
+    with mox.file.File(place + "/table.csv", "w") as f:
+        csv.writer(f).writerows([["col1", "col2"], [1, 2]])
+    with mox.file.File(place + "/table.csv", "r") as f:
+        assert list(csv.reader(f)) == [["col1", "col2"], ["1", "2"]]
+    assert mox.file.get_size(place, recursive=True) == mox.file.get_size(place + "/table.csv") + 3
+    assert sorted(mox.file.list_directory(place)) == ["file", "table.csv"]
+    assert sorted(entry.name for entry in mox.file.scan_dir(place)) == ["file", "table.csv"]
+    assert mox.file.glob(place + "/*.csv") == [place + "/table.csv"]
+    assert [sorted(files) for _, _, files in mox.file.walk(place)] == [["file", "table.csv"]]
+    raises(OSError, mox.file.mk_dir, place + "/no/parent")
+    mox.file.mk_dir(place + "/made")
+    mox.file.rename(place + "/file", place + "/made/file")
+    assert not mox.file.exists(place + "/file") and mox.file.is_directory(place + "/made")
+    mox.file.remove(place + "/made")
+    assert mox.file.exists(place + "/made/file")
+    mox.file.remove(place, recursive=True)
+    assert not mox.file.exists(place)
+# What is not there is caught by either of the documented names.
+raises(mox.file.MoxFileRespException, mox.file.read, s3 + "/none")
+raises(FileNotFoundError, mox.file.read, s3 + "/none")
 
 # Folders
 mox.file.make_dirs(s3 + "/dir/sub_0/sub_1")

@@ -344,16 +344,16 @@ def test_events_and_stages(jobs: Jobs) -> None:
     jobs.script("print('ok')")
     job_id = jobs.run(job_body(algorithm__outputs=[channel("train_url", "out/")]))["metadata"]["id"]
     everything = jobs.events(job_id, order="asc", limit=100)
-    steps = ["The job was created.", "The job is queuing.", "The job is running.", "The job is completed."]
+    steps = ["job is created", "job is queuing", "job is running", "job is completed"]
     assert [event["message"] for event in everything if event["message"] in steps] == steps
-    assert everything[-1]["message"] == "The job is completed."
+    assert everything[-1]["message"] == "job is completed"
     assert {event["source"] for event in everything} == {"Job", "Task"}
     second_page = jobs.events_reply(job_id, order="asc", limit=3, offset=1)
     assert second_page["events"] == everything[3:6]
     assert second_page["total"] == len(everything)
     assert jobs.events(job_id, limit=1) == [everything[-1]]
     assert [event["message"] for event in jobs.events(job_id, pattern="exit code")] == [
-        "[worker-0] The training process ended with exit code 0."
+        "[worker-0] training process ended with exit code 0"
     ]
     assert jobs.events(job_id, level="Error") == []
     assert jobs.events(job_id, x_language="zh-cn", limit=1)[0]["message"] == "作业已完成。"

@@ -340,7 +340,7 @@ def test_an_own_image_runs_its_command_here(jobs: Jobs) -> None:
         algorithm={
             "engine": {"image_url": "my-org/torch-npu:1.0"},
             "code_dir": f"/{BUCKET}/code/ddp/",
-            "command": "cd ${MA_JOB_DIR}/ddp && echo first; python train.py",
+            "command": "test $PWD = $MA_HOME && cd ${MA_JOB_DIR}/ddp && echo first; python train.py",
             "parameters": [{"name": "text", "value": "a b; 'c'"}],
             "environments": {"HCCL_CONNECT_TIMEOUT": "1800"},
         }
@@ -355,22 +355,6 @@ def test_an_own_image_runs_its_command_here(jobs: Jobs) -> None:
         "ARGS [\"--text=a b; 'c'\"]" in lines
     )
     assert "not inside its image" in jobs.messages(job_id, level="Warning")
-
-
-def test_faults_that_were_asked_for(jobs: Jobs) -> None:
-    from traindeck.lab.training.job_faults import SOLD_OUT, JobFaults
-    from traindeck.lab.training.request_body import RefusedError
-
-    jobs.script("print('ok')")
-    service = jobs.lab.service
-    service.faults = JobFaults(refusals={"modelarts.vm.cpu.2u": SOLD_OUT})
-    assert error_of(lambda: jobs.create(job_body())) == (400, "ModelArts.4992")
-    service.faults = JobFaults(refusals={"*": RefusedError("2785", "not authorised", 403)})
-    assert error_of(lambda: jobs.create(job_body())) == (403, "ModelArts.2785")
-    service.faults = JobFaults(quota=0)
-    assert error_of(lambda: jobs.create(job_body())) == (400, "ModelArts.2815")
-    service.faults = JobFaults()
-    assert jobs.run(job_body())["status"]["phase"] == "Completed"
 
 
 def test_a_running_job_keeps_its_priority(jobs: Jobs) -> None:

@@ -8,7 +8,7 @@ import pytest
 from huaweicloudsdkmodelarts.v1 import model as sdk
 
 from lab_training.lab_app import FAST, Jobs, error_of, job_body, running_lab, sdk_client, wait_for
-from traindeck.lab.training.job_faults import JobFaults
+from traindeck.lab.faults import Fault, Kind
 
 # Runs until it is told to end.
 PATIENT = "import os, time; print('up')\nwhile not os.path.exists('go'): time.sleep(0.02)"
@@ -88,12 +88,12 @@ def test_the_end_of_the_lab_ends_those_that_wait(tmp_path: Path) -> None:
 
 def test_a_sold_out_flavor_waits_and_lets_others_pass(single: Jobs) -> None:
     jobs = single
-    jobs.lab.service.faults = JobFaults(held_back=frozenset({"modelarts.vm.cpu.2u"}))
+    jobs.lab.rules(Fault(Kind.SOLD_OUT, resource="*.cpu.2u", body="pending"))
     held = start(jobs, "held")
     other = start(jobs, "other", spec__resource={"flavor_id": "modelarts.vm.cpu.8u", "node_count": 1})
     finish(jobs, other)
     assert jobs.phase(held) == "Pending"
-    jobs.lab.service.faults = JobFaults()
+    jobs.lab.rules()
     finish(jobs, held)
 
 
@@ -110,13 +110,13 @@ def test_the_free_flavor_ends_after_its_hour_by_the_clock_of_the_lab(tmp_path: P
         job = jobs.ended(job_id)
         assert job["status"]["phase"] == "Terminated"
         assert 900 <= job["status"]["duration"] < 20_000
-        assert "time limit of 1 hours" in jobs.messages(job_id)
+        assert "time limit of 1 hour" in jobs.messages(job_id)
         jobs.delete(start(jobs, "free-3", **FREE))
 
 
 def test_a_rule_ends_every_job_after_its_time(single: Jobs) -> None:
     jobs = single
-    jobs.lab.service.faults = JobFaults(time_limit_s=0.3)
+    jobs.lab.rules(Fault(Kind.TIME_LIMIT, seconds=0.3))
     job = jobs.ended(start(jobs, "one"))
     assert job["status"]["phase"] == "Terminated"
     assert "time limit of a fault rule" in jobs.messages(job["metadata"]["id"])

@@ -183,7 +183,7 @@ def test_lines_are_seen_soon_and_outputs_arrive_during_the_run(jobs: Jobs) -> No
     exported = jobs.lab.get(log_key)
     assert exported is not None
     assert exported.decode("utf-8") == jobs.log(job_id)
-    assert exported.endswith(b"The job is completed.\n")
+    assert exported.endswith(b"job is completed\n")
 
 
 def test_a_log_that_is_no_text_is_still_told(jobs: Jobs) -> None:

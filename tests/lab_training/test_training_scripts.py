@@ -75,6 +75,14 @@ with open(os.path.join(args.train_url, "rank-%d.ckpt" % rank), "w") as f:
     f.write(str(sum(rows)))
 """
 
+PACKAGES = """
+import argparse, os, tiny_pack
+parser = argparse.ArgumentParser(); parser.add_argument("--train_url")
+args, _ = parser.parse_known_args()
+print("TINY", tiny_pack.VERSION)
+open(os.path.join(args.train_url, "version.txt"), "w").write(tiny_pack.VERSION)
+"""
+
 STUBBORN = """
 import argparse, multiprocessing, os, signal, sys, time
 
@@ -108,14 +116,14 @@ class Cloud:
         self.lab = LabProcess(root, environment={"PIP_NO_INDEX": "1"})
         root.mkdir()
         self.account = Accounts(root).first
-        (root / "lab.toml").write_text("parallel_jobs = 2\nmetrics_interval_s = 0.5\n", encoding="utf-8")
+        self.settings()
         objects = ObjectStore(root)
         objects.create_bucket(BUCKET, self.account.domain_id)
         sample = resource("sample", "digits")
         for name in ("single", "nodes"):
             objects.put_file(BUCKET, f"code/{name}/train.py", sample / "train.py")
         objects.put_file(BUCKET, "data/digits.txt", sample / "data" / "digits.txt")
-        for name, script in {"old": OLD_STYLE, "cards": CARDS, "stubborn": STUBBORN}.items():
+        for name, script in {"old": OLD_STYLE, "old-urls": OLD_STYLE, "cards": CARDS, "stubborn": STUBBORN}.items():
             objects.put(BUCKET, f"code/{name}/train.py", script.encode())
         objects.put(BUCKET, "rows/rows.txt", "\n".join(map(str, range(100))).encode())
         objects.put(BUCKET, "pictures/cat/1.jpg", b"cat")
@@ -124,8 +132,12 @@ class Cloud:
         name, content = wheel("1.5")
         objects.put(BUCKET, f"code/packages/{name}", content)
         objects.put(BUCKET, "code/packages/pip-requirements.txt", b"tiny-pack>=1\n")
-        objects.put(BUCKET, "code/packages/train.py", b"import tiny_pack; print('TINY', tiny_pack.VERSION)")
+        objects.put(BUCKET, "code/packages/train.py", PACKAGES.encode())
         objects.close()
+
+    def settings(self, more: str = "") -> None:
+        text = f"parallel_jobs = 2\nmetrics_interval_s = 0.5\n{more}"
+        (self.lab.root / "lab.toml").write_text(text, encoding="utf-8")
 
     def kept(self, prefix: str) -> dict[str, bytes]:
         """What is in a folder now, as any client of object storage sees it."""
@@ -175,17 +187,30 @@ def body_of(name: str, parameters: dict[str, str] | None = None, **changes: Any)
     return body
 
 
+def completed(jobs: Jobs, cloud: Cloud, job: dict[str, Any]) -> dict[str, str]:
+    """The logs of the workers, after a look at what every job that went well has: exit codes, and logs kept whole."""
+    job_id, name, tasks = job["metadata"]["id"], job["metadata"]["name"], job["status"]["tasks"]
+    logs = {task: jobs.log(job_id, task) for task in tasks}
+    assert job["status"]["phase"] == "Completed", logs
+    assert "task_statuses" not in job["status"]
+    cards = job["spec"]["resource"]["flavor_detail"]["flavor_info"].get("npu", {"unit_num": "1"})["unit_num"]
+    ended = [event["message"] for event in jobs.events(job_id, pattern="exit code", limit=100)]
+    wanted = [f"[{task}] training process ended with exit code 0" for task in tasks for _ in range(int(cards))]
+    assert sorted(ended) == sorted(wanted)
+    kept = cloud.kept(f"log/{name}/")
+    assert {key: log for key, log in kept.items() if key.endswith(".log")} == {
+        f"modelarts-job-{job_id}-{task}.log": log.encode() for task, log in logs.items()
+    }
+    return logs
+
+
 def test_one_worker(jobs: Jobs, cloud: Cloud) -> None:
     data = [channel("data_url", "data/")]
     job = jobs.run(body_of("single", {"epochs": "2", "hidden": "8"}, algorithm__inputs=data))
-    job_id = job["metadata"]["id"]
-    log = jobs.log(job_id)
-    assert job["status"]["phase"] == "Completed", log
-    assert "epoch 2/2 test_loss" in log
+    assert "epoch 2/2 test_loss" in completed(jobs, cloud, job)["worker-0"]
     outputs = cloud.kept("out/single/")
     assert set(outputs) == {"ckpt/epoch-001.json", "ckpt/epoch-002.json", "metrics.json", "model.json"}
     assert [epoch["epoch"] for epoch in json.loads(outputs["metrics.json"])["epochs"]] == [1, 2]
-    assert cloud.kept("log/single/") == {f"modelarts-job-{job_id}-worker-0.log": log.encode()}
 
 
 def test_three_nodes(jobs: Jobs, cloud: Cloud) -> None:
@@ -193,17 +218,12 @@ def test_three_nodes(jobs: Jobs, cloud: Cloud) -> None:
     data = [channel("data_url", "data/")]
     body = body_of("nodes", {"epochs": "2", "hidden": "4"}, algorithm__inputs=data, spec__resource=NODES)
     job = jobs.ended(jobs.create(body)["metadata"]["id"], 60)
-    job_id = job["metadata"]["id"]
-    logs = {task: jobs.log(job_id, task) for task in job["status"]["tasks"]}
-    assert job["status"]["phase"] == "Completed", logs
+    logs = completed(jobs, cloud, job)
     assert list(logs) == ["worker-0", "worker-1", "worker-2"]
     assert all("epoch 2/2 test_loss" in log and "resumed" not in log for log in logs.values())
     outputs = cloud.kept("out/nodes/")
     assert {"ckpt/epoch-002.json", "model.json"} <= set(outputs)
     assert all(json.loads(content) for content in outputs.values())
-    assert cloud.kept("log/nodes/") == {
-        f"modelarts-job-{job_id}-{task}.log": log.encode() for task, log in logs.items()
-    }
 
 
 def test_eight_cards(jobs: Jobs, cloud: Cloud) -> None:
@@ -216,8 +236,7 @@ def test_eight_cards(jobs: Jobs, cloud: Cloud) -> None:
     )
     job = jobs.ended(jobs.create(body)["metadata"]["id"], 60)
     job_id = job["metadata"]["id"]
-    log = jobs.log(job_id)
-    assert job["status"]["phase"] == "Completed", log
+    log = completed(jobs, cloud, job)["worker-0"]
     for rank in range(8):
         assert f"epoch 2 rank {rank} total {sum(range(100))}" in log
     outputs = cloud.kept("out/cards/")
@@ -232,28 +251,30 @@ def test_eight_cards(jobs: Jobs, cloud: Cloud) -> None:
 
 
 @needs_containers
-def test_old_style_copying(jobs: Jobs, cloud: Cloud) -> None:
-    result = f"s3://{BUCKET}/result/V0001"
+@pytest.mark.parametrize("name", ["old", "old-urls"])
+def test_old_style_copying(jobs: Jobs, cloud: Cloud, name: str) -> None:
+    """The same script gets folders, as from the service of today, or addresses, as from that of its time."""
+    cloud.settings("obs_urls = true\n" if name == "old-urls" else "")
+    result = f"s3://{BUCKET}/result/{name}"
     body = body_of(
-        "old",
+        name,
         {"pretrained": f"obs://{BUCKET}/weights/pretrained.pth", "result_url": result},
         algorithm__inputs=[channel("data_url", "pictures/")],
         algorithm__engine=ASCEND,
         spec__resource={"flavor_id": "modelarts.kat1.xlarge.public", "node_count": 1},
     )
-    job = jobs.run(body)
-    log = jobs.log(job["metadata"]["id"])
-    assert job["status"]["phase"] == "Completed", log
+    job_id = jobs.create(body)["metadata"]["id"]
+    cloud.settings()
+    log = completed(jobs, cloud, jobs.ended(job_id))["worker-0"]
     assert "DATA ['cat', 'dog.jpg'] 7" in log
-    kept = cloud.kept("result/V0001/")
+    kept = cloud.kept(f"result/{name}/")
     assert kept == {"": b"", "ckpt/model.ckpt": b"trained", "notes.txt": b"ckpt"}
-    assert cloud.kept("out/old/") == {"ckpt/model.ckpt": b"trained"}
+    assert cloud.kept(f"out/{name}/") == {"ckpt/model.ckpt": b"trained"}
 
 
 def test_packages(jobs: Jobs, cloud: Cloud) -> None:
-    job = jobs.run(body_of("packages"))
-    log = jobs.log(job["metadata"]["id"])
-    assert job["status"]["phase"] == "Completed", log
+    log = completed(jobs, cloud, jobs.run(body_of("packages")))["worker-0"]
+    assert cloud.kept("out/packages/") == {"version.txt": b"1.5"}
     assert "TINY 1.5" in log.splitlines()
     assert "Successfully installed tiny-pack-1.5" in log
 
@@ -269,4 +290,7 @@ def test_forked_children_that_ignore_a_request_to_end(jobs: Jobs, cloud: Cloud) 
     assert job["status"]["phase"] == "Terminated"
     assert not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in processes)
     assert cloud.kept("out/stubborn/") == {"begun.txt": b"begun"}
+    # It was stopped, so there is no exit code; its log is kept all the same.
+    assert "task_statuses" not in job["status"]
     assert "stopped by the user" in jobs.messages(job_id)
+    assert cloud.kept("log/stubborn/") == {f"modelarts-job-{job_id}-worker-0.log": jobs.log(job_id).encode()}

@@ -168,6 +168,25 @@ def test_a_log_beyond_its_limit_is_cut_and_the_job_goes_on(tmp_path: Path, kind:
         assert len(exported) == 50_000
 
 
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="a log is cut on POSIX only")
+def test_a_log_ends_at_a_gibibyte(tmp_path: Path) -> None:
+    """The real limit, with the real pace of uploads; the short version is above."""
+    root = tmp_path / "root"
+    root.mkdir()
+    with running_lab(root, None) as lab, sdk_client(lab.url, lab.account) as client:
+        jobs = Jobs(lab, client)
+        jobs.script("line = 'x' * 1023\nfor _ in range(1024 * 1024 + 5000): print(line)\nprint('behind the limit')")
+        job_id = jobs.create(job_body(spec__log_export_path={"obs_url": f"/{BUCKET}/logs/"}))["metadata"]["id"]
+        assert jobs.ended(job_id, 240)["status"]["phase"] == "Completed"
+        preview = jobs.preview(job_id)
+        assert preview["full_size"] == 1024**3
+        assert "behind the limit" not in preview["content"]
+        info = lab.objects.info(BUCKET, f"logs/modelarts-job-{job_id}-worker-0.log")
+        assert info is not None
+        assert info.size == 1024**3
+
+
 def small_flavor(root: Path, memory_gb: float, cores: int = 1) -> Path:
     from traindeck.runtime.resources import resource
 

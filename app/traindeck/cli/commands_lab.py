@@ -8,16 +8,18 @@ from pathlib import Path
 from traindeck.assembly import lab_folder
 from traindeck.cli import terminal
 from traindeck.cli.call import DONE, FAILED, Call
+from traindeck.cli.commands_lab_account import damaged_accounts
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, LocalTrouble
 from traindeck.domain.lab import LabHoldings
 from traindeck.domain.objects import count_words, size_words
-from traindeck.domain.texts import say, text
+from traindeck.domain.texts import CHINESE, say, spoken, text
 from traindeck.lab import root_folder
-from traindeck.lab.lab_errors import LabBusy, LabFaultsUnusable, LabStartError, PortInUse
-from traindeck.lab.server import LabOptions
+from traindeck.lab.lab_errors import LabAccountsDamaged, LabBusy, LabFaultsUnusable, LabStartError, PortInUse
+from traindeck.lab.server import FAULTS, LabOptions
 from traindeck.lab.server import serve as serve_lab
 from traindeck.lab.training.catalogue import Catalogue
 from traindeck.lab.training.interpreters import Interpreters, NoInterpreterError
+from traindeck.lab.training.job_records import EventText
 from traindeck.runtime.resources import resource
 from traindeck.store.paths import Paths
 
@@ -40,11 +42,14 @@ def serve(call: Call) -> int:
         call.output.line(f"  IAM        {facts['iam']}")
         call.output.line(say("Its keys are in {file}.", file=str(root / "accounts.json")))
 
-    options = LabOptions(root, announce, asked.port, asked.idle_exit, asked.owner_pipe, asked.faults)
+    def warn(problem: EventText) -> None:
+        call.output.note(_said(problem))
+
+    options = LabOptions(root, announce, asked.port, asked.idle_exit, asked.owner_pipe, asked.faults, warn)
     try:
         return serve_lab(options)
     except LabStartError as error:
-        raise _in_our_words(error, root, asked.port) from error
+        raise _in_our_words(error, root, asked.port, asked.faults or root / FAULTS) from error
 
 
 def status(call: Call) -> int:
@@ -115,7 +120,7 @@ def engines(call: Call) -> int:
                         "version": row.engine.version,
                         "python": str(row.python or ""),
                         "python_version": row.version,
-                        "problem": row.problem,
+                        "problem": _said(row.problem),
                     }
                     for row in rows
                 ],
@@ -125,7 +130,10 @@ def engines(call: Call) -> int:
     else:
         call.output.table(
             [say("Engine"), say("Version"), say("Python"), ""],
-            [(row.engine.name, row.engine.version, str(row.python or ""), row.problem or row.version) for row in rows],
+            [
+                (row.engine.name, row.engine.version, str(row.python or ""), _said(row.problem) or row.version)
+                for row in rows
+            ],
         )
     for name in unknown:
         call.output.note(say("lab.toml names an engine the Lab does not have: {name}", name=name))
@@ -144,6 +152,12 @@ def _counts(held: LabHoldings) -> dict[str, object]:
     return {name: getattr(held, name) for name in ("buckets", "objects", "object_bytes", "jobs")}
 
 
+def _said(problem: EventText | None) -> str:
+    if problem is None:
+        return ""
+    return problem.chinese if spoken() == CHINESE else problem.english
+
+
 def _loss(held: LabHoldings) -> dict[str, object]:
     return {
         "objects": count_words(held.objects),
@@ -156,16 +170,18 @@ def _words(held: LabHoldings, total: int) -> str:
     return say("Objects: {objects}, {size}. Jobs: {jobs}. On disk: {total}.", **_loss(held), total=size_words(total))
 
 
-def _in_our_words(error: LabStartError, root: Path, port: int) -> AppError:
+def _in_our_words(error: LabStartError, root: Path, port: int, rules: Path) -> AppError:
     if isinstance(error, LabBusy):
         return Conflict(
             text("A Lab is already running on “{root}”.", root=str(root)),
             text("Use that one, end it, or name another folder with --root."),
             error.why,
         )
+    if isinstance(error, LabAccountsDamaged):
+        return damaged_accounts(root, error.why)
     if isinstance(error, LabFaultsUnusable):
         return InvalidInput(
-            text("The Lab cannot follow its fault rules: {reason}", reason=error.why),
+            text("The Lab cannot follow the fault rules in “{file}”: {reason}", file=str(rules), reason=error.why),
             text("Correct the file, or start without it."),
             str(error),
         )

@@ -18,8 +18,10 @@ def run(call: Call) -> int:
         return COMMANDS[call.options.account_action](call, root)
     except AccountRefused as error:
         raise _in_our_words(error) from error
-    except (AccountsError, OSError) as error:
-        reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+    except AccountsError as error:
+        raise damaged_accounts(root, str(error)) from error
+    except OSError as error:
+        reason = error.strerror or str(error)
         raise LocalTrouble(
             text(
                 "The accounts of the Lab in “{root}” cannot be read or changed: {reason}", root=str(root), reason=reason
@@ -29,6 +31,14 @@ def run(call: Call) -> int:
             ),
             str(error),
         ) from error
+
+
+def damaged_accounts(root: Path, detail: str) -> LocalTrouble:
+    return LocalTrouble(
+        text("“{file}” is damaged, so the Lab does not know its accounts.", file=str(root / FILE)),
+        text("Put back a copy of it: without the file the Lab makes new keys, and nobody owns what it holds."),
+        detail,
+    )
 
 
 def _add(call: Call, root: Path) -> int:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from traindeck import __version__
 from traindeck.domain.texts import say
+from traindeck.lab.faults import Kind
 
 LANGUAGES = ("en", "zh_CN")
 _LAST_PORT = 65534  # the Lab takes the next one too
@@ -107,6 +108,23 @@ def _lab(groups: Adder, common: ArgumentParser) -> None:
     _lab_root(serve)
     serve.add_argument("--port", type=_port, default=0, metavar="N", help=say("its port; without it a free one"))
     serve.add_argument("--faults", type=Path, metavar="FILE", help=say("rules of what shall go wrong, for tests"))
+    settings = say(
+        "DIR/lab.toml may hold a table [engines] with the Python of an engine's version, or of all as "
+        "“default”; and parallel_jobs, metrics_interval_s, clock (with 60, an hour of a time limit lasts a "
+        "minute), container_paths = false, and obs_urls = true, by which engines of the older service hand "
+        "their scripts addresses instead of folders."
+    )
+    kinds = ", ".join(kind.value for kind in Kind)
+    rules = say(
+        "Rules of what shall go wrong are tables [[fault]] in DIR/faults.toml or FILE. Each has a kind: "
+        "{kinds}. Where it matters it has also service (obs, modelarts), operation, resource (a pattern of "
+        "/bucket/key, or of flavors), count, skip, probability, seconds, bytes_per_second, status, code, "
+        "after_bytes and body (html for an error, pending for sold-out); “seed” stands before all. "
+        "While the Lab runs, GET, PUT and DELETE of /faults at the "
+        "address in DIR/control.json show, replace and remove them, with its token as the bearer.",
+        kinds=kinds,
+    )
+    serve.epilog = f"{settings} {rules}"
     # Between programs only: who starts a Lab in the background says when it should end by itself.
     serve.add_argument("--idle-exit", type=float, metavar="SECONDS", help=argparse.SUPPRESS)
     serve.add_argument("--owner-pipe", action="store_true", help=argparse.SUPPRESS)

@@ -34,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         idle_exit_s=given.idle_exit,
         owner_pipe=given.owner_pipe,
         faults=given.faults,
+        warn=lambda problem: print(problem.english, file=sys.stderr, flush=True),
     )
     try:
         return serve(options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from fnmatch import fnmatchcase
@@ -28,6 +28,9 @@ class Kind(Enum):
     TIME_LIMIT = "time-limit"
 
 
+# A page as proxies send them; a job that is let wait.
+HTML, PENDING = "html", "pending"
+_BODIES = {Kind.ERROR: HTML, Kind.SOLD_OUT: PENDING}
 # What happens on the wire, whatever the request is; the others are asked for by the operation they concern.
 OF_THE_WIRE = frozenset(Kind) - {Kind.SOLD_OUT, Kind.QUOTA, Kind.TIME_LIMIT}
 
@@ -72,6 +75,7 @@ class Faults:
 
     def __init__(self, rules: Iterable[Fault] = (), seed: int = 0) -> None:
         self._lock = threading.Lock()
+        self._listeners: list[Callable[[], None]] = []
         self.replace(rules, seed)
 
     def replace(self, rules: Iterable[Fault], seed: int = 0) -> None:
@@ -81,6 +85,16 @@ class Faults:
             self._rules = [_Counted(rule) for rule in taken]
             self._chance = random.Random(seed)
             self._seed = seed
+        for call in self._listeners:
+            call()
+
+    def on_change(self, call: Callable[[], None]) -> None:
+        """`call` whenever other rules come into force; it must not wait."""
+        self._listeners.append(call)
+
+    def is_in_force(self, fault: Fault) -> bool:
+        with self._lock:
+            return any(one.rule == fault for one in self._rules)
 
     def shown(self) -> dict[str, object]:
         with self._lock:
@@ -162,6 +176,8 @@ def _fault(row: object) -> Fault:
     fault = Fault(kind, **values)
     if kind is Kind.ERROR and not 400 <= fault.status <= 599:
         raise FaultsError("The status of an error is between 400 and 599.")
+    if fault.body and fault.body != _BODIES.get(kind):
+        raise FaultsError("The body of an error may be html, and that of sold-out may be pending.")
     if kind is Kind.BANDWIDTH and not fault.bytes_per_second:
         raise FaultsError("A bandwidth needs bytes_per_second.")
     return fault

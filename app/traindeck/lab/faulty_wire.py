@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from aiohttp import web
 
-from traindeck.lab.faults import Fault, Kind
+from traindeck.lab.faults import HTML, Fault, Kind
 
 _BLOCK = 16 * 1024
 _HTML = "<html><head><title>{status} {reason}</title></head><body><h1>{status} {reason}</h1></body></html>"
@@ -55,7 +55,7 @@ class Trouble:
     def html(self) -> web.Response | None:
         """The page of a proxy on the way, where an error rule asks for one."""
         fault = self.of(Kind.ERROR)
-        if fault is None or fault.body != "html":
+        if fault is None or fault.body != HTML:
             return None
         reason = fault.code or "Error"
         text = _HTML.format(status=fault.status, reason=reason)

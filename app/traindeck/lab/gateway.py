@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
@@ -124,7 +125,8 @@ async def _before(request: web.Request, trouble: Trouble) -> web.Response | None
     if page is None:
         usual = {429: "APIGW.0308", 503: "APIGW.0608"}
         code = fault.code or usual.get(fault.status, "ModelArts.2950")
-        raise GatewayError(fault.status, code, "A fault rule of the Lab made this error.")
+        headers = {"Retry-After": str(math.ceil(fault.seconds))} if fault.seconds > 0 else {}
+        raise GatewayError(fault.status, code, "A fault rule of the Lab made this error.", headers=headers)
     return page
 
 

@@ -17,6 +17,10 @@ class LabBusy(LabStartError):
     """Another Lab serves this root."""
 
 
+class LabAccountsDamaged(LabStartError):
+    """The file of accounts is not what the Lab wrote."""
+
+
 class PortInUse(LabStartError):
     """A port the user named is taken."""
 

@@ -23,7 +23,7 @@ from traindeck.lab.activity import Activity
 from traindeck.lab.control import CONTROL, control_app
 from traindeck.lab.faults import Faults, FaultsError, faults_of_toml
 from traindeck.lab.gateway import gateway_app
-from traindeck.lab.lab_errors import LabBusy, LabFaultsUnusable, LabRootUnusable
+from traindeck.lab.lab_errors import LabAccountsDamaged, LabBusy, LabFaultsUnusable, LabRootUnusable
 from traindeck.lab.lab_log import logging_to
 from traindeck.lab.life import Life
 from traindeck.lab.obs.api import ObsApi, obs_server
@@ -34,6 +34,7 @@ from traindeck.lab.ports import BoundPorts, bind
 from traindeck.lab.private_files import read_json, write_json
 from traindeck.lab.root_folder import LOCK, RUNNING
 from traindeck.lab.training import iam_api, modelarts_api
+from traindeck.lab.training.job_records import EventText
 from traindeck.lab.training.jobs import JobService
 
 FAULTS = "faults.toml"
@@ -53,6 +54,8 @@ class LabOptions:
     idle_exit_s: float | None = None
     owner_pipe: bool = False
     faults: Path | None = None
+    # Told what is wrong with the user's settings and yet does not keep the Lab from running.
+    warn: Callable[[EventText], None] | None = None
 
 
 def serve(options: LabOptions) -> int:
@@ -77,7 +80,7 @@ async def _serve(
     options: LabOptions, accounts: Accounts, store: ObjectStore, ports: BoundPorts, faults: Faults
 ) -> None:
     activity = Activity()
-    service = JobService(options.root, store, accounts)
+    service = JobService(options.root, store, accounts, faults=faults, warn=options.warn)
     service.obs_url = ports.obs_url
     facts: dict[str, object] = {
         "pid": os.getpid(),
@@ -193,7 +196,13 @@ def _busy(root: Path) -> LabBusy:
 def _told_as_unusable(root: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, AccountsError, StoreTooNewError, StorageFull, sqlite3.DatabaseError) as error:
+    except AccountsError as error:
+        raise LabAccountsDamaged(
+            f"The accounts of the Lab on {root} cannot be read.",
+            str(error),
+            "Put back a copy of the file: without it the Lab makes new keys, and nobody owns what it holds.",
+        ) from error
+    except (OSError, StoreTooNewError, StorageFull, sqlite3.DatabaseError) as error:
         reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
         raise LabRootUnusable(
             f"The Lab cannot use the folder {root}.",

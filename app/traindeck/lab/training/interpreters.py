@@ -3,11 +3,12 @@
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from traindeck.lab.training.catalogue import Engine
+from traindeck.lab.training.job_records import EventText
 from traindeck.lab.training.lab_settings import SETTINGS, LabSettings, SettingsError, read_settings
 
 _ASK = "import sys; print('.'.join(map(str, sys.version_info[:3])))"
@@ -15,7 +16,11 @@ _ASK_LIMIT_S = 20.0
 
 
 class NoInterpreterError(Exception):
-    """There is no Python to run the job with; the text says what to do."""
+    """There is no Python to run the job with."""
+
+    def __init__(self, reason: EventText) -> None:
+        super().__init__(reason.english)
+        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,7 @@ class EnginePython:
     engine: Engine
     python: Path | None
     version: str
-    problem: str
+    problem: EventText | None
 
 
 class Interpreters:
@@ -38,29 +43,51 @@ class Interpreters:
         try:
             return self._chosen(read_settings(self._root), engine_id)
         except SettingsError as error:
-            raise NoInterpreterError(str(error)) from error
+            raise NoInterpreterError(error.reason) from error
 
     def checked(self, engines: Sequence[Engine]) -> list[EnginePython]:
         """Every engine with its Python, which is started once to see that it is one."""
-        versions: dict[Path, tuple[str, str]] = {}
+        versions: dict[Path, tuple[str, EventText | None]] = {}
         rows = []
         for engine in engines:
             try:
                 python = self.for_engine(engine.id)
             except NoInterpreterError as error:
-                rows.append(EnginePython(engine, None, "", str(error)))
+                rows.append(EnginePython(engine, None, "", error.reason))
                 continue
             if python not in versions:
                 versions[python] = _asked(python)
             rows.append(EnginePython(engine, python, *versions[python]))
         return rows
 
+    def problems(self, engines: Sequence[Engine]) -> Iterator[EventText]:
+        """What a user should know about `lab.toml`, each thing said once."""
+        concerned: dict[EventText, list[str]] = {}
+        for row in self.checked(engines):
+            if row.problem is not None:
+                concerned.setdefault(row.problem, []).append(row.engine.id)
+        for problem, ids in concerned.items():
+            if len(ids) == len(engines):
+                yield EventText(f"No engine can run: {problem.english}", f"没有引擎可以运行：{problem.chinese}")
+            else:
+                named = ", ".join(ids)
+                yield EventText(
+                    f"Engines that cannot run: {named}. {problem.english}",
+                    f"无法运行的引擎：{named}。{problem.chinese}",
+                )
+        try:
+            for name in self.unknown(engines):
+                english = f"{SETTINGS} names an engine the Lab does not have: {name}"
+                yield EventText(english, f"{SETTINGS} 指定了 Lab 中没有的引擎：{name}")
+        except NoInterpreterError:
+            return  # said above, of every engine
+
     def unknown(self, engines: Sequence[Engine]) -> list[str]:
         """Names in `lab.toml` that are no engine's."""
         try:
             named = read_settings(self._root).pythons
         except SettingsError as error:
-            raise NoInterpreterError(str(error)) from error
+            raise NoInterpreterError(error.reason) from error
         return sorted(set(named) - {engine.id for engine in engines} - {"default"})
 
     def _chosen(self, settings: LabSettings, engine_id: str) -> Path:
@@ -70,7 +97,9 @@ class Interpreters:
         path = Path(choice).expanduser()
         found = shutil.which(str(path))
         if found is None:
-            raise NoInterpreterError(f"{self._root / SETTINGS} names the Python {path}, which cannot be run")
+            place = self._root / SETTINGS
+            english = f"{place} names the Python {path}, which cannot be run"
+            raise NoInterpreterError(EventText(english, f"{place} 中指定的 Python {path} 无法运行"))
         return Path(found).absolute()
 
     def _of_this_computer(self) -> Path:
@@ -80,11 +109,14 @@ class Interpreters:
             return Path(base)
         found = shutil.which("python3") or shutil.which("python")
         if found is None:
-            raise NoInterpreterError(f"no Python was found; name one in {self._root / SETTINGS}")
+            place = self._root / SETTINGS
+            raise NoInterpreterError(
+                EventText(f"no Python was found; name one in {place}", f"未找到 Python；请在 {place} 中指定一个")
+            )
         return Path(found)
 
 
-def _asked(python: Path) -> tuple[str, str]:
+def _asked(python: Path) -> tuple[str, EventText | None]:
     """The version of this Python, and what is wrong with it."""
     try:
         reply = subprocess.run(
@@ -95,9 +127,11 @@ def _asked(python: Path) -> tuple[str, str]:
             check=True,
         )
     except subprocess.TimeoutExpired:
-        return "", f"{python} does not answer"
+        return "", EventText(f"{python} does not answer", f"{python} 没有响应")
     except subprocess.CalledProcessError as error:
-        return "", f"{python} is no Python that works (exit code {error.returncode})"
+        code = error.returncode
+        english = f"{python} is no Python that works (exit code {code})"
+        return "", EventText(english, f"{python} 不是可用的 Python（退出码 {code}）")
     except OSError as error:
-        return "", f"{python} cannot be started: {error.strerror}"
-    return reply.stdout.decode("utf-8", "replace").strip(), ""
+        return "", EventText(f"{python} cannot be started: {error.strerror}", f"无法启动 {python}：{error.strerror}")
+    return reply.stdout.decode("utf-8", "replace").strip(), None

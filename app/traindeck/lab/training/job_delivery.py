@@ -33,10 +33,10 @@ class Delivery:
             (
                 channel.name,
                 OutputFolders(
-                    buckets, [sandbox.worker(task).output(index, channel.name) for task in form.tasks], channel.path
+                    buckets, [sandbox.worker(task).output_of(index, channel) for task in form.tasks], channel.path
                 ),
             )
-            for index, channel in enumerate(form.outputs)
+            for index, channel in enumerate(() if form.has_obs_urls else form.outputs)
         ]
         self._log_sizes: dict[Path, int] = {}
         self._running: dict[str, Future[None]] = {}

@@ -58,11 +58,11 @@ def completed(
     algorithm["policies"] = algorithm.get("policies") or {}
     algorithm["parameters"] = [_parameter(row) for row in algorithm.get("parameters") or []]
     algorithm["inputs"] = [
-        _channel(row, places.seen(places.input(index, channel.name)))
+        _channel(row, places.seen(places.input_of(index, channel)))
         for index, (row, channel) in enumerate(zip(algorithm.get("inputs") or [], form.inputs, strict=True))
     ]
     algorithm["outputs"] = [
-        {"mode": "upload_periodically", "period": 30, **_channel(row, places.seen(places.output(index, channel.name)))}
+        {"mode": "upload_periodically", "period": 30, **_channel(row, places.seen(places.output_of(index, channel)))}
         for index, (row, channel) in enumerate(zip(algorithm.get("outputs") or [], form.outputs, strict=True))
     ]
     spec = document["spec"]

@@ -5,14 +5,16 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from traindeck.lab.training.interpreters import NoInterpreterError
 from traindeck.lab.training.job_form import ASCEND_ENGINE, Channel, JobForm
+from traindeck.lab.training.job_records import EventText
 from traindeck.lab.training.worker_places import Sandbox, WorkerPlaces, host_name
 
 JOB_VARIABLE = "MA_VJ_NAME"
+BEFORE_TRAINING = ("ma-pre-start.sh", "ma-pre-start.py")
 
 # What would tie a job to the environment TrainDeck itself runs in, or hand it keys that are not its own.
 _WITHHELD = {
@@ -79,6 +81,20 @@ def launch(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access: Ob
         command = (str(python), places.seen(boot_file), *_arguments(form, places))
     folder.mkdir(parents=True, exist_ok=True)
     return Launch(command, places.seen(folder), variables)
+
+
+def launch_before(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access: ObsAccess) -> Launch | None:
+    """How to start what the code wants run once on each worker before its training, if it has a script for that."""
+    if form.engine.name != ASCEND_ENGINE or form.boot_file is None:
+        return None
+    places = sandbox.worker(form.tasks[rank.node])
+    folder = places.code(form).joinpath(*form.boot_file.parts).parent
+    for name in BEFORE_TRAINING:
+        if (folder / name).is_file():
+            program = str(python) if name.endswith(".py") else _shell()
+            training = launch(form, sandbox, rank, python, access)
+            return replace(training, command=(program, places.seen(folder / name)))
+    return None
 
 
 def base_variables(sandbox: Sandbox) -> dict[str, str]:
@@ -154,7 +170,12 @@ def _line(form: JobForm, places: WorkerPlaces) -> str:
 def _shell() -> str:
     found = shutil.which("bash") or shutil.which("sh")
     if found is None:
-        raise NoInterpreterError("the command of a job with its own image needs bash, which was not found")
+        raise NoInterpreterError(
+            EventText(
+                "the command of a job with its own image needs bash, which was not found",
+                "使用自有镜像的作业需要 bash 来执行命令，但未找到 bash",
+            )
+        )
     return found
 
 
@@ -167,10 +188,17 @@ def _arguments(form: JobForm, places: WorkerPlaces) -> Iterator[str]:
 
 
 def _channels(form: JobForm, places: WorkerPlaces) -> Iterator[tuple[Channel, str]]:
+    if form.has_obs_urls:
+        yield from ((channel, _url(channel)) for channel in (*form.inputs, *form.outputs))
+        return
     for index, channel in enumerate(form.inputs):
-        yield channel, places.seen(places.input(index, channel.name))
+        yield channel, places.seen(places.input_of(index, channel))
     for index, channel in enumerate(form.outputs):
-        yield channel, places.seen(places.output(index, channel.name))
+        yield channel, places.seen(places.output_of(index, channel))
+
+
+def _url(channel: Channel) -> str:
+    return f"s3:/{channel.path}"
 
 
 def _variables(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access: ObsAccess) -> dict[str, str]:
@@ -205,16 +233,19 @@ def _variables(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access
         "MA_CURRENT_IP": sandbox.address(rank.node, form.node_count),
         "MA_CURRENT_INSTANCE_NAME": host_name(sandbox.job_id, rank.node),
         "HOSTNAME": host_name(sandbox.job_id, rank.node),
-        "MA_INPUTS": _channel_table("inputs", form.inputs, lambda *at: places.seen(places.input(*at))),
-        "MA_OUTPUTS": _channel_table("outputs", form.outputs, lambda *at: places.seen(places.output(*at))),
+        "MA_INPUTS": _channel_table("inputs", form.inputs, lambda *at: places.seen(places.input_of(*at))),
+        "MA_OUTPUTS": _channel_table("outputs", form.outputs, lambda *at: places.seen(places.output_of(*at))),
         "MA_ENGINE_VERSION": form.engine.version,
         "MA_JOB_KIND": "job",
+        "MA_DETECT_TRAIN_INJECT_CODE": "1",
         "S3_ENDPOINT": address,
         "S3_USE_HTTPS": "1" if scheme == "https" else "0",
         "S3_VERIFY_SSL": "0",
         "ACCESS_KEY_ID": access.access_key,
         "SECRET_ACCESS_KEY": access.secret_key,
     }
+    if form.flavor.gpu is not None:
+        variables["NCCL_DEBUG"] = "INFO"
     if form.engine.name == ASCEND_ENGINE:
         variables |= {
             "RANK_TABLE_FILE": places.seen(places.rank_table),
@@ -233,12 +264,12 @@ def _variables(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access
     return variables
 
 
-def _channel_table(kind: str, channels: tuple[Channel, ...], folder: Callable[[int, str], str]) -> str:
+def _channel_table(kind: str, channels: tuple[Channel, ...], folder: Callable[[int, Channel], str]) -> str:
     rows = [
         {
             "name": channel.name,
-            "local_dir": folder(index, channel.name),
-            "remote": {"obs": {"obs_url": f"s3:/{channel.path}"}},
+            "local_dir": folder(index, channel),
+            "remote": {"obs": {"obs_url": _url(channel)}},
         }
         for index, channel in enumerate(channels)
     ]

@@ -2,12 +2,12 @@
 
 from traindeck.lab.training.job_records import EventText
 
-CREATED = EventText("The job was created.", "作业已创建。")
-QUEUED = EventText("The job is queuing.", "作业正在排队。")
-RUNNING = EventText("The job is running.", "作业正在运行。")
-COMPLETED = EventText("The job is completed.", "作业已完成。")
-STOPPED_BY_USER = EventText("The job was stopped by the user.", "作业已被用户停止。")
-STOPPED_BY_LAB = EventText("The job was stopped because the Lab ended.", "Lab 已关闭，作业随之停止。")
+CREATED = EventText("job is created", "作业已创建。")
+QUEUED = EventText("job is queuing", "作业正在排队。")
+RUNNING = EventText("job is running", "作业正在运行。")
+COMPLETED = EventText("job is completed", "作业已完成。")
+STOPPED_BY_USER = EventText("job is stopped by the user", "作业已被用户停止。")
+STOPPED_BY_LAB = EventText("job is stopped because the Lab ended", "Lab 已关闭，作业随之停止。")
 NOT_STOPPED = EventText("Some processes of the job could not be ended.", "作业的部分进程无法结束。")
 LOST = EventText(
     "The Lab ended unexpectedly while the job was live; its processes were ended at the next start.",
@@ -20,16 +20,22 @@ NO_IMAGE = EventText(
     "The Lab has no containers: it runs the job on this computer, not inside its image.",
     "Lab 没有容器：作业在本机运行，不在其镜像中运行。",
 )
-
-STOPPED_BY_RULE = EventText(
-    "The job was stopped by the time limit of a fault rule.", "作业达到故障规则的时间上限，已停止。"
+NO_MPI = EventText(
+    "The Lab starts the script once on each worker, without mpirun.",
+    "Lab 在每个节点上直接启动一次脚本，不使用 mpirun。",
 )
+STOPPED_BY_RULE = EventText("job is stopped by the time limit of a fault rule", "作业达到故障规则的时间上限，已停止。")
 NO_PROCESSOR_LIMIT = EventText(
     "This system cannot keep the job to the processors of its flavor.", "此系统无法将作业限制在其规格的处理器数量内。"
 )
 CONTAINER_PATHS = EventText(
     "The job sees /cache and /home/ma-user as in the service's containers.",
     "作业看到的 /cache 和 /home/ma-user 与云上容器中的一致。",
+)
+OBS_URLS = EventText(
+    "The job gets the OBS addresses of its inputs and outputs and carries the files itself, as the older service had"
+    " it.",
+    "作业直接得到输入和输出的 OBS 地址，并像旧版服务那样自行传输文件。",
 )
 
 
@@ -131,31 +137,39 @@ def not_prepared(cause: object) -> EventText:
 
 
 def not_started(task: str, cause: object) -> EventText:
+    english, chinese = (cause.english, cause.chinese) if isinstance(cause, EventText) else (cause, cause)
     return EventText(
-        f"[{task}] The training process could not be started: {cause}.", f"[{task}] 训练进程无法启动：{cause}。"
+        f"[{task}] The training process could not be started: {english}.", f"[{task}] 训练进程无法启动：{chinese}。"
+    )
+
+
+def ran_before(task: str, exit_code: int) -> EventText:
+    return EventText(
+        f"[{task}] ma-pre-start ended with exit code {exit_code}", f"[{task}] ma-pre-start 结束，退出码 {exit_code}。"
     )
 
 
 def training_started(task: str) -> EventText:
-    return EventText(f"[{task}] The training process was started.", f"[{task}] 训练进程已启动。")
+    return EventText(f"[{task}] training process started", f"[{task}] 训练进程已启动。")
 
 
 def training_ended(task: str, exit_code: int) -> EventText:
     return EventText(
-        f"[{task}] The training process ended with exit code {exit_code}.",
+        f"[{task}] training process ended with exit code {exit_code}",
         f"[{task}] 训练进程结束，退出码 {exit_code}。",
     )
 
 
 def failed(task: str, exit_code: int) -> EventText:
     return EventText(
-        f"The job failed: {task} ended with exit code {exit_code}.", f"作业失败：{task} 的退出码为 {exit_code}。"
+        f"job failed: {task} ended with exit code {exit_code}", f"作业失败：{task} 的退出码为 {exit_code}。"
     )
 
 
 def stopped_by_time(hours: int) -> EventText:
     return EventText(
-        f"The job was stopped by its time limit of {hours} hours.", f"作业达到 {hours} 小时的时间上限，已停止。"
+        f"job is stopped by its time limit of {hours} {'hour' if hours == 1 else 'hours'}",
+        f"作业达到 {hours} 小时的时间上限，已停止。",
     )
 
 

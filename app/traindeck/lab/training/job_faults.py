@@ -1,27 +1,43 @@
-"""What goes wrong with jobs when somebody asked for it: sold out, over quota, an early end, an account in arrears."""
+"""What goes wrong with jobs when a rule asks for it: a flavor sold out, the quota used up, an early end."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
+from traindeck.lab.faults import PENDING, Fault, Faults, Kind
+from traindeck.lab.training.catalogue import Flavor
 from traindeck.lab.training.request_body import RefusedError
 
-SOLD_OUT = RefusedError("4992", "the resources of this flavor are sold out; choose another one or try again later")
+_SERVICE = "modelarts"
+_CREATE = "POST /v2/{project_id}/training-jobs"
+_HOURS = 1
 
 
-@dataclass
 class JobFaults:
-    """Asked anew for every job, so that a rule may come and go while the Lab runs; without rules nothing is wrong.
+    """The rules that concern jobs, asked for every job that is created; their `resource` is a pattern of flavors."""
 
-    `refusals` name a flavor, or "*" for all, and say how a create request for it is refused. A flavor in `held_back`
-    accepts jobs and lets them wait. `quota` and `time_limit_s` take the place of the real ones.
-    """
+    def __init__(self, rules: Faults) -> None:
+        self._rules = rules
 
-    refusals: Mapping[str, RefusedError] = field(default_factory=dict)
-    held_back: frozenset[str] = frozenset()
-    quota: int | None = None
-    time_limit_s: float | None = None
+    def on_change(self, call: Callable[[], None]) -> None:
+        self._rules.on_change(call)
 
-    def check(self, flavor_id: str) -> None:
-        refusal = self.refusals.get(flavor_id) or self.refusals.get("*")
-        if refusal is not None:
-            raise RefusedError(refusal.code.removeprefix("ModelArts."), refusal.message, refusal.status)
+    def hold(self, flavor: Flavor) -> Fault | None:
+        """The rule that lets a new job of this flavor wait; raises where one refuses it."""
+        if self._struck(Kind.QUOTA, flavor) is not None:
+            raise RefusedError("2815", "a fault rule of the Lab says that the quota of training jobs is used up")
+        sold_out = self._struck(Kind.SOLD_OUT, flavor)
+        # A sold-out flavor may refuse its jobs or let them wait; the service does either.
+        if sold_out is None or sold_out.body == PENDING:
+            return sold_out
+        message = f"the resources of the flavor {flavor.id} are sold out; choose another one or try again later"
+        raise RefusedError((sold_out.code or "4992").removeprefix("ModelArts."), message)
+
+    def is_in_force(self, fault: Fault) -> bool:
+        return self._rules.is_in_force(fault)
+
+    def time_limit_s(self, flavor: Flavor, hour_s: float) -> float | None:
+        """Seconds a new job of this flavor may run; a rule that names none means an hour by the clock of the Lab."""
+        struck = self._struck(Kind.TIME_LIMIT, flavor)
+        return None if struck is None else struck.seconds or _HOURS * hour_s
+
+    def _struck(self, kind: Kind, flavor: Flavor) -> Fault | None:
+        return next(iter(self._rules.drawn(_SERVICE, _CREATE, flavor.id, frozenset({kind}))), None)

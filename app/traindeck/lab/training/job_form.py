@@ -23,6 +23,8 @@ from traindeck.lab.training.request_body import (
 )
 
 ASCEND_ENGINE = "Ascend-Powered-Engine"
+# The service starts their scripts by mpirun.
+MPI_ENGINES = ("Horovod", "MPI")
 USER_HOME = PurePosixPath("/home/ma-user")
 MAX_CODE_FILES = 1000
 MAX_CODE_DEPTH = 32
@@ -44,6 +46,7 @@ class Channel:
     name: str
     path: ObsPath
     by_variable: bool
+    local_dir: PurePosixPath | None = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,8 @@ class JobForm:
     working_dir: PurePosixPath | None
     log: ObsPath | None
     stop_after_hours: int | None
+    # As the service of old had it: scripts get the OBS addresses of their channels and carry the files themselves.
+    has_obs_urls: bool = False
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -196,7 +201,8 @@ def _channels(rows: list[Any], kind: str) -> tuple[Channel, ...]:
         url = text_in(object_in(remote, "obs"), "obs_url")
         if not url:
             raise RefusedError("2753", f"the {kind} {name} has no remote.obs.obs_url")
-        channels.append(Channel(name, _obs_path(url, f"{kind} {name}"), method == "env"))
+        local_dir = _folder(row, "local_dir", "2753")
+        channels.append(Channel(name, _obs_path(url, f"{kind} {name}"), method == "env", local_dir))
     return tuple(channels)
 
 

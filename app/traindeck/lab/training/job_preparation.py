@@ -15,12 +15,10 @@ from traindeck.lab.training.job_form import JobForm
 from traindeck.lab.training.job_log import add_service_line
 from traindeck.lab.training.job_outcome import EndedError, failed, not_created
 from traindeck.lab.training.job_packages import REQUIREMENTS, PackageEnvironments, PackagesError
-from traindeck.lab.training.process_tree import ProcessId, creation_flags
+from traindeck.lab.training.process_tree import ProcessId, creation_flags, exit_code
 from traindeck.lab.training.worker_places import Sandbox
 
 log = logging.getLogger(__name__)
-
-_LOOK_S = 0.05
 
 Tell = Callable[..., None]
 
@@ -58,8 +56,11 @@ class Preparation:
         for task in self._form.tasks:
             self._fetch_code(task)
         python = self._with_packages(base)
-        for task in self._form.tasks:
-            self._fetch_inputs(task)
+        if self._form.has_obs_urls:
+            self._tell(events.OBS_URLS)
+        else:
+            for task in self._form.tasks:
+                self._fetch_inputs(task)
         return python
 
     def _make_folders(self) -> None:
@@ -83,7 +84,7 @@ class Preparation:
 
     def _fetch_inputs(self, task: str) -> None:
         for index, channel in enumerate(self._form.inputs):
-            target = self._sandbox.worker(task).input(index, channel.name)
+            target = self._sandbox.worker(task).input_of(index, channel)
             self._tell(events.input_download_started(task, channel.name, channel.path), source="Task")
             fetched, seconds = self._fetched(task, f"the input {channel.name}", channel.path, target)
             told = events.input_downloaded(task, channel.name, fetched.files, fetched.size_bytes, seconds)
@@ -132,13 +133,4 @@ class Preparation:
             self._own(ProcessId.of(process.pid))
         except psutil.NoSuchProcess:
             log.debug("process %s was over at once", process.pid)
-        while True:
-            try:
-                return process.wait(_LOOK_S)
-            except subprocess.TimeoutExpired:
-                try:
-                    self._keep_going()
-                except BaseException:
-                    process.kill()
-                    process.wait()
-                    raise
+        return exit_code(process, self._keep_going)

@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -12,14 +13,24 @@ import psutil
 from traindeck.lab.training import job_events as events
 from traindeck.lab.training.containers import Box, Containers
 from traindeck.lab.training.interpreters import NoInterpreterError
-from traindeck.lab.training.job_environment import JOB_VARIABLE, ObsAccess, Rank, hosts_file, launch, ranks
+from traindeck.lab.training.job_environment import (
+    JOB_VARIABLE,
+    Launch,
+    ObsAccess,
+    Rank,
+    hosts_file,
+    launch,
+    launch_before,
+    ranks,
+)
+from traindeck.lab.training.job_files import KeepGoing
 from traindeck.lab.training.job_form import ASCEND_ENGINE, JobForm
 from traindeck.lab.training.job_limits import FlavorLimits
 from traindeck.lab.training.job_log import CardLog, add_service_line, cut
 from traindeck.lab.training.job_metrics import Meter
-from traindeck.lab.training.job_outcome import EndedError, Timing, not_created
+from traindeck.lab.training.job_outcome import EndedError, Timing, failed, not_created
 from traindeck.lab.training.job_records import JobRecords
-from traindeck.lab.training.process_tree import ProcessId, ProcessTree, creation_flags
+from traindeck.lab.training.process_tree import ProcessId, ProcessTree, creation_flags, exit_code
 from traindeck.lab.training.worker_places import Sandbox, host_name
 
 
@@ -70,10 +81,13 @@ class JobProcesses:
         self.tree.add(identity)
         self._records.add_process(self._sandbox.job_id, identity)
 
-    def start(self, python: Path, base: Path) -> None:
+    def start(self, python: Path, base: Path, keep_going: KeepGoing) -> None:
         """Start every process of every worker; `base` is the Python that can enter a container."""
         by_node = itertools.groupby(ranks(self._form), key=lambda rank: rank.node)
-        for (node, of_node), task in zip(by_node, self._form.tasks, strict=True):
+        nodes = [list(of_node) for _, of_node in by_node]
+        for of_node in nodes:
+            self._run_before(of_node[0], python, base, keep_going)
+        for node, (of_node, task) in enumerate(zip(nodes, self._form.tasks, strict=True)):
             tree = self.tree if self._form.node_count == 1 else job_tree(self._sandbox.job_id)
             self._worker_trees.append(tree)
             self._meters.append(Meter(tree))
@@ -135,27 +149,48 @@ class JobProcesses:
             self._start_one(rank, python, base, tree, output)
         self._card_logs.append(CardLog(path, target, self._timing.max_log_bytes))
 
+    def _run_before(self, rank: Rank, python: Path, base: Path, keep_going: KeepGoing) -> None:
+        """Run the worker's script that comes before training, to its end."""
+        task = self._form.tasks[rank.node]
+        try:
+            wanted = launch_before(self._form, self._sandbox, rank, python, self._access)
+            if wanted is None:
+                return
+            with self._sandbox.log(task).open("ab") as output:
+                process = self._opened(wanted, rank, base, output)
+        except (OSError, ValueError, NoInterpreterError) as error:
+            raise EndedError(not_created(events.not_started(task, error))) from error
+        with suppress(psutil.NoSuchProcess):
+            self.own(ProcessId.of(process.pid))
+        code = _exit_code(exit_code(process, keep_going))
+        event = events.ran_before(task, code)
+        self._records.add_event(self._sandbox.job_id, event, level="Error" if code else "Info", source="Task")
+        if code:
+            raise EndedError(failed(task, event, code))
+
+    def _opened(self, wanted: Launch, rank: Rank, base: Path, output: BinaryIO) -> subprocess.Popen[bytes]:
+        command, folder = wanted.command, wanted.folder
+        places = self._sandbox.worker(self._form.tasks[rank.node])
+        if places.is_mapped:
+            host = host_name(self._sandbox.job_id, rank.node)
+            box = Box(places, host, hosts_file(self._form, self._sandbox), folder, str(rank.number))
+            command = self._containers.command(self._containers.means(base), base, box, command)
+            folder = str(places.root)
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env=dict(wanted.variables),
+            start_new_session=True,
+            creationflags=creation_flags(),
+        )
+
     def _start_one(self, rank: Rank, python: Path, base: Path, tree: ProcessTree, output: BinaryIO) -> None:
         task = self._form.tasks[rank.node]
         try:
-            wanted = launch(self._form, self._sandbox, rank, python, self._access)
-            command, folder = wanted.command, wanted.folder
-            places = self._sandbox.worker(task)
-            if places.is_mapped:
-                host = host_name(self._sandbox.job_id, rank.node)
-                box = Box(places, host, hosts_file(self._form, self._sandbox), folder, str(rank.number))
-                command = self._containers.command(self._containers.means(base), base, box, command)
-                folder = str(places.root)
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=folder,
-                env=dict(wanted.variables),
-                start_new_session=True,
-                creationflags=creation_flags(),
-            )
+            process = self._opened(launch(self._form, self._sandbox, rank, python, self._access), rank, base, output)
         except (OSError, ValueError, NoInterpreterError) as error:
             raise EndedError(not_created(events.not_started(task, error))) from error
         self._started.append((rank, process))

@@ -5,13 +5,14 @@ import logging
 import shutil
 import threading
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from traindeck.lab.accounts import Accounts, LabAccount
+from traindeck.lab.faults import Faults
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.training import job_events as events
 from traindeck.lab.training.algorithms import Algorithms, in_job
@@ -25,20 +26,27 @@ from traindeck.lab.training.job_document import completed
 from traindeck.lab.training.job_environment import ObsAccess
 from traindeck.lab.training.job_faults import JobFaults
 from traindeck.lab.training.job_files import ObsPath, OwnBuckets
-from traindeck.lab.training.job_form import JobForm, read_form
+from traindeck.lab.training.job_form import MPI_ENGINES, JobForm, read_form
 from traindeck.lab.training.job_log import LogTail, add_service_line, tail
 from traindeck.lab.training.job_outcome import StopReason, Timing
 from traindeck.lab.training.job_packages import PackageEnvironments
 from traindeck.lab.training.job_processes import job_tree
 from traindeck.lab.training.job_queue import JobQueue
-from traindeck.lab.training.job_records import STOPPABLE_PHASES, JobRecord, JobRecords, NameTakenError, now_ms
+from traindeck.lab.training.job_records import (
+    STOPPABLE_PHASES,
+    EventText,
+    JobRecord,
+    JobRecords,
+    NameTakenError,
+    now_ms,
+)
 from traindeck.lab.training.job_search import JobSearch
 from traindeck.lab.training.lab_settings import SETTINGS, LabSettings, SettingsError, read_settings
 from traindeck.lab.training.log_lines import LinePage, LineQuery, page_of
 from traindeck.lab.training.log_link import signed_link
 from traindeck.lab.training.request_body import RefusedError, object_in, text_in
 from traindeck.lab.training.runner import ChosenPython, JobRun, RunTools
-from traindeck.lab.training.worker_places import Sandbox, log_name
+from traindeck.lab.training.worker_places import Sandbox, WorkerPlaces, log_name
 from traindeck.runtime.resources import resource
 
 log = logging.getLogger(__name__)
@@ -74,13 +82,19 @@ class JobService:
         timing: Timing | None = None,
         catalogue: Path | None = None,
         parallel_jobs: int | None = None,
+        faults: Faults | None = None,
+        warn: Callable[[EventText], None] | None = None,
     ) -> None:
-        """What is not given comes from the user's `lab.toml`, or is as the service has it."""
+        """What is not given comes from the user's `lab.toml`, or is as the service has it.
+
+        `warn` gets, from a thread of its own, what the check of that file at the start finds wrong.
+        """
         settings = _settings(root)
         self.obs_url = ""
         self.catalogue = Catalogue(catalogue or resource("lab", "catalogue.toml"))
         self._root = root
-        self._faults = JobFaults()
+        self._warn = warn
+        self._faults = JobFaults(faults or Faults())
         self._folder = root / "jobs"
         self._objects = objects
         self._accounts = accounts
@@ -91,6 +105,7 @@ class JobService:
         self._environments = PackageEnvironments(root)
         self._containers = Containers(root)
         self._queue = JobQueue(parallel_jobs or settings.parallel_jobs, self._is_held_back)
+        self._faults.on_change(self._queue.look)
         self._is_ending = False
         self._remembered: _Remembered | None = None
         self._runs: dict[str, JobRun] = {}
@@ -116,19 +131,10 @@ class JobService:
             raise RuntimeError("the job service is not started")
         return self._remembered
 
-    @property
-    def faults(self) -> JobFaults:
-        return self._faults
-
-    @faults.setter
-    def faults(self, faults: JobFaults) -> None:
-        self._faults = faults
-        self._queue.look()
-
     async def start(self) -> None:
         """Open the records; jobs that a killed Lab left behind are ended and marked as lost."""
         await self.call(self._open)
-        if _settings(self._root).pythons:
+        if (self._root / SETTINGS).exists():
             # Beside the first requests: a Python may take its time to answer.
             self._calls.submit(self._check_pythons)
 
@@ -151,7 +157,8 @@ class JobService:
         buckets = OwnBuckets(self._objects, account.domain_id)
         body = self._with_algorithm(account, body)
         form = read_form(body, self.catalogue, buckets)
-        self.faults.check(form.flavor.id)
+        form = replace(form, has_obs_urls=form.engine.v1_compatible and _settings(self._root).obs_urls)
+        held_by = self._faults.hold(form.flavor)
         quota = self.quota(account.project_id)
         if self.records.count(account.project_id) >= quota:
             raise RefusedError("2815", f"there are {quota} training jobs already")
@@ -177,10 +184,10 @@ class JobService:
             document=completed(body, form, sandbox, account, created, experiment),
         )
         access = ObsAccess(self.obs_url, account.access_key, account.secret_key, self._moxing)
-        tools = RunTools(
-            self.records, self._environments, self._containers, self._uploads, self._timing, self._time_limit
-        )
+        tools = RunTools(self.records, self._environments, self._containers, self._uploads, self._timing)
         run = JobRun(form, sandbox, buckets, python, access, tools, self._queue.ended)
+        run.held_by = held_by
+        run.limit_by_rule_s = self._faults.time_limit_s(form.flavor, self._timing.hour_s)
         run.priority = (spec_of(job).get("schedule_policy") or {}).get("priority") or run.priority
         with self._lock:
             if self._is_ending:
@@ -207,8 +214,6 @@ class JobService:
 
     def quota(self, project_id: str) -> int:
         """How many jobs the project may have."""
-        if self.faults.quota is not None:
-            return self.faults.quota
         changed = self.records.quota(project_id)
         return _JOB_QUOTA if changed is None else changed
 
@@ -327,12 +332,16 @@ class JobService:
         algorithm, spec = job.document["algorithm"], spec_of(job)
         if algorithm["engine"].get("image_url"):
             self.records.add_event(job.id, events.NO_IMAGE, level="Warning")
+        if form.engine.name in MPI_ENGINES:
+            self.records.add_event(job.id, events.NO_MPI, level="Warning")
         ignored = [name for name in ("volumes", "notification") if spec.get(name)]
         places = Sandbox(job.id, self._folder / job.id, is_mapped=not obstacle).worker(form.tasks[0])
         if form.local_code_dir is not None and places.local_code_dir(form) is None:
             ignored.append("local_code_dir")
         if form.working_dir is not None and places.working_dir(form) is None:
             ignored.append("working_dir")
+        if any(places.seen(folder) != str(wanted) for wanted, folder in _wanted_folders(form, places)):
+            ignored.append("local_dir")
         for name in ignored:
             self.records.add_event(job.id, events.ignored_field(name), level="Warning")
 
@@ -341,28 +350,19 @@ class JobService:
         try:
             python = self._interpreters.for_engine(form.engine.id)
         except NoInterpreterError as error:
-            return ChosenPython(None, str(error)), "it cannot be started"
+            return ChosenPython(None, error.reason), "it cannot be started"
         if not _settings(self._root).container_paths:
             return ChosenPython(python), f"{SETTINGS} says so"
         return ChosenPython(python), self._containers.means(python).reason
 
     def _check_pythons(self) -> None:
-        for row in self._interpreters.checked(self.catalogue.engines):
-            if row.problem:
-                log.warning("engine %s: %s", row.engine.id, row.problem)
-        try:
-            unknown = self._interpreters.unknown(self.catalogue.engines)
-        except NoInterpreterError as error:
-            log.warning("%s", error)
-            return
-        for name in unknown:
-            log.warning("%s names an engine the Lab does not have: %s", SETTINGS, name)
+        for problem in self._interpreters.problems(self.catalogue.engines):
+            log.warning("%s", problem.english)
+            if self._warn is not None:
+                self._warn(problem)
 
     def _is_held_back(self, run: JobRun) -> bool:
-        return run.form.flavor.id in self._faults.held_back
-
-    def _time_limit(self) -> float | None:
-        return self._faults.time_limit_s
+        return run.held_by is not None and self._faults.is_in_force(run.held_by)
 
     def _run(self, job_id: str) -> JobRun | None:
         with self._lock:
@@ -400,6 +400,16 @@ class JobService:
 def spec_of(job: JobRecord) -> dict[str, Any]:
     spec: dict[str, Any] = job.document["spec"]
     return spec
+
+
+def _wanted_folders(form: JobForm, places: WorkerPlaces) -> Iterator[tuple[PurePosixPath, Path]]:
+    """Where the job wants its channels, and where they are."""
+    for index, channel in enumerate(form.inputs):
+        if channel.local_dir is not None:
+            yield channel.local_dir, places.input_of(index, channel)
+    for index, channel in enumerate(form.outputs):
+        if channel.local_dir is not None:
+            yield channel.local_dir, places.output_of(index, channel)
 
 
 def _settings(root: Path) -> LabSettings:

@@ -7,12 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from traindeck.lab.training.job_records import EventText
+
 SETTINGS = "lab.toml"
+_SWITCHES = ("container_paths", "obs_urls")
 _NUMBERS = {"parallel_jobs": (1, 1000), "clock": (0.001, 1_000_000), "metrics_interval_s": (0.01, 3600)}
 
 
 class SettingsError(Exception):
-    """`lab.toml` cannot be used; the text says why."""
+    """`lab.toml` cannot be used."""
+
+    def __init__(self, reason: EventText) -> None:
+        super().__init__(reason.english)
+        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -24,6 +31,8 @@ class LabSettings:
     clock: float = 1.0
     metrics_interval_s: float = 60.0
     container_paths: bool = True
+    # Whether the engines of the older service hand their scripts OBS addresses, as that service did, not folders.
+    obs_urls: bool = False
 
 
 def read_settings(root: Path) -> LabSettings:
@@ -34,25 +43,35 @@ def read_settings(root: Path) -> LabSettings:
     except FileNotFoundError:
         return LabSettings()
     except OSError as error:
-        raise SettingsError(f"{path} cannot be read: {error.strerror}") from error
+        raise _unreadable(path, error.strerror or error) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}") from error
-    unknown = sorted(set(table) - {*_NUMBERS, "engines", "container_paths"})
+        raise _unreadable(path, error) from error
+    unknown = sorted(set(table) - {*_NUMBERS, *_SWITCHES, "engines"})
     if unknown:
-        raise SettingsError(f"{path}: {unknown[0]} is not a setting of the Lab")
+        raise _refused(path, f"{unknown[0]} is not a setting of the Lab", f"{unknown[0]} 不是 Lab 的设置项")
     engines = table.get("engines", {})
     if not isinstance(engines, dict) or not all(isinstance(python, str) and python for python in engines.values()):
-        raise SettingsError(f"{path}: [engines] must be a table of paths")
-    is_mapped = table.get("container_paths", True)
-    if not isinstance(is_mapped, bool):
-        raise SettingsError(f"{path}: container_paths must be true or false")
+        raise _refused(path, "[engines] must be a table of paths", "[engines] 必须是路径表")
+    switches = {name: table[name] for name in _SWITCHES if name in table}
+    for name, value in switches.items():
+        if not isinstance(value, bool):
+            raise _refused(path, f"{name} must be true or false", f"{name} 必须为 true 或 false")
     numbers = {name: _number(path, name, table[name]) for name in _NUMBERS if name in table}
-    return LabSettings(pythons=engines, container_paths=is_mapped, **numbers)
+    return LabSettings(pythons=engines, **switches, **numbers)
 
 
 def _number(path: Path, name: str, value: Any) -> Any:
     low, high = _NUMBERS[name]
     is_number = isinstance(value, int) if name == "parallel_jobs" else isinstance(value, int | float)
     if isinstance(value, bool) or not is_number or not low <= value <= high:
-        raise SettingsError(f"{path}: {name} must be a number from {low} to {high}")
+        english, chinese = f"{name} must be a number from {low} to {high}", f"{name} 必须是 {low} 到 {high} 之间的数字"
+        raise _refused(path, english, chinese)
     return value
+
+
+def _unreadable(path: Path, reason: object) -> SettingsError:
+    return SettingsError(EventText(f"{path} cannot be read: {reason}", f"无法读取 {path}：{reason}"))
+
+
+def _refused(path: Path, english: str, chinese: str) -> SettingsError:
+    return SettingsError(EventText(f"{path}: {english}", f"{path}：{chinese}"))

@@ -83,7 +83,7 @@ class _Jobs:
     async def update(self, request: web.Request) -> web.Response:
         changes = read_changes(await body_of(request))
         await self._service.call(self._service.update_job, request[ACCOUNT], request.match_info["job_id"], changes)
-        return answer({})
+        return routes.nothing(HTTPStatus.OK)
 
     async def act(self, request: web.Request) -> web.Response:
         action = (await body_of(request)).get("action_type")

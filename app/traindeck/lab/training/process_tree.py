@@ -42,6 +42,20 @@ def creation_flags() -> int:
     return 0
 
 
+def exit_code(process: "subprocess.Popen[bytes]", keep_going: Callable[[], None]) -> int:
+    """Wait for the end; where `keep_going` raises, the process is killed first."""
+    try:
+        while True:
+            try:
+                return process.wait(_POLL_S)
+            except subprocess.TimeoutExpired:
+                keep_going()
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+
+
 class ProcessTree:
     """All processes of one job: the ones started, their children, and whatever carries the job's variable."""
 

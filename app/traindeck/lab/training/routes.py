@@ -52,8 +52,8 @@ def answer(content: object, status: HTTPStatus = HTTPStatus.OK) -> web.Response:
     return web.Response(status=status, body=body, content_type="application/json")
 
 
-def nothing() -> web.Response:
-    return web.Response(status=HTTPStatus.NO_CONTENT)
+def nothing(status: HTTPStatus = HTTPStatus.NO_CONTENT) -> web.Response:
+    return web.Response(status=status)
 
 
 def page_answer(page: Page, total: int, items: list[dict[str, Any]]) -> web.Response:

@@ -9,6 +9,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
+from traindeck.lab.faults import Fault
 from traindeck.lab.training import job_events as events
 from traindeck.lab.training.containers import Containers
 from traindeck.lab.training.job_delivery import Delivery
@@ -50,8 +51,6 @@ class RunTools:
     containers: Containers
     uploads: Executor
     timing: Timing
-    # Seconds after which every job ends, where a rule says so.
-    time_limit: Callable[[], float | None]
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class ChosenPython:
     """The Python of a job, or why there is none."""
 
     path: Path | None
-    problem: str = ""
+    problem: EventText | None = None
 
 
 class _Every:
@@ -92,10 +91,12 @@ class JobRun:
         self.form = form
         self.id = sandbox.job_id
         self.priority = 1
+        # What fault rules do to this run: it waits while the one is in force, and ends after so long.
+        self.held_by: Fault | None = None
+        self.limit_by_rule_s: float | None = None
         self._sandbox = sandbox
         self._records = tools.records
         self._python = python
-        self._tools = tools
         self._timing = tools.timing
         self._on_end = on_end
         self._delivery = Delivery(form, sandbox, tools.records, buckets, tools.uploads)
@@ -162,7 +163,7 @@ class JobRun:
             python = self._preparation.run(self._python.path)
             self._records.begin_stage(self.id, "running")
             self._check_stop()
-            self._processes.start(python, self._python.path)
+            self._processes.start(python, self._python.path, self._check_stop)
             outcome = self._watch()
         except EndedError as ended:
             outcome = ended.outcome
@@ -173,9 +174,7 @@ class JobRun:
             all_gone = self._processes.tree.end(grace_s, self._is_hurried)
             self._processes.finish_logs()
         self._records.begin_stage(self.id, "end")
-        self._sandbox.log_dir.mkdir(parents=True, exist_ok=True)
-        for task, line in self._last_lines:
-            self._say(task, line)
+        self._say_last_lines()
         self._measure(is_last=True)
         if not all_gone:
             outcome = Outcome("Abnormal", "TerminatedFailed", events.NOT_STOPPED)
@@ -187,6 +186,15 @@ class JobRun:
         if unsent is None:
             self._clear()
         return outcome
+
+    def _say_last_lines(self) -> None:
+        try:
+            self._sandbox.log_dir.mkdir(parents=True, exist_ok=True)
+            for task, line in self._last_lines:
+                self._say(task, line)
+        except OSError:
+            # A full disk must not take the place of what really became of the job.
+            log.warning("the log of job %s could not be written", self.id, exc_info=True)
 
     def _say_goodbye(self, outcome: Outcome) -> None:
         for task in self.form.tasks:
@@ -261,7 +269,7 @@ class JobRun:
 
     def _time_limit(self) -> tuple[float | None, EventText]:
         limits = [hours for hours in (self.form.stop_after_hours, self.form.flavor.hours_limit) if hours]
-        by_rule = self._tools.time_limit()
+        by_rule = self.limit_by_rule_s
         seconds = [by_rule] if by_rule is not None else []
         if limits:
             seconds.append(min(limits) * self._timing.hour_s)

@@ -5,7 +5,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from traindeck.lab.training.job_form import USER_HOME, JobForm
+from traindeck.lab.training.job_form import USER_HOME, Channel, JobForm
 
 
 @dataclass(frozen=True)
@@ -64,21 +64,24 @@ class WorkerPlaces:
 
     def local_code_dir(self, form: JobForm) -> Path | None:
         """Where the job wants its code, if that place can be had."""
-        if form.local_code_dir is None or form.engine.v1_compatible:
-            return None
-        return self._here(form.local_code_dir)
+        return None if form.engine.v1_compatible else self._here(form.local_code_dir)
 
     def working_dir(self, form: JobForm) -> Path | None:
         """Where the job wants to be started, if that place can be had."""
-        if form.working_dir is None or form.engine.v1_compatible:
-            return None
-        return self._here(form.working_dir)
+        return None if form.engine.v1_compatible else self._here(form.working_dir)
 
     def input(self, index: int, name: str) -> Path:
         return self.mount / "inputs" / f"{name}_{index}"
 
     def output(self, index: int, name: str) -> Path:
         return self.mount / "outputs" / f"{name}_{index}"
+
+    def input_of(self, index: int, channel: Channel) -> Path:
+        """Where the job wants this input, if that place can be had, else where inputs go."""
+        return self._here(channel.local_dir) or self.input(index, channel.name)
+
+    def output_of(self, index: int, channel: Channel) -> Path:
+        return self._here(channel.local_dir) or self.output(index, channel.name)
 
     def seen(self, path: Path) -> str:
         """The name a process of the worker knows this folder or file by."""
@@ -90,12 +93,12 @@ class WorkerPlaces:
 
     def make(self, form: JobForm) -> None:
         folders = [self.job_dir, self.log_dir, self.workspace, self.cache, self.user / "config"]
-        folders += [self.output(index, channel.name) for index, channel in enumerate(form.outputs)]
+        folders += [self.output_of(index, channel) for index, channel in enumerate(form.outputs)]
         for folder in folders:
             folder.mkdir(parents=True, exist_ok=True)
 
-    def _here(self, inside: PurePosixPath) -> Path | None:
-        if self.is_mapped:
+    def _here(self, inside: PurePosixPath | None) -> Path | None:
+        if self.is_mapped and inside is not None:
             for folder, name in self.mapping.items():
                 if inside.is_relative_to(name):
                     return folder.joinpath(*inside.relative_to(name).parts)

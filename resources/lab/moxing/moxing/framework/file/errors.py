@@ -18,11 +18,17 @@ class MoxFileReadException(MoxFileRespException):
     """The answer broke off."""
 
 
-class MoxFileNotExistsException(FileNotFoundError):
+class MoxFileNotExistsException(FileNotFoundError, MoxFileRespException):
     """There is no such file or folder."""
 
+    def __new__(cls, url):
+        return FileNotFoundError.__new__(cls, errno.ENOENT, "No such file or directory", str(url))
+
     def __init__(self, url):
-        super().__init__(errno.ENOENT, "No such file or directory", str(url))
+        FileNotFoundError.__init__(self, errno.ENOENT, "No such file or directory", str(url))
+        self.resp = None
+
+    __str__ = FileNotFoundError.__str__
 
 
 class MoxFileNameDuplicateException(Exception):

@@ -1,0 +1,580 @@
+"""Random operations on objects agree with a dictionary, through restarts and kills at any moment, always."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import itertools
+import re
+import select
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import pytest
+from botocore.exceptions import ClientError
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from obs import (
+    AppendObjectContent,
+    CompleteMultipartUploadRequest,
+    CompletePart,
+    DeleteObjectsRequest,
+    GetObjectHeader,
+    GetObjectRequest,
+    Object,
+    Versions,
+)
+
+from servers.lab_clients import SIGNATURES, obs_client, s3_client
+from servers.lab_process import LabProcess
+
+KEY_LIST = ["a", "a/", "a/b", "a/b/c", "a//b", "A", "b", "..", "ä 学", "z" * 1000, "a!", "100%+", "x\ny"]
+KEYS = st.sampled_from(KEY_LIST)
+CONTENTS = st.one_of(
+    st.binary(max_size=60), st.integers(90_000, 700_000).map(lambda size: b"%d" % size * (size // 6 + 1))
+)
+PREFIXES = st.sampled_from(["", "a", "a/", "a/b", "b", "nothing", "ä"])
+DELIMITERS = st.sampled_from(["", "/", "b"])
+METADATA = st.sampled_from(["-", "one", "学习"])
+LEAST_PART = 100 * 1024
+NULL = "null"
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One version of an object; without content a marker that the object was deleted."""
+
+    version: str
+    content: bytes | None
+    metadata: str = "-"
+    parts: tuple[bytes, ...] = ()
+    is_appended: bool = False
+
+    @property
+    def etag(self) -> str:
+        """ "" where the wire promises nothing about it."""
+        if self.is_appended or self.content is None:
+            return ""
+        if not self.parts:
+            return hashlib.md5(self.content).hexdigest()
+        digests = b"".join(hashlib.md5(part).digest() for part in self.parts)
+        return f"{hashlib.md5(digests).hexdigest()}-{len(self.parts)}"
+
+
+@dataclass
+class Upload:
+    key: str
+    upload_id: str
+    parts: dict[int, bytes] = field(default_factory=dict)
+
+
+History = list[Kept]
+# Versions (second value: whether it is a marker), then content, metadata and ETag of what is there now.
+Outline = tuple[list[tuple[str, bool]], bytes | None, str, str]
+
+
+class Objects(RuleBasedStateMachine):
+    """One bucket of a real Lab, and for every key what it should keep, the newest first."""
+
+    lab: LabProcess
+    s3: Any
+
+    @initialize(signature=st.sampled_from(SIGNATURES))
+    def begin(self, signature: str) -> None:
+        self.model: dict[str, History] = {}
+        self.uploads: list[Upload] = []
+        self.versioning = ""
+        self.signature = signature
+        self.bucket = f"model-{next(_numbers)}"
+        self.client = obs_client(self.lab, signature)
+        assert self.client.createBucket(self.bucket).status == 200
+
+    def teardown(self) -> None:
+        if not hasattr(self, "client"):
+            return
+        for upload in self.client.listMultipartUploads(self.bucket).body.upload:
+            self.client.abortMultipartUpload(self.bucket, upload.key, upload.uploadId)
+        for key, version, *_ in self.listed():
+            assert self.client.deleteObject(self.bucket, key, versionId=version).status == 204
+        gone = self.client.deleteBucket(self.bucket)
+        self.client.close()
+        assert gone.status == 204, gone.errorCode
+        assert not self.files()
+
+    # --- what comes in and goes out -----------------------------------------------------------------------------------
+
+    @rule(key=KEYS, content=CONTENTS, metadata=METADATA)
+    def put(self, key: str, content: bytes, metadata: str) -> None:
+        answer = self.client.putContent(self.bucket, key, content, metadata={"m": metadata})
+        assert answer.status == 200
+        self.place(key, Kept(self.told(answer), content, metadata))
+
+    @rule(key=KEYS, content=CONTENTS)
+    def put_if_absent(self, key: str, content: bytes) -> None:
+        is_there = self.current(key) is not None
+        try:
+            answer = self.s3.put_object(Bucket=self.bucket, Key=key, Body=content, IfNoneMatch="*")
+        except ClientError as error:
+            assert is_there
+            assert error.response["Error"]["Code"] == "PreconditionFailed"
+        else:
+            assert not is_there
+            self.place(key, Kept(answer.get("VersionId", NULL), content))
+
+    @rule(key=KEYS, content=st.binary(min_size=1, max_size=50), off=st.sampled_from([0, 0, 0, 1]))
+    def append(self, key: str, content: bytes, off: int) -> None:
+        present = self.current(key)
+        position = len(present.content or b"") if present else 0
+        wanted = AppendObjectContent(content=content, position=position + off)
+        answer = self.client.appendObject(self.bucket, key, wanted, metadata={"m": "appended"})
+        if present and not present.is_appended:
+            assert answer.errorCode == "ObjectNotAppendable"
+        elif off:
+            assert (answer.status, answer.errorCode) == (409, "PositionNotEqualToLength")
+            assert dict(answer.header)["next-append-position"] == str(position)
+        else:
+            assert (answer.status, answer.body.nextPosition) == (200, position + len(content))
+            self.model[key] = self.appended(key, content, self.told(answer))
+
+    @rule(source=KEYS, to=KEYS, at=st.integers(0, 3), by_version=st.booleans())
+    def copy(self, source: str, to: str, at: int, by_version: bool) -> None:
+        kept = self.model.get(source, [])
+        chosen = self.current(source) if not by_version else kept[at % len(kept)] if kept else None
+        version = chosen.version if by_version and chosen else None
+        answer = self.client.copyObject(self.bucket, source, self.bucket, to, versionId=version)
+        if source == to and version is None:
+            assert (answer.status, answer.errorCode) == (400, "InvalidRequest")
+        elif chosen is None or chosen.content is None:
+            assert answer.status in (404, 405)
+        else:
+            assert answer.status == 200
+            self.place(to, Kept(self.told(answer), chosen.content, chosen.metadata))
+
+    @rule(key=KEYS)
+    def delete(self, key: str) -> None:
+        answer = self.client.deleteObject(self.bucket, key)
+        assert answer.status == 204
+        self.model[key] = self.deleted(key, self.told(answer))
+
+    @rule(key=KEYS, at=st.integers(0, 4))
+    def delete_version(self, key: str, at: int) -> None:
+        kept = self.model.get(key, [])
+        version = kept.pop(at).version if at < len(kept) else "0" * 32
+        assert self.client.deleteObject(self.bucket, key, versionId=version).status == 204
+
+    @rule(some=st.lists(KEYS, min_size=1, max_size=6, unique=True), quiet=st.booleans())
+    def delete_batch(self, some: list[str], quiet: bool) -> None:
+        objects = [Object(key=key) for key in some]
+        request = DeleteObjectsRequest(quiet=quiet, objects=objects, encoding_type="url")
+        answer = self.client.deleteObjects(self.bucket, request)
+        assert answer.status == 200
+        assert not answer.body.error
+        assert [one.key for one in answer.body.deleted or []] == ([] if quiet else some)
+        # A quiet answer does not tell the markers it made.
+        newest = {key: version for key, version, is_latest, *_ in self.listed() if is_latest}
+        for key in some:
+            self.model[key] = self.deleted(key, newest.get(key, NULL))
+
+    @rule(state=st.sampled_from(["Enabled", "Enabled", "Suspended"]))
+    def set_versioning(self, state: str) -> None:
+        assert self.client.setBucketVersioning(self.bucket, state).status == 200
+        self.versioning = state
+
+    # --- multipart ----------------------------------------------------------------------------------------------------
+
+    @rule(key=KEYS)
+    def begin_upload(self, key: str) -> None:
+        answer = self.client.initiateMultipartUpload(self.bucket, key, metadata={"m": "parts"})
+        assert answer.status == 200
+        self.uploads.append(Upload(key, answer.body.uploadId))
+
+    @rule(
+        at=st.integers(0, 5),
+        number=st.sampled_from([1, 2, 3, 10_000]),
+        size=st.sampled_from([0, 7, LEAST_PART, 400_000]),
+    )
+    def put_part(self, at: int, number: int, size: int) -> None:
+        if not self.uploads:
+            return
+        upload = self.uploads[at % len(self.uploads)]
+        content = b"%05d" % number * (size // 5) + b"x" * (size % 5)
+        answer = self.client.uploadPart(self.bucket, upload.key, number, upload.upload_id, content)
+        assert (answer.status, answer.body.etag) == (200, f'"{hashlib.md5(content).hexdigest()}"')
+        upload.parts[number] = content
+
+    @rule(at=st.integers(0, 5), source=KEYS, number=st.integers(1, 3), last=st.sampled_from([None, 0, 5, 102_399]))
+    def copy_part(self, at: int, source: str, number: int, last: int | None) -> None:
+        if not self.uploads:
+            return
+        upload = self.uploads[at % len(self.uploads)]
+        given = {} if last is None else {"copySourceRange": f"0-{last}"}
+        # The SDK sends this one as it is given.
+        name = f"{self.bucket}/{quote(source)}"
+        answer = self.client.copyPart(self.bucket, upload.key, number, upload.upload_id, name, **given)
+        present = self.current(source)
+        if present is None or present.content is None:
+            assert (answer.status, answer.errorCode) == (404, "NoSuchKey")
+        elif last is not None and last >= len(present.content):
+            assert (answer.status, answer.errorCode) == (400, "InvalidArgument")
+        else:
+            assert answer.status == 200
+            upload.parts[number] = present.content if last is None else present.content[: last + 1]
+
+    @rule(at=st.integers(0, 5), leave_out=st.integers(0, 2))
+    def complete_upload(self, at: int, leave_out: int) -> None:
+        if not self.uploads:
+            return
+        upload = self.uploads[at % len(self.uploads)]
+        listed = self.client.listParts(self.bucket, upload.key, upload.upload_id).body.parts
+        assert [(one.partNumber, one.size) for one in listed] == [(n, len(p)) for n, p in sorted(upload.parts.items())]
+        chosen = listed[leave_out:]
+        parts = [CompletePart(one.partNumber, one.etag) for one in chosen]
+        request = CompleteMultipartUploadRequest(parts)
+        answer = self.client.completeMultipartUpload(self.bucket, upload.key, upload.upload_id, request)
+        if not chosen:
+            assert (answer.status, answer.errorCode) == (400, "MalformedXML")
+        elif any(one.size < LEAST_PART for one in chosen[:-1]):
+            assert (answer.status, answer.errorCode) == (400, "EntityTooSmall")
+        else:
+            kept = self.joined(upload, [one.partNumber for one in chosen], self.told(answer))
+            assert (answer.status, answer.body.etag) == (200, f'"{kept.etag}"')
+            self.uploads.remove(upload)
+            self.place(upload.key, kept)
+
+    @rule(at=st.integers(0, 5))
+    def abort_upload(self, at: int) -> None:
+        if self.uploads:
+            upload = self.uploads.pop(at % len(self.uploads))
+            assert self.client.abortMultipartUpload(self.bucket, upload.key, upload.upload_id).status == 204
+
+    # --- looking ------------------------------------------------------------------------------------------------------
+
+    @rule(key=KEYS, first=st.integers(0, 100), last=st.integers(0, 300_000), at=st.integers(0, 3))
+    def get(self, key: str, first: int, last: int, at: int) -> None:
+        present = self.current(key)
+        whole = self.client.getObject(self.bucket, key, loadStreamInMemory=True)
+        if present is None:
+            assert whole.status == 404
+        else:
+            content = present.content or b""
+            assert (whole.body.buffer or b"") == content
+            assert dict(whole.header).get("m", "-") == present.metadata
+            header = GetObjectHeader(range=f"{first}-{last}")
+            part = self.client.getObject(self.bucket, key, headers=header, loadStreamInMemory=True)
+            if last < first:
+                assert (part.body.buffer or b"") == content
+            elif first >= len(content):
+                assert (part.status, part.errorCode) == (416, "InvalidRange")
+            else:
+                assert part.body.buffer == content[first : last + 1]
+        kept = self.model.get(key, [])
+        if kept:
+            one = kept[at % len(kept)]
+            asked = GetObjectRequest(versionId=one.version)
+            answer = self.client.getObject(self.bucket, key, getObjectRequest=asked, loadStreamInMemory=True)
+            assert (answer.body.buffer or b"" if answer.status == 200 else None) == one.content
+            assert answer.status == (405 if one.content is None else 200)
+
+    @rule(prefix=PREFIXES, delimiter=DELIMITERS, marker=st.sampled_from(["", "a", "a/", "a/b", "zz"]), v2=st.booleans())
+    def list_pages(self, prefix: str, delimiter: str, marker: str, v2: bool) -> None:
+        expected = folded((key for key in self.model if self.current(key)), prefix, delimiter, marker)
+        for size in (1, 3, 1000):
+            pages = self.pages_v2 if v2 else self.pages_v1
+            found = pages(prefix, delimiter, marker, size)
+            assert found == expected
+
+    @rule(prefix=PREFIXES, delimiter=DELIMITERS, size=st.integers(1, 4))
+    def list_version_pages(self, prefix: str, delimiter: str, size: int) -> None:
+        found: list[tuple[str, str]] = []
+        prefixes: list[str] = []
+        markers: tuple[str | None, str | None] = (None, None)
+        while True:
+            asked = Versions(
+                prefix=prefix, delimiter=delimiter or None, max_keys=size, encoding_type="url",
+                key_marker=markers[0], version_id_marker=markers[1],
+            )  # fmt: skip
+            body = self.client.listVersions(self.bucket, asked).body
+            assert len(body.versions) + len(body.markers) + len(body.commonPrefixs) <= size
+            found += [(one.key, one.versionId) for one in (*body.versions, *body.markers)]
+            prefixes += [one.prefix for one in body.commonPrefixs]
+            if not body.head.isTruncated:
+                break
+            markers = (body.head.nextKeyMarker, body.head.nextVersionIdMarker)
+        names = folded((key for key, kept in self.model.items() if kept), prefix, delimiter, "")
+        assert prefixes == [name for name, is_prefix in names if is_prefix]
+        plain = [name for name, is_prefix in names if not is_prefix]
+        expected = [(name, one.version) for name in plain for one in self.model[name]]
+        assert sorted(found) == sorted(expected)
+        if size == 1:
+            # Several entries of one page come in two lists.
+            assert found == expected
+
+    # --- restarts and kills -------------------------------------------------------------------------------------------
+
+    @rule(is_kill=st.booleans())
+    def restart(self, is_kill: bool) -> None:
+        before = self.listed()
+        self.client.close()
+        if is_kill:
+            self.lab.kill()
+        self.lab.restart()
+        self.client = obs_client(self.lab, self.signature)
+        assert self.listed() == before
+        with_content = sum(one.content is not None for kept in self.model.values() for one in kept)
+        # What was left of bodies that never got whole is gone by now.
+        assert len(self.files()) == with_content + sum(len(upload.parts) for upload in self.uploads)
+
+    @rule(key=KEYS, size=st.sampled_from([10, 300_000, 3_000_000]), share=st.floats(0, 1), wait_ms=st.integers(0, 12))
+    def killed_during_a_put(self, key: str, size: int, share: float, wait_ms: int) -> None:
+        content = b"%08d" % size * (size // 8 + 1)
+        self.killed_during("PUT", key, {}, content, share, wait_ms, lambda version: self.put_on(key, version, content))
+
+    @rule(key=KEYS, content=st.binary(min_size=1, max_size=50), share=st.floats(0, 2), wait_ms=st.integers(0, 6))
+    def killed_during_an_append(self, key: str, content: bytes, share: float, wait_ms: int) -> None:
+        present = self.current(key)
+        if present is None or present.is_appended:
+            position = len(present.content or b"") if present else 0
+            query = {"append": None, "position": str(position)}
+            self.killed_during(
+                "POST", key, query, content, share, wait_ms, lambda version: self.appended(key, content, version, "-")
+            )
+
+    @rule(key=KEYS, wait_ms=st.integers(0, 6))
+    def killed_during_a_delete(self, key: str, wait_ms: int) -> None:
+        self.killed_during("DELETE", key, {}, b"", 1, wait_ms, lambda version: self.deleted(key, version))
+
+    @rule(at=st.integers(0, 5), wait_ms=st.integers(0, 12))
+    def killed_during_a_completion(self, at: int, wait_ms: int) -> None:
+        if not self.uploads:
+            return
+        upload = self.uploads[at % len(self.uploads)]
+        numbers = sorted(upload.parts)
+        if not numbers or any(len(upload.parts[number]) < LEAST_PART for number in numbers[:-1]):
+            return
+        etags = "".join(
+            f"<Part><PartNumber>{number}</PartNumber><ETag>{hashlib.md5(upload.parts[number]).hexdigest()}</ETag></Part>"
+            for number in numbers
+        )
+        body = f"<CompleteMultipartUpload>{etags}</CompleteMultipartUpload>".encode()
+        is_done = self.killed_during(
+            "POST", upload.key, {"uploadId": upload.upload_id}, body, 1, wait_ms,
+            lambda version: self.before(upload.key, self.joined(upload, numbers, version)),
+        )  # fmt: skip
+        open_ids = [one.uploadId for one in self.client.listMultipartUploads(self.bucket).body.upload]
+        assert is_done == (upload.upload_id not in open_ids)
+        if is_done:
+            self.uploads.remove(upload)
+
+    def killed_during(
+        self,
+        method: str,
+        key: str,
+        query: dict[str, str | None],
+        body: bytes,
+        share: float,
+        wait_ms: int,
+        afterwards: Callable[[str], History],
+    ) -> bool:
+        """Send that share of the request, kill the Lab, and take over what became of it: all or nothing."""
+        sent = min(len(body), int(len(body) * share))
+        signed = self.client.createSignedUrl(method, self.bucket, key, expires=60, queryParams=query)
+        parts = urlsplit(signed.signedUrl)
+        lines = [f"{method} {signed.signedUrl.removeprefix(f'http://{parts.netloc}')} HTTP/1.1"]
+        given = {**signed.actualSignedRequestHeaders, "Host": parts.netloc, "Content-Length": str(len(body))}
+        lines += [f"{name}: {value}" for name, value in given.items()]
+        status = 0
+        with socket.create_connection(("127.0.0.1", parts.port or 0), timeout=10) as sock:
+            sock.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + body[:sent])
+            select.select([sock], [], [], wait_ms / 1000)
+            self.lab.kill()
+            answer = http.client.HTTPResponse(sock)
+            try:
+                answer.begin()
+                status = answer.status
+            except (OSError, http.client.HTTPException):
+                pass
+            finally:
+                answer.close()
+        self.client.close()
+        self.lab.restart()
+        self.client = obs_client(self.lab, self.signature)
+        old = self.model.get(key, [])
+        newest = next((version for one, version, *_ in self.listed() if one == key), NULL)
+        new = afterwards(newest)
+        seen = self.seen(key)
+        is_new = seen == outline(new)
+        assert status in (0, 200, 204)
+        assert is_new or (seen == outline(old) and not status), (status, seen, outline(old), outline(new))
+        assert sent == len(body) or seen == outline(old)
+        self.model[key] = new if is_new else old
+        return is_new
+
+    # --- what should be -----------------------------------------------------------------------------------------------
+
+    @invariant()
+    def everything_agrees(self) -> None:
+        if not hasattr(self, "client"):
+            return
+        expected = [
+            (key, one.version, at == 0, one.content is None, len(one.content or b""), one.etag)
+            for key in sorted(self.model, key=str.encode)
+            for at, one in enumerate(self.model[key])
+        ]
+        unknown = {(key, one.version) for key, kept in self.model.items() for one in kept if not one.etag}
+        seen = [(*one[:5], "" if (one[0], one[1]) in unknown else one[5]) for one in self.listed()]
+        assert seen == expected
+        objects = self.client.listObjects(self.bucket, encoding_type="url").body.contents
+        assert [one.key for one in objects] == [one[0] for one in seen if one[2] and not one[3]]
+        uploads = self.s3.list_multipart_uploads(Bucket=self.bucket).get("Uploads", [])
+        open_uploads = sorted((one.key, one.upload_id) for one in self.uploads)
+        assert sorted((one["Key"], one["UploadId"]) for one in uploads) == open_uploads
+
+    def current(self, key: str) -> Kept | None:
+        kept = self.model.get(key)
+        return kept[0] if kept and kept[0].content is not None else None
+
+    def before(self, key: str, newest: Kept) -> History:
+        """The history with one more at its front."""
+        kept = self.model.get(key, [])
+        if self.versioning != "Enabled":
+            kept = [one for one in kept if one.version != NULL]
+        return [newest, *kept]
+
+    def place(self, key: str, newest: Kept) -> None:
+        self.model[key] = self.before(key, newest)
+
+    def put_on(self, key: str, version: str, content: bytes) -> History:
+        return self.before(key, Kept(version, content))
+
+    def deleted(self, key: str, version: str) -> History:
+        return self.before(key, Kept(version, None)) if self.versioning else []
+
+    def appended(self, key: str, content: bytes, version: str, metadata: str = "appended") -> History:
+        present = self.current(key)
+        if present is None:
+            return self.before(key, Kept(version, content, metadata, is_appended=True))
+        grown = replace(present, content=(present.content or b"") + content)
+        return [grown, *self.model[key][1:]]
+
+    def joined(self, upload: Upload, numbers: list[int], version: str) -> Kept:
+        pieces = tuple(upload.parts[number] for number in numbers)
+        return Kept(version, b"".join(pieces), "parts", pieces)
+
+    # --- asking the Lab -----------------------------------------------------------------------------------------------
+
+    def told(self, answer: Any) -> str:
+        return str(dict(answer.header).get("version-id", NULL))
+
+    def seen(self, key: str) -> Outline:
+        """What `outline` gives of a history, from outside."""
+        versions = [(version, is_marker) for one, version, _, is_marker, *_ in self.listed() if one == key]
+        answer = self.client.getObject(self.bucket, key, loadStreamInMemory=True)
+        if answer.status != 200:
+            return versions, None, "", ""
+        head = dict(answer.header)
+        etag = "" if head.get("object-type") == "Appendable" else head["etag"].strip('"')
+        return versions, answer.body.buffer or b"", head.get("m", "-"), etag
+
+    def files(self) -> list[Path]:
+        return [path for path in (self.lab.root / "obs" / "bodies").rglob("*") if path.is_file()]
+
+    def listed(self) -> list[tuple[str, str, bool, bool, int, str]]:
+        """Every version as boto3 sees it, in the order of the document."""
+        answer = self.s3.list_object_versions(Bucket=self.bucket)
+        found = [
+            (one["Key"], one["VersionId"], one["IsLatest"], False, one["Size"], one["ETag"].strip('"'))
+            for one in answer.get("Versions", [])
+        ]
+        found += [
+            (one["Key"], one["VersionId"], one["IsLatest"], True, 0, "") for one in answer.get("DeleteMarkers", [])
+        ]
+        # Two lists came of one document, whose order the pages of versions show; here the histories give it.
+        order = {
+            (key, one.version): at for key, kept in getattr(self, "model", {}).items() for at, one in enumerate(kept)
+        }
+        return sorted(found, key=lambda one: (one[0].encode(), not one[2], order.get((one[0], one[1]), -1)))
+
+    def pages_v1(self, prefix: str, delimiter: str, marker: str, size: int) -> list[tuple[str, bool]]:
+        found: list[tuple[str, bool]] = []
+        at: str | None = marker or None
+        while True:
+            page = self.client.listObjects(
+                self.bucket, prefix=prefix, marker=at, delimiter=delimiter or None, max_keys=size, encoding_type="url"
+            ).body
+            entries = [(one.key, False) for one in page.contents] + [(one.prefix, True) for one in page.commonPrefixs]
+            found += sorted(entries, key=lambda one: one[0].encode())
+            if not page.is_truncated:
+                return found
+            assert len(entries) == size
+            at = page.next_marker
+
+    def pages_v2(self, prefix: str, delimiter: str, marker: str, size: int) -> list[tuple[str, bool]]:
+        found: list[tuple[str, bool]] = []
+        more: dict[str, str] = {}
+        while True:
+            page = self.s3.list_objects_v2(
+                Bucket=self.bucket, Prefix=prefix, Delimiter=delimiter, StartAfter=marker, MaxKeys=size, **more
+            )
+            entries = [(one["Key"], False) for one in page.get("Contents", [])]
+            entries += [(one["Prefix"], True) for one in page.get("CommonPrefixes", [])]
+            assert page["KeyCount"] == len(entries)
+            found += sorted(entries, key=lambda one: one[0].encode())
+            if not page["IsTruncated"]:
+                return found
+            more = {"ContinuationToken": page["NextContinuationToken"]}
+
+
+def outline(kept: History) -> Outline:
+    versions = [(one.version, one.content is None) for one in kept]
+    newest = kept[0] if kept and kept[0].content is not None else None
+    return (versions, newest.content, newest.metadata, newest.etag) if newest else (versions, None, "", "")
+
+
+def folded(keys: Any, prefix: str, delimiter: str, marker: str) -> list[tuple[str, bool]]:
+    """What a listing gives in all its pages: keys, and prefixes that stand for several, in the order of bytes."""
+    entries: dict[str, bool] = {}
+    for key in keys:
+        if key.startswith(prefix) and key.encode() > marker.encode():
+            at = key.find(delimiter, len(prefix)) if delimiter else -1
+            name = key if at < 0 else key[: at + len(delimiter)]
+            # A marker that is a folded prefix was the end of the page before.
+            if at < 0 or name != marker:
+                entries[name] = at >= 0
+    return sorted(entries.items(), key=lambda one: one[0].encode())
+
+
+def played(machine: type[RuleBasedStateMachine], examples: int, steps: int) -> None:
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            database=None,
+        ),
+    )
+
+
+def played_on_a_lab(root: Path, examples: int, steps: int) -> None:
+    with LabProcess(root) as lab:
+        s3 = s3_client(lab)
+        played(type("ObjectsOfThisLab", (Objects,), {"lab": lab, "s3": s3}), examples, steps)
+        s3.close()
+        log = (root / "lab.log").read_text("utf-8")
+        assert not re.findall(r"Traceback|failed", log + lab.error_text)
+
+
+def test_objects_agree_with_a_dictionary(tmp_path: Path) -> None:
+    played_on_a_lab(tmp_path / "root", examples=10, steps=30)
+
+
+@pytest.mark.long
+def test_objects_agree_with_a_dictionary_for_long(tmp_path: Path) -> None:
+    played_on_a_lab(tmp_path / "root", examples=150, steps=60)

@@ -575,6 +575,8 @@ def test_objects_agree_with_a_dictionary(tmp_path: Path) -> None:
     played_on_a_lab(tmp_path / "root", examples=10, steps=30)
 
 
+# In rounds, as no single test may take minutes.
 @pytest.mark.long
-def test_objects_agree_with_a_dictionary_for_long(tmp_path: Path) -> None:
-    played_on_a_lab(tmp_path / "root", examples=150, steps=60)
+@pytest.mark.parametrize("round_", range(8))
+def test_objects_agree_with_a_dictionary_for_long(tmp_path: Path, round_: int) -> None:
+    played_on_a_lab(tmp_path / "root", examples=20, steps=50)

@@ -118,5 +118,6 @@ def test_versions_agree_with_a_model() -> None:
 
 
 @pytest.mark.long
-def test_versions_agree_with_a_model_for_long() -> None:
-    played(examples=1000, steps=80)
+@pytest.mark.parametrize("round_", range(4))
+def test_versions_agree_with_a_model_for_long(round_: int) -> None:
+    played(examples=250, steps=80)

@@ -76,12 +76,27 @@ class Wire:
         given = {"Content-Length": str(len(body)), **(headers or {})}
         return self.exchange(self.head("PUT", target, given, **more) + body)  # type: ignore[arg-type]
 
+    def signed_by(self, scheme: str, method: str, target: str, date: datetime) -> bytes:
+        """A request of an S3 client, version 2 ("AWS") or 4 ("AWS4"), at that moment."""
+        if scheme == "AWS4":
+            return self.v4_head(method, target, "UNSIGNED-PAYLOAD", date=date)[0]
+        moment = format_datetime(date, usegmt=True)
+        digest = hmac.new(self.lab.secret_key.encode(), f"{method}\n\n\n{moment}\n{target}".encode(), hashlib.sha1)
+        signature = base64.b64encode(digest.digest()).decode()
+        lines = [f"{method} {target} HTTP/1.1", f"Host: 127.0.0.1:{self.port}", "Connection: close", f"Date: {moment}"]
+        return ("\r\n".join([*lines, f"Authorization: AWS {self.lab.access_key}:{signature}"]) + "\r\n\r\n").encode()
+
     def v4_head(
-        self, method: str, target: str, payload: str, headers: dict[str, str] | None = None
+        self,
+        method: str,
+        target: str,
+        payload: str,
+        headers: dict[str, str] | None = None,
+        date: datetime | None = None,
     ) -> tuple[bytes, ChunkSeed]:
         """Signed with version 4 over `payload` as the hash of the body; with it what signed chunks grow from."""
         path, _, query = target.partition("?")
-        now = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        now = (date or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
         given = {"host": f"127.0.0.1:{self.port}", "x-amz-content-sha256": payload, "x-amz-date": now}
         given = dict(sorted({**given, **(headers or {})}.items()))
         lines = "".join(f"{name}:{value}\n" for name, value in given.items())

@@ -34,6 +34,7 @@ from traindeck.lab.workers import Workers
 Operation = Callable[[ObsRequest], Awaitable[web.StreamResponse]]
 Named = tuple[str, Operation]
 SERVICE = "obs"
+READ_AHEAD = 1 << 20
 
 _log = logging.getLogger(__name__)
 
@@ -242,4 +243,6 @@ def obs_server(api: ObsApi) -> web.Server:
         # What is left of a body was drained already, or must not be waited for.
         lingering_time=0,
         access_log=None,
+        # The usual 64 KB stop and start the socket for every piece of a large body.
+        read_bufsize=READ_AHEAD,
     )

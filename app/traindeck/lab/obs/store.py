@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import FileIO
 from pathlib import Path
@@ -326,15 +326,25 @@ class BodyWriter:
     def md5(self) -> bytes:
         return self._md5.digest()
 
-    def write(self, data: bytes | memoryview) -> None:
-        self._md5.update(bytes(data) if isinstance(data, memoryview) else data)
-        left = memoryview(data)
+    def write(self, data: bytes) -> None:
+        self.digest([data])
+        self.keep_bytes([data])
+
+    def digest(self, block: Sequence[bytes]) -> None:
+        """The hashing half of `write`; the halves may run side by side, each block after block."""
+        for piece in block:
+            self._md5.update(piece)
+
+    def keep_bytes(self, block: Sequence[bytes]) -> None:
+        """The writing half of `write`."""
         with full_disk_told():
-            while left:
-                # A raw file may take a part only, at the end of a disk for example.
-                written = self._file.write(left) or 0
-                left = left[written:]
-        self.size += len(data)
+            for piece in block:
+                left = memoryview(piece)
+                while left:
+                    # A raw file may take a part only, at the end of a disk for example.
+                    written = self._file.write(left) or 0
+                    left = left[written:]
+                self.size += len(piece)
 
     def take_from(self, source: BinaryIO, length: int | None = None) -> None:
         """Copy from a file: `length` bytes, or to its end."""

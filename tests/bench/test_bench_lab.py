@@ -1,0 +1,24 @@
+"""The bench measures what it says, at a size that takes a moment."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from bench.bench_lab import Sizes, measured, table
+
+TINY = Sizes(small_count=200, small_bytes=1000, large_bytes=9_000_001, listed=3000)
+
+
+def test_the_bench_runs_against_both_servers(tmp_path: Path) -> None:
+    if importlib.util.find_spec("moto") is None:
+        pytest.skip("moto is not installed")
+    results = measured(tmp_path, 1, TINY, with_moto=True)
+    assert list(results) == ["the Lab", "moto server"]
+    for figures in results.values():
+        assert all(value > 0 for value in figures.values()), figures
+    shown = table(results, TINY).splitlines()
+    assert len(shown) == 2 + len(results["the Lab"])
+    assert {line.count("|") for line in shown} == {6}

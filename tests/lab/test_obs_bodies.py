@@ -219,7 +219,7 @@ def test_parts_can_be_framed(wire: Wire, sdk: ObsClient) -> None:
 
 
 def test_lengths_that_are_none_are_refused(wire: Wire) -> None:
-    for announced in ("-1", "many", "1.0"):
+    for announced in ("-1", "many", "9" * 5000, "1.0"):
         answer = put_framed(wire, "/bodies/length", PAYLOADS[0], [b"x"], {}, announced=announced)
         assert answer.status == 400, (announced, answer.body)
     head, _ = wire.v4_head("PUT", "/bodies/length", PAYLOADS[0])

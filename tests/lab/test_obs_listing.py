@@ -241,3 +241,18 @@ def test_uploads_can_be_aborted_page_by_page(s3: Any, bucket: str) -> None:
         for one in page.get("Uploads", []):
             s3.abort_multipart_upload(Bucket=bucket, Key=one["Key"], UploadId=one["UploadId"])
     assert "Uploads" not in s3.list_multipart_uploads(Bucket=bucket)
+
+
+def test_versions_can_be_removed_page_by_page(s3: Any, bucket: str) -> None:
+    """What a page ended with may be gone when the next one is asked for."""
+    s3.put_object(Bucket=bucket, Key="k", Body=b"before versions")
+    s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+    for number in range(4):
+        s3.put_object(Bucket=bucket, Key="k", Body=b"%d" % number)
+    s3.delete_object(Bucket=bucket, Key="k")
+    s3.put_object(Bucket=bucket, Key="later", Body=b"")
+    for page in s3.get_paginator("list_object_versions").paginate(Bucket=bucket, PaginationConfig={"PageSize": 2}):
+        for one in page.get("Versions", []) + page.get("DeleteMarkers", []):
+            s3.delete_object(Bucket=bucket, Key=one["Key"], VersionId=one["VersionId"])
+    assert "Versions" not in s3.list_object_versions(Bucket=bucket)
+    s3.delete_bucket(Bucket=bucket)

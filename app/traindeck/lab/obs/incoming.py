@@ -14,6 +14,7 @@ from traindeck.lab.faulty_wire import paced
 from traindeck.lab.obs.aws_chunks import STREAM_PREFIX, ChunkDecoder
 from traindeck.lab.obs.checksums import ALGORITHMS, CRC64, shown
 from traindeck.lab.obs.errors import BadDigest, IncompleteBody, InvalidArgument, InvalidRequest, ObsError
+from traindeck.lab.obs.whole_numbers import whole_number
 from traindeck.lab.signing.signatures import RawRequest, Verified
 
 MAX_BODY = 5 * 1024**3
@@ -171,9 +172,10 @@ class IncomingBody:
             return None
         if not (text.isascii() and text.isdigit()):
             raise InvalidArgument("Content-Length", text)
-        if int(text) > MAX_BODY:
+        size = whole_number(text, MAX_BODY)
+        if size is None:
             raise too_large()
-        return int(text)
+        return size
 
 
 def content_md5(raw: RawRequest) -> bytes | None:

@@ -237,8 +237,7 @@ class ObjectStore:
             rest: list[VersionEntry] = []
             if version_marker:
                 same_key = list(entries(texts[1], False, texts[1] + b"\x00"))
-                at = [entry.info.version for entry in same_key].index(behind) if _has(same_key, behind) else -1
-                rest = same_key[at + 1 :] if at >= 0 and texts[1].startswith(texts[0]) else []
+                rest = versions.older(same_key, behind) if texts[1].startswith(texts[0]) else []
             return object_listing.page(entries, *texts, max_keys, rest)
 
     def iterate(self, bucket: str, prefix: str = "") -> Iterator[ObjectInfo]:
@@ -410,10 +409,6 @@ class BodyWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.discard()
-
-
-def _has(entries: list[VersionEntry], version: str) -> bool:
-    return any(entry.info.version == version for entry in entries)
 
 
 def _wrong_position(length: int) -> ObsError:

@@ -95,7 +95,7 @@ def moto(sizes: Sizes) -> Iterator[Server]:
         port = probe.getsockname()[1]
     words = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    target = Target(port, "any", "any")
+    target = Target(port)
     try:
         end = time.monotonic() + _START_S
         while True:

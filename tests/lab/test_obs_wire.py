@@ -128,6 +128,25 @@ def test_bodies_cut_short_leave_nothing(wire: Wire, lab: LabProcess) -> None:
     assert "Traceback" not in lab.error_text + (lab.root / "lab.log").read_text("utf-8")
 
 
+def test_a_large_body_with_a_wrong_digest_leaves_nothing(wire: Wire, lab: LabProcess) -> None:
+    body = bytes(range(256)) * (5 << 12)
+    bodies = lab.root / "obs" / "bodies"
+    before = sum(path.is_file() for path in bodies.rglob("*"))
+    for digest, status in ((hashlib.md5(body[:-1]), 400), (hashlib.md5(body), 200)):
+        announced = base64.b64encode(digest.digest()).decode()
+        answer = wire.put("/wire/digest", body, {"Content-MD5": announced})
+        assert answer.status == status, answer.body
+    assert wire.ask("GET", "/wire/digest").body == body
+    assert sum(path.is_file() for path in bodies.rglob("*")) == before + 1
+
+
+def test_a_body_that_comes_byte_by_byte_is_the_same_body(wire: Wire) -> None:
+    body = bytes(range(256)) * 100
+    head = wire.head("PUT", "/wire/bytes", {"Transfer-Encoding": "chunked"})
+    assert wire.exchange(head + b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n").status == 200
+    assert wire.ask("GET", "/wire/bytes").body == body
+
+
 def test_length_is_needed_and_chunked_transfer_is_understood(wire: Wire) -> None:
     assert wire.ask("PUT", "/wire/long").code == "MissingContentLength"
     huge = wire.ask("PUT", "/wire/long", {"Content-Length": str(6 * 1024**3), "Expect": "100-continue"})

@@ -9,14 +9,14 @@ import re
 import select
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 from botocore.exceptions import ClientError
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from obs import (
@@ -32,6 +32,8 @@ from obs import (
 
 from servers.lab_clients import SIGNATURES, obs_client, s3_client
 from servers.lab_process import LabProcess
+from servers.listing_pages import pages_v1, pages_v2
+from servers.object_histories import LEAST_PART, NULL, History, Kept, Outline, Upload, folded, outline
 
 KEY_LIST = ["a", "a/", "a/b", "a/b/c", "a//b", "A", "b", "..", "ä 学", "z" * 1000, "a!", "100%+", "x\ny"]
 KEYS = st.sampled_from(KEY_LIST)
@@ -41,42 +43,7 @@ CONTENTS = st.one_of(
 PREFIXES = st.sampled_from(["", "a", "a/", "a/b", "b", "nothing", "ä"])
 DELIMITERS = st.sampled_from(["", "/", "b"])
 METADATA = st.sampled_from(["-", "one", "学习"])
-LEAST_PART = 100 * 1024
-NULL = "null"
 _numbers = itertools.count()
-
-
-@dataclass(frozen=True)
-class Kept:
-    """One version of an object; without content a marker that the object was deleted."""
-
-    version: str
-    content: bytes | None
-    metadata: str = "-"
-    parts: tuple[bytes, ...] = ()
-    is_appended: bool = False
-
-    @property
-    def etag(self) -> str:
-        """ "" where the wire promises nothing about it."""
-        if self.is_appended or self.content is None:
-            return ""
-        if not self.parts:
-            return hashlib.md5(self.content).hexdigest()
-        digests = b"".join(hashlib.md5(part).digest() for part in self.parts)
-        return f"{hashlib.md5(digests).hexdigest()}-{len(self.parts)}"
-
-
-@dataclass
-class Upload:
-    key: str
-    upload_id: str
-    parts: dict[int, bytes] = field(default_factory=dict)
-
-
-History = list[Kept]
-# Versions (second value: whether it is a marker), then content, metadata and ETag of what is there now.
-Outline = tuple[list[tuple[str, bool]], bytes | None, str, str]
 
 
 class Objects(RuleBasedStateMachine):
@@ -213,18 +180,22 @@ class Objects(RuleBasedStateMachine):
         if not self.uploads:
             return
         upload = self.uploads[at % len(self.uploads)]
-        given = {} if last is None else {"copySourceRange": f"0-{last}"}
-        # The SDK sends this one as it is given.
-        name = f"{self.bucket}/{quote(source)}"
-        answer = self.client.copyPart(self.bucket, upload.key, number, upload.upload_id, name, **given)
+        given = {} if last is None else {"CopySourceRange": f"bytes=0-{last}"}
         present = self.current(source)
-        if present is None or present.content is None:
-            assert (answer.status, answer.errorCode) == (404, "NoSuchKey")
-        elif last is not None and last >= len(present.content):
-            assert (answer.status, answer.errorCode) == (400, "InvalidArgument")
+        content = present.content or b"" if present else b""
+        try:
+            self.s3.upload_part_copy(
+                Bucket=self.bucket, Key=upload.key, UploadId=upload.upload_id, PartNumber=number,
+                CopySource={"Bucket": self.bucket, "Key": source}, **given,
+            )  # fmt: skip
+        except ClientError as error:
+            code = error.response["Error"]["Code"]
+            assert code == ("NoSuchKey" if present is None else "InvalidArgument")
+            assert present is None or (last is not None and last >= len(content))
         else:
-            assert answer.status == 200
-            upload.parts[number] = present.content if last is None else present.content[: last + 1]
+            assert present is not None
+            assert last is None or last < len(content)
+            upload.parts[number] = content if last is None else content[: last + 1]
 
     @rule(at=st.integers(0, 5), leave_out=st.integers(0, 2))
     def complete_upload(self, at: int, leave_out: int) -> None:
@@ -285,9 +256,8 @@ class Objects(RuleBasedStateMachine):
     def list_pages(self, prefix: str, delimiter: str, marker: str, v2: bool) -> None:
         expected = folded((key for key in self.model if self.current(key)), prefix, delimiter, marker)
         for size in (1, 3, 1000):
-            pages = self.pages_v2 if v2 else self.pages_v1
-            found = pages(prefix, delimiter, marker, size)
-            assert found == expected
+            asked = (self.bucket, prefix, delimiter, marker, size)
+            assert (pages_v2(self.s3, *asked) if v2 else pages_v1(self.client, *asked)) == expected
 
     @rule(prefix=PREFIXES, delimiter=DELIMITERS, size=st.integers(1, 4))
     def list_version_pages(self, prefix: str, delimiter: str, size: int) -> None:
@@ -333,7 +303,9 @@ class Objects(RuleBasedStateMachine):
     @rule(key=KEYS, size=st.sampled_from([10, 300_000, 3_000_000]), share=st.floats(0, 1), wait_ms=st.integers(0, 12))
     def killed_during_a_put(self, key: str, size: int, share: float, wait_ms: int) -> None:
         content = b"%08d" % size * (size // 8 + 1)
-        self.killed_during("PUT", key, {}, content, share, wait_ms, lambda version: self.put_on(key, version, content))
+        self.killed_during(
+            "PUT", key, {}, content, share, wait_ms, lambda version: self.before(key, Kept(version, content))
+        )
 
     @rule(key=KEYS, content=st.binary(min_size=1, max_size=50), share=st.floats(0, 2), wait_ms=st.integers(0, 6))
     def killed_during_an_append(self, key: str, content: bytes, share: float, wait_ms: int) -> None:
@@ -449,9 +421,6 @@ class Objects(RuleBasedStateMachine):
     def place(self, key: str, newest: Kept) -> None:
         self.model[key] = self.before(key, newest)
 
-    def put_on(self, key: str, version: str, content: bytes) -> History:
-        return self.before(key, Kept(version, content))
-
     def deleted(self, key: str, version: str) -> History:
         return self.before(key, Kept(version, None)) if self.versioning else []
 
@@ -500,54 +469,6 @@ class Objects(RuleBasedStateMachine):
         }
         return sorted(found, key=lambda one: (one[0].encode(), not one[2], order.get((one[0], one[1]), -1)))
 
-    def pages_v1(self, prefix: str, delimiter: str, marker: str, size: int) -> list[tuple[str, bool]]:
-        found: list[tuple[str, bool]] = []
-        at: str | None = marker or None
-        while True:
-            page = self.client.listObjects(
-                self.bucket, prefix=prefix, marker=at, delimiter=delimiter or None, max_keys=size, encoding_type="url"
-            ).body
-            entries = [(one.key, False) for one in page.contents] + [(one.prefix, True) for one in page.commonPrefixs]
-            found += sorted(entries, key=lambda one: one[0].encode())
-            if not page.is_truncated:
-                return found
-            assert len(entries) == size
-            at = page.next_marker
-
-    def pages_v2(self, prefix: str, delimiter: str, marker: str, size: int) -> list[tuple[str, bool]]:
-        found: list[tuple[str, bool]] = []
-        more: dict[str, str] = {}
-        while True:
-            page = self.s3.list_objects_v2(
-                Bucket=self.bucket, Prefix=prefix, Delimiter=delimiter, StartAfter=marker, MaxKeys=size, **more
-            )
-            entries = [(one["Key"], False) for one in page.get("Contents", [])]
-            entries += [(one["Prefix"], True) for one in page.get("CommonPrefixes", [])]
-            assert page["KeyCount"] == len(entries)
-            found += sorted(entries, key=lambda one: one[0].encode())
-            if not page["IsTruncated"]:
-                return found
-            more = {"ContinuationToken": page["NextContinuationToken"]}
-
-
-def outline(kept: History) -> Outline:
-    versions = [(one.version, one.content is None) for one in kept]
-    newest = kept[0] if kept and kept[0].content is not None else None
-    return (versions, newest.content, newest.metadata, newest.etag) if newest else (versions, None, "", "")
-
-
-def folded(keys: Any, prefix: str, delimiter: str, marker: str) -> list[tuple[str, bool]]:
-    """What a listing gives in all its pages: keys, and prefixes that stand for several, in the order of bytes."""
-    entries: dict[str, bool] = {}
-    for key in keys:
-        if key.startswith(prefix) and key.encode() > marker.encode():
-            at = key.find(delimiter, len(prefix)) if delimiter else -1
-            name = key if at < 0 else key[: at + len(delimiter)]
-            # A marker that is a folded prefix was the end of the page before.
-            if at < 0 or name != marker:
-                entries[name] = at >= 0
-    return sorted(entries.items(), key=lambda one: one[0].encode())
-
 
 def played(machine: type[RuleBasedStateMachine], examples: int, steps: int) -> None:
     run_state_machine_as_test(
@@ -556,6 +477,8 @@ def played(machine: type[RuleBasedStateMachine], examples: int, steps: int) -> N
             max_examples=examples,
             stateful_step_count=steps,
             deadline=None,
+            # A shorter story is not worth the minutes of restarts it takes to find.
+            phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),
             database=None,
         ),

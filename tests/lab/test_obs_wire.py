@@ -8,7 +8,8 @@ import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from urllib.parse import quote
+from urllib.parse import quote, unquote
+from xml.etree import ElementTree
 
 import pytest
 
@@ -50,6 +51,35 @@ def test_errors_are_xml_with_ids(wire: Wire) -> None:
     )
     assert s3.code == "InvalidAccessKeyId"
     assert s3.headers["x-amz-request-id"]
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "headers", "code"),
+    [
+        ("GET", "/wire/none", {}, "NoSuchKey"),
+        ("GET", "/none-such", {}, "NoSuchBucket"),
+        ("PUT", "/wire/k?acl=1&policy", {}, "NotImplemented"),
+        ("PUT", "/Not_A_Bucket", {}, "InvalidBucketName"),
+        ("GET", "/wire/" + "k" * 1025, {}, "KeyTooLongError"),
+        ("PUT", "/wire/k", {"x-obs-storage-class": "GOLD"}, "InvalidStorageClass"),
+        ("PUT", "/wire/k", {"x-obs-acl": "everybody"}, "InvalidArgument"),
+        ("DELETE", "/wire/a%26%3Cb%0A?uploadId=none", {}, "NoSuchUpload"),
+        ("PATCH", "/wire/k", {}, "MethodNotAllowed"),
+    ],
+)
+def test_every_error_tells_what_where_and_when(
+    wire: Wire, method: str, target: str, headers: dict[str, str], code: str
+) -> None:
+    answer = wire.ask(method, target, {"Content-Length": "0", **headers})
+    root = ElementTree.fromstring(answer.body)
+    told = {node.tag: node.text or "" for node in root}
+    assert (root.tag, told["Code"]) == ("Error", code)
+    assert told["Message"]
+    assert told["Resource"] == unquote(target.partition("?")[0])
+    assert told["RequestId"] == answer.headers["x-obs-request-id"]
+    assert told["HostId"] == answer.headers["x-obs-id-2"]
+    assert answer.headers["content-type"] == "application/xml"
+    assert int(answer.headers["content-length"]) == len(answer.body)
 
 
 def test_virtual_host_style(wire: Wire) -> None:

@@ -15,7 +15,7 @@ TINY = Sizes(small_count=200, small_bytes=1000, large_bytes=9_000_001, listed=30
 def test_the_bench_runs_against_both_servers(tmp_path: Path) -> None:
     if importlib.util.find_spec("moto") is None:
         pytest.skip("moto is not installed")
-    results = measured(tmp_path, 1, TINY, with_moto=True)
+    results = measured(tmp_path, 1, TINY, with_moto=True, patience_s=0)
     assert list(results) == ["the Lab", "moto server"]
     for figures in results.values():
         assert all(value > 0 for value in figures.values()), figures

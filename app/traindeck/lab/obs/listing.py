@@ -16,7 +16,7 @@ class Entry(Protocol):
 
 
 _E = TypeVar("_E", bound=Entry)
-# Finding a place in the index costs as much as reading a few rows on; most folders of a bucket are large or of one.
+# Finding a place in the index costs as much as reading a few rows on.
 WORTH_A_JUMP = 2
 # From a start on (second value: beyond it), before the end.
 Rows = Callable[[bytes, bool, bytes | None], Iterator[_E]]

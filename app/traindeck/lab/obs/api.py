@@ -34,7 +34,7 @@ from traindeck.lab.workers import Workers
 Operation = Callable[[ObsRequest], Awaitable[web.StreamResponse]]
 Named = tuple[str, Operation]
 SERVICE = "obs"
-READ_AHEAD = 1 << 20
+READ_AHEAD = 512 * 1024
 
 _log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from traindeck.lab.obs.whole_numbers import whole_number
 from traindeck.lab.signing.signatures import RawRequest, Verified
 
 MAX_BODY = 5 * 1024**3
-BLOCK = 2 << 20
+BLOCK = 1 << 20
 # A client may send its body byte by byte, and each of them is an object while it waits.
 MANY_PIECES = 4096
 SMALL_PIECE = 64 * 1024
@@ -94,7 +94,7 @@ class IncomingBody:
             self._request.writer.output_size = 0
 
     async def blocks(self) -> AsyncIterator[Block]:
-        """The content, in pieces worth a call to hash or write each, of some megabytes together at most."""
+        """The content block by block, in pieces worth a call to hash or write each, of about a megabyte together."""
         await self.proceed()
         waiting: list[bytes] = []
         size = 0

@@ -16,8 +16,8 @@ class Entry(Protocol):
 
 
 _E = TypeVar("_E", bound=Entry)
-# Finding a place in the index costs as much as reading so many rows on.
-WORTH_A_JUMP = 8
+# Finding a place in the index costs as much as reading a few rows on.
+WORTH_A_JUMP = 2
 # From a start on (second value: beyond it), before the end.
 Rows = Callable[[bytes, bool, bytes | None], Iterator[_E]]
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import os
 import socket
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from urllib.parse import urlsplit
 
 import psutil
@@ -17,6 +14,7 @@ import pytest
 
 from servers.gateway_wire import ask, signed
 from servers.lab_clients import SIGNATURES, obs_client, s3_client
+from servers.lab_control import Control
 from servers.lab_process import LabProcess
 from servers.obs_wire import Wire
 from traindeck.lab.accounts import Accounts, LabAccount
@@ -184,52 +182,42 @@ def test_the_end_needs_its_token(lab: LabProcess) -> None:
 
 
 @pytest.fixture
-def control(lab: LabProcess) -> Iterator[dict[str, str]]:
-    facts: dict[str, str] = json.loads((lab.root / "control.json").read_text("utf-8"))
-    yield facts
-    status, content = told(facts, "GET", {"Authorization": f"Bearer {facts['token']}"})
+def control(lab: LabProcess) -> Iterator[Control]:
+    control = Control(lab)
+    yield control
+    status, content = control.call("GET")
     assert (status, content["faults"]) == (200, [])
 
 
-def told(control: dict[str, str], method: str, headers: dict[str, str]) -> tuple[int, Any]:
-    rule = json.dumps({"faults": [{"kind": "error", "status": 500}]}).encode()
-    body = rule if method == "PUT" else None
-    request = urllib.request.Request(control["url"] + "/faults", data=body, method=method, headers=headers)
-    try:
-        with urllib.request.urlopen(request) as answer:
-            return answer.status, json.load(answer)
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, json.load(error)
+RULES = {"faults": [{"kind": "error", "status": 500}]}
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "POST"])
-def test_the_control_port_needs_its_token(lab: LabProcess, control: dict[str, str], method: str) -> None:
-    token, other_token = control["token"], json.loads((lab.root / "running.json").read_text("utf-8"))["token"]
+def test_the_control_port_needs_its_token(lab: LabProcess, control: Control, method: str) -> None:
+    token, other_token = control.token, json.loads((lab.root / "running.json").read_text("utf-8"))["token"]
     for wrong in ("", "Bearer ", f"Bearer {token[:-1]}", f"Bearer {token}x", token, f"Basic {token}", "Bearer é"):
-        assert told(control, method, {"Authorization": wrong} if wrong else {})[0] == 401
-    assert told(control, method, {"Authorization": f"Bearer {other_token}"})[0] == 401
-    assert told(control, method, {"Authorization": f"Bearer {lab.secret_key}"})[0] == 401
+        assert control.call(method, RULES, Authorization=wrong)[0] == 401
+    for other_key in (other_token, lab.secret_key):
+        assert control.call(method, RULES, Authorization=f"Bearer {other_key}")[0] == 401
 
 
 @pytest.mark.parametrize("stranger", STRANGERS, ids=str)
-def test_strangers_at_the_control_port(control: dict[str, str], stranger: dict[str, str]) -> None:
-    given = {"Authorization": f"Bearer {control['token']}", **with_port(stranger, control["url"])}
+def test_strangers_at_the_control_port(control: Control, stranger: dict[str, str]) -> None:
     for method in ("GET", "PUT", "DELETE"):
-        assert told(control, method, given)[0] == 403
+        assert control.call(method, RULES, **with_port(stranger, control.url))[0] == 403
 
 
 # --- other computers -------------------------------------------------------------------------------------------------
 
 
-def test_no_door_is_open_to_other_computers(lab: LabProcess, control: dict[str, str]) -> None:
+def test_no_door_is_open_to_other_computers(lab: LabProcess, control: Control) -> None:
     """All addresses this computer has to others, and the loopback ones nobody asked for."""
     kinds = {socket.AF_INET, socket.AF_INET6}
     own = {one.address for found in psutil.net_if_addrs().values() for one in found if one.family in kinds}
     own -= {"127.0.0.1"}
     if os.name == "posix":
         own |= {"127.0.0.2", "::1"}
-    for url in (lab.obs, lab.modelarts, control["url"]):
+    for url in (lab.obs, lab.modelarts, control.url):
         port = urlsplit(url).port or 0
         assert urlsplit(url).hostname == "127.0.0.1"
         socket.create_connection(("127.0.0.1", port), timeout=5).close()

@@ -500,6 +500,6 @@ def test_objects_agree_with_a_dictionary(tmp_path: Path) -> None:
 
 # In rounds, as no single test may take minutes.
 @pytest.mark.long
-@pytest.mark.parametrize("round_", range(8))
+@pytest.mark.parametrize("round_", range(16))
 def test_objects_agree_with_a_dictionary_for_long(tmp_path: Path, round_: int) -> None:
-    played_on_a_lab(tmp_path / "root", examples=20, steps=50)
+    played_on_a_lab(tmp_path / "root", examples=10, steps=50)

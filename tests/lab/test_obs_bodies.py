@@ -5,14 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import zlib
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 from obs import ObsClient, PutObjectHeader
 
-from servers.lab_clients import obs_client
 from servers.lab_process import LabProcess
 from servers.obs_wire import Answer, Wire
 from traindeck.lab.obs.checksums import ALGORITHMS
@@ -27,13 +25,6 @@ def wire(lab: LabProcess) -> Wire:
     wire = Wire(lab)
     assert wire.put("/bodies", b"").status == 200
     return wire
-
-
-@pytest.fixture
-def sdk(lab: LabProcess) -> Iterator[ObsClient]:
-    client = obs_client(lab)
-    yield client
-    client.close()
 
 
 def checksum(algorithm: str, data: bytes) -> str:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from obs import ObsClient
 
-from servers.lab_clients import obs_client
 from servers.lab_process import LabProcess
 from servers.obs_wire import Wire
 
@@ -29,13 +26,6 @@ def wire(lab: LabProcess) -> Wire:
     assert wire.put("/conditions", b"").status == 200
     assert wire.put("/conditions/k", CONTENT).status == 200
     return wire
-
-
-@pytest.fixture
-def sdk(lab: LabProcess) -> Iterator[ObsClient]:
-    client = obs_client(lab)
-    yield client
-    client.close()
 
 
 def code(error: pytest.ExceptionInfo[ClientError]) -> tuple[int, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -37,13 +36,6 @@ def wire(lab: LabProcess) -> Wire:
     assert wire.put("/limits", b"").status == 200
     assert wire.put("/limits/k", b"0123456789").status == 200
     return wire
-
-
-@pytest.fixture
-def sdk(lab: LabProcess) -> Iterator[ObsClient]:
-    client = obs_client(lab)
-    yield client
-    client.close()
 
 
 def document(wire: Wire, method: str, target: str, body: str | bytes) -> Answer:

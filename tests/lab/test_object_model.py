@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-import http.client
 import itertools
 import re
-import select
-import socket
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from botocore.exceptions import ClientError
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from obs import (
     AppendObjectContent,
     CompleteMultipartUploadRequest,
@@ -30,19 +34,13 @@ from obs import (
     Versions,
 )
 
+from servers.killed_requests import answered_before_kill
 from servers.lab_clients import SIGNATURES, obs_client, s3_client
 from servers.lab_process import LabProcess
 from servers.listing_pages import pages_v1, pages_v2
 from servers.object_histories import LEAST_PART, NULL, History, Kept, Outline, Upload, folded, outline
+from servers.object_strategies import CONTENTS, DELIMITERS, KEYS, METADATA, PREFIXES, SELDOM
 
-KEY_LIST = ["a", "a/", "a/b", "a/b/c", "a//b", "A", "b", "..", "ä 学", "z" * 1000, "a!", "100%+", "x\ny"]
-KEYS = st.sampled_from(KEY_LIST)
-CONTENTS = st.one_of(
-    st.binary(max_size=60), st.integers(90_000, 700_000).map(lambda size: b"%d" % size * (size // 6 + 1))
-)
-PREFIXES = st.sampled_from(["", "a", "a/", "a/b", "b", "nothing", "ä"])
-DELIMITERS = st.sampled_from(["", "/", "b"])
-METADATA = st.sampled_from(["-", "one", "学习"])
 _numbers = itertools.count()
 
 
@@ -52,8 +50,8 @@ class Objects(RuleBasedStateMachine):
     lab: LabProcess
     s3: Any
 
-    @initialize(signature=st.sampled_from(SIGNATURES))
-    def begin(self, signature: str) -> None:
+    @initialize(signature=st.sampled_from(SIGNATURES), has_versions=st.booleans())
+    def begin(self, signature: str, has_versions: bool) -> None:
         self.model: dict[str, History] = {}
         self.uploads: list[Upload] = []
         self.versioning = ""
@@ -61,6 +59,8 @@ class Objects(RuleBasedStateMachine):
         self.bucket = f"model-{next(_numbers)}"
         self.client = obs_client(self.lab, signature)
         assert self.client.createBucket(self.bucket).status == 200
+        if has_versions:
+            self.set_versioning("Enabled")
 
     def teardown(self) -> None:
         if not hasattr(self, "client"):
@@ -129,11 +129,19 @@ class Objects(RuleBasedStateMachine):
         assert answer.status == 204
         self.model[key] = self.deleted(key, self.told(answer))
 
-    @rule(key=KEYS, at=st.integers(0, 4))
-    def delete_version(self, key: str, at: int) -> None:
-        kept = self.model.get(key, [])
-        version = kept.pop(at).version if at < len(kept) else "0" * 32
-        assert self.client.deleteObject(self.bucket, key, versionId=version).status == 204
+    @precondition(lambda self: any(self.model.values()))
+    @rule(at=st.integers(0, 5))
+    def delete_version(self, at: int) -> None:
+        """Rather one that has others behind it."""
+        histories = sorted(self.model.items(), key=lambda one: -len(one[1]))
+        there = [(key, one) for key, kept in histories for one in kept]
+        key, one = there[at % len(there)]
+        assert self.client.deleteObject(self.bucket, key, versionId=one.version).status == 204
+        self.model[key].remove(one)
+
+    @rule(key=KEYS)
+    def delete_version_that_never_was(self, key: str) -> None:
+        assert self.client.deleteObject(self.bucket, key, versionId="0" * 32).status == 204
 
     @rule(some=st.lists(KEYS, min_size=1, max_size=6, unique=True), quiet=st.booleans())
     def delete_batch(self, some: list[str], quiet: bool) -> None:
@@ -161,24 +169,22 @@ class Objects(RuleBasedStateMachine):
         assert answer.status == 200
         self.uploads.append(Upload(key, answer.body.uploadId))
 
+    @precondition(lambda self: self.uploads)
     @rule(
         at=st.integers(0, 5),
         number=st.sampled_from([1, 2, 3, 10_000]),
         size=st.sampled_from([0, 7, LEAST_PART, 400_000]),
     )
     def put_part(self, at: int, number: int, size: int) -> None:
-        if not self.uploads:
-            return
         upload = self.uploads[at % len(self.uploads)]
         content = b"%05d" % number * (size // 5) + b"x" * (size % 5)
         answer = self.client.uploadPart(self.bucket, upload.key, number, upload.upload_id, content)
         assert (answer.status, answer.body.etag) == (200, f'"{hashlib.md5(content).hexdigest()}"')
         upload.parts[number] = content
 
+    @precondition(lambda self: self.uploads)
     @rule(at=st.integers(0, 5), source=KEYS, number=st.integers(1, 3), last=st.sampled_from([None, 0, 5, 102_399]))
     def copy_part(self, at: int, source: str, number: int, last: int | None) -> None:
-        if not self.uploads:
-            return
         upload = self.uploads[at % len(self.uploads)]
         given = {} if last is None else {"CopySourceRange": f"bytes=0-{last}"}
         present = self.current(source)
@@ -197,10 +203,9 @@ class Objects(RuleBasedStateMachine):
             assert last is None or last < len(content)
             upload.parts[number] = content if last is None else content[: last + 1]
 
+    @precondition(lambda self: self.uploads)
     @rule(at=st.integers(0, 5), leave_out=st.integers(0, 2))
     def complete_upload(self, at: int, leave_out: int) -> None:
-        if not self.uploads:
-            return
         upload = self.uploads[at % len(self.uploads)]
         listed = self.client.listParts(self.bucket, upload.key, upload.upload_id).body.parts
         assert [(one.partNumber, one.size) for one in listed] == [(n, len(p)) for n, p in sorted(upload.parts.items())]
@@ -218,11 +223,11 @@ class Objects(RuleBasedStateMachine):
             self.uploads.remove(upload)
             self.place(upload.key, kept)
 
+    @precondition(lambda self: self.uploads)
     @rule(at=st.integers(0, 5))
     def abort_upload(self, at: int) -> None:
-        if self.uploads:
-            upload = self.uploads.pop(at % len(self.uploads))
-            assert self.client.abortMultipartUpload(self.bucket, upload.key, upload.upload_id).status == 204
+        upload = self.uploads.pop(at % len(self.uploads))
+        assert self.client.abortMultipartUpload(self.bucket, upload.key, upload.upload_id).status == 204
 
     # --- looking ------------------------------------------------------------------------------------------------------
 
@@ -287,8 +292,10 @@ class Objects(RuleBasedStateMachine):
 
     # --- restarts and kills -------------------------------------------------------------------------------------------
 
-    @rule(is_kill=st.booleans())
-    def restart(self, is_kill: bool) -> None:
+    @rule(is_kill=st.booleans(), now=SELDOM)
+    def restart(self, is_kill: bool, now: bool) -> None:
+        if not now:
+            return
         before = self.listed()
         self.client.close()
         if is_kill:
@@ -300,29 +307,34 @@ class Objects(RuleBasedStateMachine):
         # What was left of bodies that never got whole is gone by now.
         assert len(self.files()) == with_content + sum(len(upload.parts) for upload in self.uploads)
 
-    @rule(key=KEYS, size=st.sampled_from([10, 300_000, 3_000_000]), share=st.floats(0, 1), wait_ms=st.integers(0, 12))
-    def killed_during_a_put(self, key: str, size: int, share: float, wait_ms: int) -> None:
+    @rule(
+        operation=st.sampled_from(["put", "append", "delete", "completion"]),
+        key=KEYS,
+        size=st.sampled_from([10, 300_000, 3_000_000]),
+        share=st.sampled_from([0.0, 0.3, 0.9, 1.0, 1.0, 1.0]),
+        wait_ms=st.integers(0, 12),
+        now=SELDOM,
+    )
+    def kill(self, operation: str, key: str, size: int, share: float, wait_ms: int, now: bool) -> None:
+        """In the middle of something."""
+        if not now:
+            return
         content = b"%08d" % size * (size // 8 + 1)
-        self.killed_during(
-            "PUT", key, {}, content, share, wait_ms, lambda version: self.before(key, Kept(version, content))
-        )
-
-    @rule(key=KEYS, content=st.binary(min_size=1, max_size=50), share=st.floats(0, 2), wait_ms=st.integers(0, 6))
-    def killed_during_an_append(self, key: str, content: bytes, share: float, wait_ms: int) -> None:
         present = self.current(key)
-        if present is None or present.is_appended:
-            position = len(present.content or b"") if present else 0
-            query = {"append": None, "position": str(position)}
-            self.killed_during(
-                "POST", key, query, content, share, wait_ms, lambda version: self.appended(key, content, version, "-")
-            )
+        if operation == "completion":
+            self.kill_during_a_completion(size, wait_ms)
+        elif operation == "delete":
+            self.kill_during("DELETE", key, {}, b"", 1, wait_ms, lambda version: self.deleted(key, version))
+        elif operation == "put" or (present and not present.is_appended):
+            newest = Kept("", content)
+            afterwards = partial(self.before_with, key, newest)
+            self.kill_during("PUT", key, {}, content, share, wait_ms, afterwards)
+        else:
+            query = {"append": None, "position": str(len(present.content or b"") if present else 0)}
+            grown = partial(self.appended, key, content, metadata="-")
+            self.kill_during("POST", key, query, content, share, wait_ms, grown)
 
-    @rule(key=KEYS, wait_ms=st.integers(0, 6))
-    def killed_during_a_delete(self, key: str, wait_ms: int) -> None:
-        self.killed_during("DELETE", key, {}, b"", 1, wait_ms, lambda version: self.deleted(key, version))
-
-    @rule(at=st.integers(0, 5), wait_ms=st.integers(0, 12))
-    def killed_during_a_completion(self, at: int, wait_ms: int) -> None:
+    def kill_during_a_completion(self, at: int, wait_ms: int) -> None:
         if not self.uploads:
             return
         upload = self.uploads[at % len(self.uploads)]
@@ -334,16 +346,14 @@ class Objects(RuleBasedStateMachine):
             for number in numbers
         )
         body = f"<CompleteMultipartUpload>{etags}</CompleteMultipartUpload>".encode()
-        is_done = self.killed_during(
-            "POST", upload.key, {"uploadId": upload.upload_id}, body, 1, wait_ms,
-            lambda version: self.before(upload.key, self.joined(upload, numbers, version)),
-        )  # fmt: skip
+        afterwards = partial(self.before_with, upload.key, self.joined(upload, numbers, ""))
+        is_done = self.kill_during("POST", upload.key, {"uploadId": upload.upload_id}, body, 1, wait_ms, afterwards)
         open_ids = [one.uploadId for one in self.client.listMultipartUploads(self.bucket).body.upload]
         assert is_done == (upload.upload_id not in open_ids)
         if is_done:
             self.uploads.remove(upload)
 
-    def killed_during(
+    def kill_during(
         self,
         method: str,
         key: str,
@@ -356,23 +366,8 @@ class Objects(RuleBasedStateMachine):
         """Send that share of the request, kill the Lab, and take over what became of it: all or nothing."""
         sent = min(len(body), int(len(body) * share))
         signed = self.client.createSignedUrl(method, self.bucket, key, expires=60, queryParams=query)
-        parts = urlsplit(signed.signedUrl)
-        lines = [f"{method} {signed.signedUrl.removeprefix(f'http://{parts.netloc}')} HTTP/1.1"]
-        given = {**signed.actualSignedRequestHeaders, "Host": parts.netloc, "Content-Length": str(len(body))}
-        lines += [f"{name}: {value}" for name, value in given.items()]
-        status = 0
-        with socket.create_connection(("127.0.0.1", parts.port or 0), timeout=10) as sock:
-            sock.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + body[:sent])
-            select.select([sock], [], [], wait_ms / 1000)
-            self.lab.kill()
-            answer = http.client.HTTPResponse(sock)
-            try:
-                answer.begin()
-                status = answer.status
-            except (OSError, http.client.HTTPException):
-                pass
-            finally:
-                answer.close()
+        headers = signed.actualSignedRequestHeaders
+        status = answered_before_kill(self.lab, method, signed.signedUrl, headers, body, sent, wait_ms)
         self.client.close()
         self.lab.restart()
         self.client = obs_client(self.lab, self.signature)
@@ -417,6 +412,9 @@ class Objects(RuleBasedStateMachine):
         if self.versioning != "Enabled":
             kept = [one for one in kept if one.version != NULL]
         return [newest, *kept]
+
+    def before_with(self, key: str, newest: Kept, version: str) -> History:
+        return self.before(key, replace(newest, version=version))
 
     def place(self, key: str, newest: Kept) -> None:
         self.model[key] = self.before(key, newest)
@@ -495,11 +493,11 @@ def played_on_a_lab(root: Path, examples: int, steps: int) -> None:
 
 
 def test_objects_agree_with_a_dictionary(tmp_path: Path) -> None:
-    played_on_a_lab(tmp_path / "root", examples=10, steps=30)
+    played_on_a_lab(tmp_path / "root", examples=15, steps=60)
 
 
 # In rounds, as no single test may take minutes.
 @pytest.mark.long
 @pytest.mark.parametrize("round_", range(16))
 def test_objects_agree_with_a_dictionary_for_long(tmp_path: Path, round_: int) -> None:
-    played_on_a_lab(tmp_path / "root", examples=10, steps=50)
+    played_on_a_lab(tmp_path / "root", examples=30, steps=80)

@@ -468,25 +468,19 @@ class Objects(RuleBasedStateMachine):
         return sorted(found, key=lambda one: (one[0].encode(), not one[2], order.get((one[0], one[1]), -1)))
 
 
-def played(machine: type[RuleBasedStateMachine], examples: int, steps: int) -> None:
-    run_state_machine_as_test(
-        machine,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            deadline=None,
-            # A shorter story is not worth the minutes of restarts it takes to find.
-            phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
-            database=None,
-        ),
-    )
-
-
 def played_on_a_lab(root: Path, examples: int, steps: int) -> None:
+    how = settings(
+        max_examples=examples,
+        stateful_step_count=steps,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        database=None,
+        # A shorter story is not worth the minutes of restarts it takes to find.
+        phases=[Phase.generate],
+    )
     with LabProcess(root) as lab:
         s3 = s3_client(lab)
-        played(type("ObjectsOfThisLab", (Objects,), {"lab": lab, "s3": s3}), examples, steps)
+        run_state_machine_as_test(type("ObjectsOfThisLab", (Objects,), {"lab": lab, "s3": s3}), settings=how)
         s3.close()
         log = (root / "lab.log").read_text("utf-8")
         assert not re.findall(r"Traceback|failed", log + lab.error_text)

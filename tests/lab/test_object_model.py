@@ -492,6 +492,6 @@ def test_objects_agree_with_a_dictionary(tmp_path: Path) -> None:
 
 # In rounds, as no single test may take minutes.
 @pytest.mark.long
-@pytest.mark.parametrize("round_", range(16))
+@pytest.mark.parametrize("round_", range(8))
 def test_objects_agree_with_a_dictionary_for_long(tmp_path: Path, round_: int) -> None:
-    played_on_a_lab(tmp_path / "root", examples=30, steps=80)
+    played_on_a_lab(tmp_path / "root", examples=20, steps=80)

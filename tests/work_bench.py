@@ -178,5 +178,3 @@ async def jobs_named(way: Way, name: str) -> int:
     """How many jobs of this name the Lab has."""
     with way.training() as training:
         return len([job for job in await training._search(name, 0) if job.name == name])
-
-

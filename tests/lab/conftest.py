@@ -27,6 +27,13 @@ def client(lab: LabProcess, request: pytest.FixtureRequest) -> Iterator[ObsClien
 
 
 @pytest.fixture
+def sdk(lab: LabProcess) -> Iterator[ObsClient]:
+    client = obs_client(lab)
+    yield client
+    client.close()
+
+
+@pytest.fixture
 def s3(lab: LabProcess) -> Iterator[Any]:
     client = s3_client(lab)
     yield client

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from servers.foreign_cases import CASES, Scene, name_of, play
-from servers.foreign_clients import RCLONES, Kind
+from servers.foreign_clients import Kind
+from servers.foreign_programs import RCLONES
 from servers.lab_process import LabProcess
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from servers.foreign_cases import CASES, Scene, name_of, play
-from servers.foreign_clients import S5CMD, Kind
+from servers.foreign_clients import Kind
+from servers.foreign_programs import S5CMD
 from servers.lab_process import LabProcess
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from huaweicloudsdkcore.auth.credentials import BasicCredentials
 from huaweicloudsdkcore.exceptions.exceptions import ClientRequestException
-from huaweicloudsdkcore.sdk_request import SdkRequest
-from huaweicloudsdkcore.signer.signer import Signer
 from huaweicloudsdkmodelarts.v1 import ModelArtsClient, ShowTrainingJobFlavorsRequest
 
+from servers.gateway_wire import ask, signed
 from servers.lab_process import LabProcess
 
 
@@ -24,56 +21,6 @@ from servers.lab_process import LabProcess
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
     with LabProcess(tmp_path_factory.mktemp("lab") / "root") as lab:
         yield lab
-
-
-def ask(lab: LabProcess, method: str, path: str, headers: dict[str, str], body: bytes = b"") -> tuple[int, Any, Any]:
-    parts = urlsplit(lab.modelarts)
-    connection = http.client.HTTPConnection("127.0.0.1", parts.port or 0, timeout=10)
-    try:
-        connection.putrequest(method, path, skip_host=True)
-        for name, value in {"Host": parts.netloc, **headers}.items():
-            connection.putheader(name, value)
-        connection.endheaders(body or None)
-        answer = connection.getresponse()
-        text = answer.read()
-        assert answer.headers["Content-Type"].startswith("application/json")
-        assert answer.headers["X-Request-Id"]
-        return answer.status, json.loads(text), answer.headers
-    finally:
-        connection.close()
-
-
-def signed(
-    lab: LabProcess,
-    method: str,
-    path: str,
-    *,
-    body: str = "",
-    when: datetime | None = None,
-    access_key: str = "",
-    secret_key: str = "",
-) -> dict[str, str]:
-    """Headers made by the signer of the vendor's SDK."""
-    parts = urlsplit(lab.modelarts)
-    headers = {"Content-Type": "application/json", "Host": parts.netloc}
-    if when:
-        headers["X-Sdk-Date"] = when.strftime("%Y%m%dT%H%M%SZ")
-    if body:
-        headers["Content-Length"] = str(len(body))
-    request = SdkRequest(
-        method=method,
-        schema="http",
-        host=parts.netloc,
-        resource_path=path,
-        uri=path,
-        query_params=[],
-        header_params=headers,
-        body=body,
-    )
-    credentials = BasicCredentials(access_key or lab.access_key, secret_key or lab.secret_key, lab.project_id)
-    result = dict(Signer(credentials).sign(request).header_params)
-    result.pop("User-Agent", None)
-    return {name: str(value) for name, value in result.items()}
 
 
 def test_unsigned_requests_are_refused_with_the_documented_error(lab: LabProcess) -> None:

@@ -202,6 +202,23 @@ def test_listing_agrees_with_a_sorted_dictionary(
         assert found == expected
 
 
+@pytest.mark.parametrize("marker", ["", "f03/", "f03/4", "f09/0", "f29/28"])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_small_folders_are_read_over_and_large_ones_jumped(store: ObjectStore, marker: str, size: int) -> None:
+    keys = {f"f{folder:02}/{at}" for folder in range(0, 30, 3) for at in range(folder)} | {"f03", "f09/", "f10", "g"}
+    for key in keys:
+        store.put("bkt", key, b"")
+    found: list[tuple[str, bool]] = []
+    at = marker
+    while True:
+        page = store.listing("bkt", "", at, "/", size)
+        found += [(info.key, False) for info in page.contents] + [(name, True) for name in page.common_prefixes]
+        if not page.is_truncated:
+            break
+        at = page.next_marker
+    assert sorted(found) == expected_entries(keys, "", marker, "/")
+
+
 def test_a_page_of_nothing_is_not_truncated(store: ObjectStore) -> None:
     store.put("bkt", "k", b"")
     page = store.listing("bkt", max_keys=0)

@@ -17,6 +17,7 @@ from botocore.exceptions import ClientError
 from obs import (
     AbortIncompleteMultipartUpload,
     CorsRule,
+    CreateBucketHeader,
     DateTime,
     Expiration,
     IndexDocument,
@@ -145,6 +146,22 @@ def test_storage_class_encryption_and_location(client: ObsClient, bucket: str) -
     assert client.deleteBucketEncryption(bucket).status == 204
     assert client.getBucketLocation(bucket).body.location == "lab"
     assert client.getBucketMetadata(bucket).status == 200
+
+
+def test_a_bucket_says_how_it_was_made(client: ObsClient, bucket: str) -> None:
+    name = f"made-{bucket}"[:60]
+    header = CreateBucketHeader(storageClass="WARM", availableZone="3az", aclControl="public-read")
+    assert client.createBucket(name, header=header, location="lab").status == 200
+    # Asked again with other attributes: the first ones stay.
+    assert client.createBucket(name, header=CreateBucketHeader(storageClass="COLD")).status == 200
+    head = client.getBucketMetadata(name)
+    assert (head.body.location, head.body.obsVersion, head.body.availableZone) == ("lab", "3.0", "3az")
+    assert head.body.storageClass in ("WARM", "STANDARD_IA")
+    assert client.getBucketMetadata(bucket).body.availableZone is None
+    assert len(client.getBucketAcl(name).body.grants) == 2
+    elsewhere = client.createBucket(f"{name[:50]}-2", location="elsewhere")
+    assert (elsewhere.status, elsewhere.errorCode) == (400, "InvalidLocationConstraint")
+    assert client.deleteBucket(name).status == 204
 
 
 def test_public_status_and_requester(s3: Any, bucket: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from servers.foreign_clients import LARGE, Client, Kind, Refused
+from servers.foreign_clients import LARGE, About, Client, Kind, Refused
 from servers.lab_clients import obs_client
 from servers.lab_process import LabProcess
 
@@ -169,6 +170,68 @@ def signed_link(scene: Scene) -> None:
         assert failed.value.code == 403
 
 
+def signed_link_of_an_odd_key(scene: Scene) -> None:
+    key = "dir/blank ä+&.txt"
+    scene.fill(key, content=b"linked")
+    with urllib.request.urlopen(scene.client.link(scene.bucket, key)) as answer:
+        assert answer.read() == b"linked"
+    try:
+        missing = scene.client.link(scene.bucket, "missing")
+    except Refused:
+        # A careful client looks first.
+        return
+    with pytest.raises(urllib.error.HTTPError) as failed:
+        urllib.request.urlopen(missing)
+    with failed.value:
+        assert failed.value.code == 404
+        assert b"<Code>NoSuchKey</Code>" in failed.value.read()
+
+
+def metadata_and_content_type(scene: Scene) -> None:
+    wanted = About("text/x-lab", {"one": "1", "two": "a b, c=d"})
+    scene.client.put(scene.bucket, "k", scene.file(b"content"), wanted)
+    scene.client.copy(scene.bucket, "k", "copy")
+    for key in ("k", "copy"):
+        found = scene.client.about(scene.bucket, key)
+        assert found.content_type == "text/x-lab"
+        assert wanted.metadata.items() <= found.metadata.items()
+    scene.put("k", b"without")
+    assert not wanted.metadata.items() & scene.client.about(scene.bucket, "k").metadata.items()
+
+
+def metadata_of_a_large_object(scene: Scene) -> None:
+    wanted = About("text/x-lab", {"one": "1"})
+    scene.client.put(scene.bucket, "large", scene.file(os.urandom(LARGE)), wanted)
+    found = scene.client.about(scene.bucket, "large")
+    assert found.content_type == "text/x-lab"
+    assert wanted.metadata.items() <= found.metadata.items()
+
+
+def empty_bucket(scene: Scene) -> None:
+    assert scene.client.listed(scene.bucket) == []
+    assert scene.client.listed(scene.bucket, "none/") == []
+
+
+def object_put_into_a_missing_bucket(scene: Scene) -> None:
+    name = f"none-{scene.bucket[:30]}"
+    try:
+        scene.client.put(name, "k", scene.file(b"x"))
+    except Refused as refused:
+        assert re.search(r"(?i)404|not ?found|nosuchbucket|no such bucket|not exist", str(refused))
+        assert name not in scene.client.buckets()
+    else:
+        # Some clients make what is missing.
+        assert scene.client.listed(name) == ["k"]
+        scene.client.delete(name, "k")
+        scene.client.remove_bucket(name)
+
+
+def copy_of_a_missing_object(scene: Scene) -> None:
+    with pytest.raises(Refused, match=r"(?i)404|not ?found|nosuchkey|no such key|not exist"):
+        scene.client.copy(scene.bucket, "missing", "copy")
+    assert scene.client.listed(scene.bucket) == []
+
+
 def buckets_made_and_removed(scene: Scene) -> None:
     name = f"{scene.bucket[:30]}-{scene.kind.name.lower()}"
     scene.client.make_bucket(name)
@@ -216,6 +279,12 @@ CASES: list[Callable[[Scene], None]] = [
     many_deleted_objects,
     copied_object,
     signed_link,
+    signed_link_of_an_odd_key,
+    metadata_and_content_type,
+    metadata_of_a_large_object,
+    empty_bucket,
+    object_put_into_a_missing_bucket,
+    copy_of_a_missing_object,
     buckets_made_and_removed,
     wrong_secret_key,
     unknown_access_key,

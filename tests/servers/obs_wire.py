@@ -12,6 +12,8 @@ from email.utils import format_datetime
 from urllib.parse import urlsplit
 
 from servers.lab_process import LabProcess
+from traindeck.lab.signing.signatures import ChunkSeed
+from traindeck.lab.signing.v4 import signing_key
 
 
 class Answer:
@@ -40,6 +42,12 @@ class Wire:
                 raw += piece
         return Answer(raw, method)
 
+    def begun(self, data: bytes) -> Answer:
+        """The first answer, where the rest of the request is never sent."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as sock:
+            sock.sendall(data)
+            return Answer(sock.recv(65536), "GET")
+
     def head(
         self,
         method: str,
@@ -67,3 +75,43 @@ class Wire:
     def put(self, target: str, body: bytes, headers: dict[str, str] | None = None, **more: object) -> Answer:
         given = {"Content-Length": str(len(body)), **(headers or {})}
         return self.exchange(self.head("PUT", target, given, **more) + body)  # type: ignore[arg-type]
+
+    def signed_by(self, scheme: str, method: str, target: str, date: datetime) -> bytes:
+        """A request of an S3 client, version 2 ("AWS") or 4 ("AWS4"), at that moment."""
+        if scheme == "AWS4":
+            return self.v4_head(method, target, "UNSIGNED-PAYLOAD", date=date)[0]
+        moment = format_datetime(date, usegmt=True)
+        digest = hmac.new(self.lab.secret_key.encode(), f"{method}\n\n\n{moment}\n{target}".encode(), hashlib.sha1)
+        signature = base64.b64encode(digest.digest()).decode()
+        lines = [f"{method} {target} HTTP/1.1", f"Host: 127.0.0.1:{self.port}", "Connection: close", f"Date: {moment}"]
+        return ("\r\n".join([*lines, f"Authorization: AWS {self.lab.access_key}:{signature}"]) + "\r\n\r\n").encode()
+
+    def v4_head(
+        self,
+        method: str,
+        target: str,
+        payload: str,
+        headers: dict[str, str] | None = None,
+        date: datetime | None = None,
+    ) -> tuple[bytes, ChunkSeed]:
+        """Signed with version 4 over `payload` as the hash of the body; with it what signed chunks grow from."""
+        path, _, query = target.partition("?")
+        now = (date or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
+        given = {"host": f"127.0.0.1:{self.port}", "x-amz-content-sha256": payload, "x-amz-date": now}
+        given = dict(sorted({**given, **(headers or {})}.items()))
+        lines = "".join(f"{name}:{value}\n" for name, value in given.items())
+        names = ";".join(given)
+        ordered = "&".join(sorted(query.split("&"))) if query else ""
+        canonical = f"{method}\n{path}\n{ordered}\n{lines}\n{names}\n{payload}"
+        scope = f"{now[:8]}/{self.lab.region}/s3/aws4_request"
+        text = f"AWS4-HMAC-SHA256\n{now}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
+        key = signing_key(self.lab.secret_key, now[:8], self.lab.region)
+        signature = hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+        proof = f"AWS4-HMAC-SHA256 Credential={self.lab.access_key}/{scope}, SignedHeaders={names}"
+        sent = [f"{method} {target} HTTP/1.1", "Connection: close", f"Authorization: {proof}, Signature={signature}"]
+        sent += [f"{name}: {value}" for name, value in given.items()]
+        return ("\r\n".join(sent) + "\r\n\r\n").encode(), ChunkSeed(key, now, scope, signature)
+
+    def v4_put(self, target: str, body: bytes, payload: str, headers: dict[str, str] | None = None) -> Answer:
+        given = {"content-length": str(len(body)), **(headers or {})}
+        return self.exchange(self.v4_head("PUT", target, payload, given)[0] + body)

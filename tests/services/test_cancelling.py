@@ -27,9 +27,7 @@ SPEC = JobSpec(name="job", boot="train.py", engine="e", engine_version="v", flav
 
 @contextmanager
 def adapters(url: str, calls: BlockingCalls) -> Iterator[tuple[ObsStorage, ModelArtsTraining]]:
-    profile = Profile(
-        "p", Provider.MODELARTS, "cn-north-4", obs_endpoint=url, modelarts_endpoint=url, project_id="p"
-    )
+    profile = Profile("p", Provider.MODELARTS, "cn-north-4", obs_endpoint=url, modelarts_endpoint=url, project_id="p")
     keys = Credentials("AKEXAMPLE1", Secret("SKEXAMPLE1"))
     storage, training = ObsStorage(profile, keys, calls), ModelArtsTraining(profile, keys, calls)
     try:

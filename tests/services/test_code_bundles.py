@@ -59,9 +59,7 @@ async def test_ignore_files_count(bundles: CodeBundles, code: Path) -> None:
                                                                  "train.py"]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("boot", "ignore", "error"), [("main.py", [], NotFound), ("train.py", ["*.py"], InvalidInput)]
-)
+@pytest.mark.parametrize(("boot", "ignore", "error"), [("main.py", [], NotFound), ("train.py", ["*.py"], InvalidInput)])
 async def test_a_boot_file_that_would_not_be_there_is_refused(
     bundles: CodeBundles, code: Path, boot: str, ignore: list[str], error: type[Exception]
 ) -> None:

@@ -155,9 +155,7 @@ async def test_a_refusal_of_the_service_is_not_sent_and_says_why(
         assert count(proxy, CREATES) == 1 and count(proxy, SEARCHES) == 0
 
 
-async def test_a_missing_bucket_stops_before_the_request(
-    lab: LabProcess, way: Way, code: Path, tmp_path: Path
-) -> None:
+async def test_a_missing_bucket_stops_before_the_request(lab: LabProcess, way: Way, code: Path, tmp_path: Path) -> None:
     async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
         elsewhere = (("train_url", "obs://no-such-bucket/out/{run}/"),)
         with pytest.raises(NotFound, match="no-such-bucket"):
@@ -268,9 +266,7 @@ async def test_a_name_that_exists_is_ours_and_adopted(lab: LabProcess, way: Way,
 # -- the submission is stopped, or its program dies ------------------------------------------------
 
 
-async def test_stopping_before_the_request_is_not_sent(
-    lab: LabProcess, way: Way, code: Path, tmp_path: Path
-) -> None:
+async def test_stopping_before_the_request_is_not_sent(lab: LabProcess, way: Way, code: Path, tmp_path: Path) -> None:
     async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
         await bench.prepare()
         tasks: list[asyncio.Task[Run]] = []
@@ -383,9 +379,7 @@ async def test_an_intent_whose_job_is_over_by_now_still_gets_its_log_and_times(w
         assert "\nlast\n" in bench.logs.read(run.id, "worker-0", 0).decode()
 
 
-async def test_a_program_that_died_before_sending_sent_nothing(
-    lab: LabProcess, way: Way, tmp_path: Path
-) -> None:
+async def test_a_program_that_died_before_sending_sent_nothing(lab: LabProcess, way: Way, tmp_path: Path) -> None:
     async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
         await bench.records.add(an_intent(state=RunState.PREPARING))
         (settled,) = await bench.submission.settle()

@@ -120,9 +120,7 @@ async def test_names_that_differ_by_case_only_are_refused_before_anything_is_wri
         assert not (tmp_path / "to").exists()
 
 
-async def test_a_broken_line_is_counted_honestly(
-    lab: LabProcess, way: Way, tmp_path: Path, place: ObjectPath
-) -> None:
+async def test_a_broken_line_is_counted_honestly(lab: LabProcess, way: Way, tmp_path: Path, place: ObjectPath) -> None:
     async with FaultyProxy(lab.obs) as proxy, Bench(tmp_path / "home", way.at(obs_endpoint=proxy.url)) as bench:
         await bench.prepare()
         source = tmp_path / "big.bin"

@@ -116,7 +116,7 @@ async def test_every_run_that_was_confirmed_survives_a_kill(tmp_path: Path) -> N
 
 
 DAMAGE = {
-    "spec": ["[job", "", 'spec = 3', b"\xff\xfe"],
+    "spec": ["[job", "", "spec = 3", b"\xff\xfe"],
     "state": ["Melting", ""],
     "tasks": ["[", "7", "null"],
     "created": ["yesterday", ""],
@@ -151,8 +151,8 @@ async def test_the_form_of_a_newer_program_is_read_as_far_as_it_is_known(tmp_pat
         await store.add(run("newer"))
         with closing(sqlite3.connect(tmp_path / "records.db")) as other:
             spec = '[job]\nname = "n"\ntarget = "moon"\nmood = 3\n[resources]\nnodes = "2"\nflavor = "f"\n'
-            spec += '[stars]\na = 1\n'
-            spec += '[parameters]\nlr = 0.1\nshape = [1, 2]\non = true\n'
+            spec += "[stars]\na = 1\n"
+            spec += "[parameters]\nlr = 0.1\nshape = [1, 2]\non = true\n"
             other.execute("UPDATE runs SET spec = ?", (spec,))
             other.commit()
         newer = await store.get("newer")

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
 
-from traindeck.lab.accounts import Accounts
+from traindeck.lab.accounts import Accounts, LabAccount
 from traindeck.lab.activity import Activity
 from traindeck.lab.faults import Faults, Kind
 from traindeck.lab.faulty_wire import LostError, Trouble, spoiled
@@ -28,12 +28,13 @@ from traindeck.lab.obs.request import FOREIGN, ObsRequest, check_understood, und
 from traindeck.lab.obs.setting_calls import Settings
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.signing.form import verify_form
-from traindeck.lab.signing.signatures import Refusal, Refused, Verdict, Verified, verify_obs
+from traindeck.lab.signing.signatures import Refusal, Refused, SecretOf, Verdict, Verified, verify_obs
 from traindeck.lab.workers import Workers
 
 Operation = Callable[[ObsRequest], Awaitable[web.StreamResponse]]
 Named = tuple[str, Operation]
 SERVICE = "obs"
+READ_AHEAD = 512 * 1024
 
 _log = logging.getLogger(__name__)
 
@@ -129,7 +130,7 @@ class ObsApi:
                 return page
             self._raise_faults(request)
         if operation not in (self._probe[1], self._preflight[1], self._form[1]):
-            self._authenticate(request, verify_obs(request.raw, self._secret_of, request.trouble.now))
+            self._authenticate(request, lambda secret_of: verify_obs(request.raw, secret_of, request.trouble.now))
         return await operation(request)
 
     def _check_page(self, request: ObsRequest) -> None:
@@ -140,10 +141,18 @@ class ObsApi:
         if request.foreign_origin and not request.with_answer:
             raise AccessDenied(FOREIGN)
 
-    def _authenticate(self, request: ObsRequest, verdict: Verdict) -> None:
+    def _authenticate(self, request: ObsRequest, verify: Callable[[SecretOf], Verdict]) -> None:
+        account: LabAccount | None = None
+
+        def secret_of(access_key: str) -> str | None:
+            nonlocal account
+            account = self._accounts.by_access_key(access_key)
+            return account.secret_key if account else None
+
+        verdict = verify(secret_of)
         if isinstance(verdict, Verified):
             request.verified = verdict
-            request.account = self._accounts.by_access_key(verdict.access_key)
+            request.account = account
         elif verdict.refusal is Refusal.UNSIGNED:
             # Nobody in particular: what that may do is up to the bucket.
             request.verified = Verified("", request.raw.header("x-amz-content-sha256") or "")
@@ -151,7 +160,7 @@ class ObsApi:
             raise _refusal(verdict)
 
     def _authenticate_form(self, request: ObsRequest, fields: Mapping[str, str]) -> None:
-        self._authenticate(request, verify_form(fields, self._secret_of))
+        self._authenticate(request, lambda secret_of: verify_form(fields, secret_of))
 
     async def _answer_preflight(self, request: ObsRequest) -> web.StreamResponse:
         return preflight(request, self._store.bucket(request.bucket))
@@ -205,10 +214,6 @@ class ObsApi:
             response.force_close()
         return response
 
-    def _secret_of(self, access_key: str) -> str | None:
-        account = self._accounts.by_access_key(access_key)
-        return account.secret_key if account else None
-
 
 def _refusal(refused: Refused) -> ObsError:
     match refused.refusal:
@@ -242,4 +247,6 @@ def obs_server(api: ObsApi) -> web.Server:
         # What is left of a body was drained already, or must not be waited for.
         lingering_time=0,
         access_log=None,
+        # The usual 64 KB stop and start the socket for every piece of a large body.
+        read_bufsize=READ_AHEAD,
     )

@@ -15,6 +15,7 @@ from traindeck.lab.obs.index import (
     forget_discarded,
     set_body_numbers,
 )
+from traindeck.lab.obs.reserve import Reserve
 
 # Files per folder; a block of numbers is also what one index transaction reserves.
 BLOCK = 1000
@@ -27,9 +28,10 @@ class BodyFiles:
     without comparing the whole folder with the whole index.
     """
 
-    def __init__(self, folder: Path, index: ObjectIndex) -> None:
+    def __init__(self, folder: Path, index: ObjectIndex, reserve: Reserve) -> None:
         self._folder = folder
         self._index = index
+        self._reserve = reserve
         self._lock = threading.Lock()
         self._removed: list[int] = []
         self._stuck: set[int] = set()
@@ -42,6 +44,7 @@ class BodyFiles:
         return self._folder / f"{number // BLOCK:06d}" / f"{number % BLOCK:03d}"
 
     def create(self) -> tuple[int, FileIO]:
+        self._reserve.hold()
         with self._lock:
             if self._next == self._limit:
                 self._reserve_block()

@@ -10,7 +10,13 @@ from traindeck.lab.obs.access import Access
 from traindeck.lab.obs.acl import canned_acl, granted_acl
 from traindeck.lab.obs.answers import document, element, empty, stamp
 from traindeck.lab.obs.documents import child, parsed
-from traindeck.lab.obs.errors import BucketAlreadyOwnedByYou, NoSuchBucket, NotImplementedHere, ObsError
+from traindeck.lab.obs.errors import (
+    BucketAlreadyOwnedByYou,
+    InvalidArgument,
+    NoSuchBucket,
+    NotImplementedHere,
+    ObsError,
+)
 from traindeck.lab.obs.list_calls import max_keys, owner_xml
 from traindeck.lab.obs.object_headers import CREATE_HEADERS, check_headers, shown_class, storage_class
 from traindeck.lab.obs.receiving import Receiver
@@ -21,6 +27,7 @@ from traindeck.lab.signing.signatures import Dialect
 from traindeck.lab.workers import Workers
 
 MAX_BUCKETS = 100
+_ZONES = "azRedundancy"
 
 
 class Buckets:
@@ -62,6 +69,10 @@ class Buckets:
         settings: dict[str, str] = {}
         if wanted := request.ours("storage-class") or request.raw.header("x-default-storage-class"):
             settings["storageClass"] = storage_class(wanted)
+        if zones := request.in_any_dialect("az-redundancy"):
+            if zones != "3az":
+                raise InvalidArgument("az-redundancy", zones)
+            settings[_ZONES] = zones
         granted = granted_acl(request.our_headers(), owner)
         name = request.ours("acl") or "private"
         if granted:
@@ -80,10 +91,12 @@ class Buckets:
         bucket = self._access.bucket(request, "HeadBucket")
         location = "bucket-location" if request.dialect is Dialect.OBS else "bucket-region"
         headers = {f"{request.dialect.value}{location}": self._region, "x-obs-version": "3.0"}
+        if zones := bucket.settings.get(_ZONES):
+            headers["x-obs-az-redundancy"] = zones
         if request.dialect is Dialect.OBS:
             headers["x-obs-storage-class"] = bucket.storage_class
-        elif bucket.storage_class != "STANDARD":
-            headers["x-amz-storage-class"] = shown_class(bucket.storage_class, request.dialect)
+        else:
+            headers["x-default-storage-class"] = shown_class(bucket.storage_class, request.dialect)
         return empty(request, 200, headers)
 
     async def probe(self, request: ObsRequest) -> web.StreamResponse:

@@ -10,9 +10,10 @@ from email.utils import parsedate_to_datetime
 
 from traindeck.lab.obs.errors import NoSuchKey, ObsError, PreconditionFailed
 from traindeck.lab.obs.records import ObjectInfo
+from traindeck.lab.obs.whole_numbers import MOST, whole_number
 
 HeaderOf = Callable[[str], str | None]
-_RANGE = re.compile(r"(\d*)-(\d*)")
+_RANGE = re.compile(r"([0-9]*)-([0-9]*)")
 MAX_RANGES = 100
 
 
@@ -70,17 +71,22 @@ def byte_ranges(header: HeaderOf, info: ObjectInfo) -> list[ByteRange]:
         if match is None or match.group(1) == match.group(2) == "":
             return []
         first_text, last_text = match.groups()
-        if first_text and last_text and int(last_text) < int(first_text):
+        if first_text and last_text and _position(last_text) < _position(first_text):
             return []
         if not first_text:
-            first, last = max(0, info.size - int(last_text)), info.size - 1
+            first, last = max(0, info.size - _position(last_text)), info.size - 1
         else:
-            first, last = int(first_text), int(last_text) if last_text else info.size - 1
+            first, last = _position(first_text), _position(last_text) if last_text else info.size - 1
         if first < info.size:
             found.append(ByteRange(first, min(last, info.size - 1)))
     if not found:
         raise unsatisfiable(info.size)
     return found
+
+
+def _position(digits: str) -> int:
+    number = whole_number(digits)
+    return MOST if number is None else number
 
 
 def _is_still_meant(condition: str | None, info: ObjectInfo) -> bool:

@@ -9,6 +9,8 @@ from traindeck.lab.obs.answers import text
 from traindeck.lab.obs.errors import MalformedXML
 
 Node = ElementTree.Element
+# More than any document of the dialects needs.
+MAX_DEPTH = 30
 
 
 def parsed(body: bytes, *roots: str) -> Node:
@@ -50,8 +52,10 @@ def needed(node: Node, name: str) -> str:
     return value.strip()
 
 
-def inner(node: Node) -> str:
+def inner(node: Node, depth: int = 0) -> str:
     """The content as text, without namespaces and attributes, which no stored document needs."""
+    if depth > MAX_DEPTH:
+        raise MalformedXML
     if len(node) == 0:
         return text(node.text or "")
-    return "".join(f"<{local(one)}>{inner(one)}</{local(one)}>" for one in node)
+    return "".join(f"<{local(one)}>{inner(one, depth + 1)}</{local(one)}>" for one in node)

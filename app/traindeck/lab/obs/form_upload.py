@@ -22,6 +22,7 @@ from traindeck.lab.obs.object_headers import attributes, written_headers
 from traindeck.lab.obs.records import BucketInfo, ObjectInfo
 from traindeck.lab.obs.request import ObsRequest
 from traindeck.lab.obs.store import BodyWriter, ObjectStore
+from traindeck.lab.obs.whole_numbers import whole_number
 from traindeck.lab.signing.signatures import Dialect, RawRequest
 from traindeck.lab.workers import Workers
 
@@ -120,7 +121,7 @@ def _checked(fields: Mapping[str, str], bucket: str) -> _Limits:
         policy = json.loads(base64.b64decode(encoded))
         expires = datetime.fromisoformat(policy["expiration"])
         conditions: list[Any] = policy["conditions"]
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ObsError(400, "InvalidPolicyDocument", "The policy of the form is not valid.") from error
     if datetime.now(UTC) > (expires if expires.tzinfo else expires.replace(tzinfo=UTC)):
         raise AccessDenied("Invalid according to Policy: Policy expired.")
@@ -130,7 +131,7 @@ def _checked(fields: Mapping[str, str], bucket: str) -> _Limits:
     for condition in conditions:
         kind, name, wanted = _condition(condition)
         if kind == "content-length-range":
-            limits = _Limits(int(name), int(wanted))
+            limits = _Limits(int(name), min(int(wanted), MAX_BODY))
             continue
         named.add(name)
         actual = given.get(name, "")
@@ -148,7 +149,7 @@ def _condition(condition: object) -> list[str]:
         return ["eq", str(name).lower(), str(value)]
     if isinstance(condition, list) and len(condition) == 3:
         kind, name, value = (str(one) for one in condition)
-        if kind.lower() == "content-length-range" and name.isdigit() and value.isdigit():
+        if kind.lower() == "content-length-range" and None not in (whole_number(name), whole_number(value)):
             return [kind.lower(), name, value]
         if kind.lower() in ("eq", "starts-with") and name.startswith("$"):
             return [kind.lower(), name[1:].lower(), value]

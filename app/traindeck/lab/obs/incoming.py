@@ -6,7 +6,7 @@ import asyncio
 import base64
 import binascii
 import hashlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 from aiohttp import web
 
@@ -14,11 +14,16 @@ from traindeck.lab.faulty_wire import paced
 from traindeck.lab.obs.aws_chunks import STREAM_PREFIX, ChunkDecoder
 from traindeck.lab.obs.checksums import ALGORITHMS, CRC64, shown
 from traindeck.lab.obs.errors import BadDigest, IncompleteBody, InvalidArgument, InvalidRequest, ObsError
+from traindeck.lab.obs.whole_numbers import whole_number
 from traindeck.lab.signing.signatures import RawRequest, Verified
 
 MAX_BODY = 5 * 1024**3
 BLOCK = 1 << 20
+# A client may send its body byte by byte, and each of them is an object while it waits.
+MANY_PIECES = 4096
+SMALL_PIECE = 64 * 1024
 STALL_S = 10.0
+Block = Sequence[bytes]
 _UNSIGNED = {"", "UNSIGNED-PAYLOAD"}
 
 
@@ -88,8 +93,8 @@ class IncomingBody:
             # The interim answer is not part of the final one.
             self._request.writer.output_size = 0
 
-    async def blocks(self) -> AsyncIterator[bytes]:
-        """The content in pieces of about a megabyte."""
+    async def blocks(self) -> AsyncIterator[Block]:
+        """The content block by block, in pieces worth a call to hash or write each, of about a megabyte together."""
         await self.proceed()
         waiting: list[bytes] = []
         size = 0
@@ -99,30 +104,42 @@ class IncomingBody:
                 size += len(piece)
             if self._received + size > MAX_BODY:
                 raise too_large()
-            if size >= BLOCK:
-                yield self._counted(waiting)
+            if size >= BLOCK or len(waiting) >= MANY_PIECES:
+                self._received += size
+                yield _in_few_pieces(waiting, size)
                 waiting, size = [], 0
         if waiting:
-            yield self._counted(waiting)
+            self._received += size
+            yield _in_few_pieces(waiting, size)
 
     def _arriving(self) -> AsyncIterator[bytes]:
-        arriving = self._request.content.iter_any()
-        return paced(aiter(arriving), self._bytes_per_second) if self._bytes_per_second else aiter(arriving)
+        arriving = self._pieces()
+        return paced(arriving, self._bytes_per_second) if self._bytes_per_second else arriving
+
+    async def _pieces(self) -> AsyncIterator[bytes]:
+        content = self._request.content
+        # The stream of a request without a body never tells its end but here.
+        while not content.at_eof():
+            data, _ = await content.readchunk()
+            if data:
+                yield data
 
     async def whole(self, limit: int) -> bytes:
         """A small body at once."""
         parts = bytearray()
         async for block in self.blocks():
-            parts += block
+            for piece in block:
+                parts += piece
             if len(parts) > limit:
                 raise too_large()
             self.update(block)
         return bytes(parts)
 
-    def update(self, data: bytes) -> None:
+    def update(self, block: Block) -> None:
         """Hash a block; apart from `blocks`, so that it can run in a worker beside the write."""
         for digest in self._digests.values():
-            digest.update(data)
+            for piece in block:
+                digest.update(piece)
 
     def finish(self, md5: Callable[[], bytes]) -> None:
         """Raise where the content is not the announced one; to be called before anything is stored."""
@@ -145,11 +162,6 @@ class IncomingBody:
                 code = "InvalidCRC64" if name == CRC64 else "BadDigest"
                 raise BadDigest(code, f"The {name} you specified did not match what we received.")
 
-    def _counted(self, pieces: list[bytes]) -> bytes:
-        block = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        self._received += len(block)
-        return block
-
     def _announced_size(self, raw: RawRequest, payload_hash: str) -> int | None:
         is_framed = payload_hash.startswith(STREAM_PREFIX)
         text = raw.header("x-amz-decoded-content-length") if is_framed else raw.header("content-length")
@@ -160,9 +172,10 @@ class IncomingBody:
             return None
         if not (text.isascii() and text.isdigit()):
             raise InvalidArgument("Content-Length", text)
-        if int(text) > MAX_BODY:
+        size = whole_number(text, MAX_BODY)
+        if size is None:
             raise too_large()
-        return int(text)
+        return size
 
 
 def content_md5(raw: RawRequest) -> bytes | None:
@@ -180,6 +193,11 @@ def content_md5(raw: RawRequest) -> bytes | None:
 
 def too_large() -> ObsError:
     return ObsError(400, "EntityTooLarge", "Your proposed upload exceeds the maximum allowed object size.")
+
+
+def _in_few_pieces(pieces: Sequence[bytes], size: int) -> Block:
+    """Joining costs a copy, so large pieces stay as they came."""
+    return pieces if size >= len(pieces) * SMALL_PIECE else [b"".join(pieces)]
 
 
 async def drain(request: web.BaseRequest) -> bool:

@@ -16,6 +16,8 @@ class Entry(Protocol):
 
 
 _E = TypeVar("_E", bound=Entry)
+# Finding a place in the index costs as much as reading a few rows on.
+WORTH_A_JUMP = 2
 # From a start on (second value: beyond it), before the end.
 Rows = Callable[[bytes, bool, bytes | None], Iterator[_E]]
 
@@ -67,18 +69,26 @@ def _entries(rows: Rows[_E], prefix: bytes, marker: bytes, delimiter: bytes) -> 
             return
         start, after = beyond, False
     while end is None or start < end:
-        jump: bytes | None = None
+        common: bytes | None = None
+        passed = 0
         for info in rows(start, after, end):
             if delimiter:
-                common = _folded(info.key.encode("utf-8"), prefix, delimiter)
+                key = info.key.encode("utf-8")
+                if common is not None and key.startswith(common):
+                    passed += 1
+                    if passed == WORTH_A_JUMP:
+                        break
+                    continue
+                common = _folded(key, prefix, delimiter)
                 if common is not None:
+                    passed = 0
                     yield common
-                    jump = successor(common)
-                    break
+                    continue
             yield info
-        if jump is None:
+        beyond = successor(common) if common is not None and passed == WORTH_A_JUMP else None
+        if beyond is None:
             return
-        start, after = jump, False
+        start, after = beyond, False
 
 
 def _folded(key: bytes, prefix: bytes, delimiter: bytes) -> bytes | None:

@@ -30,6 +30,7 @@ from traindeck.lab.obs.request import ObsRequest
 from traindeck.lab.obs.storage import now_ms
 from traindeck.lab.obs.store import BodyWriter, ObjectStore
 from traindeck.lab.obs.uploads import MAX_PARTS, Completion, WantedPart
+from traindeck.lab.obs.whole_numbers import whole_number
 from traindeck.lab.signing.signatures import Dialect
 from traindeck.lab.workers import Workers
 
@@ -149,13 +150,13 @@ class Multipart:
         root = parsed(body, "CompleteMultipartUpload")
         wanted: list[WantedPart] = []
         for node in children(root, "Part"):
-            number = needed(node, "PartNumber")
-            if not number.isdigit():
+            number = whole_number(needed(node, "PartNumber"))
+            if number is None:
                 raise MalformedXML
             checksums = {
                 name: value for shown, name in _XML_CHECKSUMS.items() if (value := child(node, shown)) is not None
             }
-            wanted.append(WantedPart(int(number), needed(node, "ETag").strip('"').lower(), checksums))
+            wanted.append(WantedPart(number, needed(node, "ETag").strip('"').lower(), checksums))
         if not wanted:
             raise MalformedXML
         announced = {
@@ -204,19 +205,21 @@ class Multipart:
 
 def _part_number(request: ObsRequest) -> int:
     text = request.query.get("partNumber", "")
-    if "uploadId" not in request.query or not (text.isascii() and text.isdigit() and 1 <= int(text) <= MAX_PARTS):
+    number = whole_number(text, MAX_PARTS)
+    if "uploadId" not in request.query or not number:
         message = f"Part number must be an integer between 1 and {MAX_PARTS}, inclusive."
         raise InvalidArgument("partNumber", text, message)
-    return int(text)
+    return number
 
 
 def _number(request: ObsRequest, name: str, usual: int) -> int:
     text = request.query.get(name, "")
     if not text:
         return usual
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    number = whole_number(text)
+    if number is None:
         raise InvalidArgument(name, text)
-    return int(text)
+    return number
 
 
 def _page(request: ObsRequest, name: str) -> int:

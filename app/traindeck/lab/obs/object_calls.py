@@ -37,9 +37,8 @@ from traindeck.lab.obs.request import ObsRequest
 from traindeck.lab.obs.sending import content_range, send, send_parts
 from traindeck.lab.obs.storage import now_ms
 from traindeck.lab.obs.store import BodyWriter, Condition, ObjectStore
+from traindeck.lab.obs.whole_numbers import whole_number
 from traindeck.lab.workers import Workers
-
-_MAX_POSITION = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +85,14 @@ class Objects:
         check_headers(request, PUT_HEADERS)
         bucket = self._access.bucket(request, "PutObject", key=request.key)
         text = request.query.get("position", "")
-        if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= _MAX_POSITION):
+        position = whole_number(text)
+        if position is None:
             raise InvalidArgument("position", text)
         given = attributes(request, bucket)
         incoming = body_of(request)
 
         def add(writer: BodyWriter) -> tuple[str, ObjectInfo, int]:
-            info, length = self._store.append(request.bucket, request.key, int(text), writer, given)
+            info, length = self._store.append(request.bucket, request.key, position, writer, given)
             return writer.md5.hex(), info, length
 
         etag, info, length = await self._receiver.stored(incoming, add)
@@ -179,9 +179,9 @@ class Objects:
         request.only_these("restore", "versionId")
         self._access.bucket(request, "RestoreObject", key=request.key)
         root = parsed(await self._receiver.document(request), "RestoreRequest")
-        days = needed(root, "Days")
-        if not days.isdigit() or not 1 <= int(days) <= 30:
-            raise InvalidArgument("Days", days)
+        days = whole_number(needed(root, "Days"), most=30)
+        if not days:
+            raise InvalidArgument("Days", needed(root, "Days"))
         job = first(root, "RestoreJob") or first(root, "GlacierJobParameters")
         if job is not None and child(job, "Tier") not in (None, "", "Expedited", "Standard", "Bulk"):
             raise MalformedXML
@@ -193,7 +193,7 @@ class Objects:
             if was_restored and not info.traits.restored_days:
                 message = "Restore is not allowed for the object's current storage class."
                 raise ObsError(403, "InvalidObjectState", message)
-            return replace(info, traits=replace(info.traits, restored_days=int(days)))
+            return replace(info, traits=replace(info.traits, restored_days=days))
 
         await self._workers.run(self._store.update, request.bucket, request.key, request.version, restored)
         return empty(request, 200 if was_restored else 202)

@@ -14,6 +14,7 @@ from traindeck.lab.obs.incoming import IncomingBody
 from traindeck.lab.obs.records import DEFAULT_CONTENT_TYPE, NO_TRAITS, Attributes, BucketInfo, ObjectInfo, Traits
 from traindeck.lab.obs.request import ObsRequest
 from traindeck.lab.obs.tags import check_tags
+from traindeck.lab.obs.whole_numbers import whole_number
 from traindeck.lab.signing.signatures import Dialect
 
 MAX_METADATA = 8 * 1024
@@ -138,7 +139,7 @@ def acl_text(request: ObsRequest, bucket: BucketInfo) -> str:
 def _traits(request: ObsRequest, bucket: BucketInfo) -> Traits:
     owner = owner_of(request, bucket)
     days = request.raw.header("x-obs-expires") or ""
-    if days and not (days.isascii() and days.isdigit() and int(days) > 0):
+    if days and not whole_number(days):
         raise InvalidArgument("x-obs-expires", days)
     redirect = request.ours("website-redirect-location") or ""
     if redirect and not redirect.startswith(("/", "http://", "https://")):

@@ -42,7 +42,7 @@ def checked_policy(body: bytes, bucket: str) -> str:
     try:
         text = body.decode("utf-8")
         content = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise MalformedPolicy("The policy is not JSON.") from error
     statements = content.get("Statement") if isinstance(content, dict) else None
     if isinstance(statements, dict):
@@ -64,6 +64,8 @@ def _check(statement: object, bucket: str) -> None:
             raise MalformedPolicy(f"A statement needs either {name} or Not{name}.")
     principal = statement.get("Principal", statement.get("NotPrincipal"))
     if principal != "*" and not (isinstance(principal, dict) and principal):
+        raise MalformedPolicy("Invalid principal in policy.")
+    if isinstance(principal, dict) and not all(_texts(values) for values in principal.values()):
         raise MalformedPolicy("Invalid principal in policy.")
     for name in ("Action", "Resource"):
         values = _texts(statement.get(name, statement.get(f"Not{name}")))

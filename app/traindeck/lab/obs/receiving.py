@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from traindeck.lab.obs.errors import AccessDenied, InvalidRequest
-from traindeck.lab.obs.incoming import IncomingBody
+from traindeck.lab.obs.incoming import Block, IncomingBody
 from traindeck.lab.obs.request import ObsRequest
 from traindeck.lab.obs.store import BodyWriter, ObjectStore
 from traindeck.lab.workers import Workers
@@ -32,29 +32,33 @@ class Receiver:
             return await self._workers.run(self._small, body, incoming, finish)
         writer = await self._workers.run(self._store.new_body)
 
-        def take(block: bytes) -> None:
+        def digest(block: Block) -> None:
+            writer.digest(block)
             incoming.update(block)
-            writer.write(block)
 
         def finished() -> _R:
             incoming.finish(lambda: writer.md5)
             return finish(writer)
 
-        # One block is hashed and written while the next one arrives.
-        taken: asyncio.Future[None] | None = None
+        # One block is hashed by one thread and written by another while the next one arrives.
+        taken: list[asyncio.Future[None]] = []
         try:
             async for block in incoming.blocks():
-                if taken:
-                    await self._workers.ended(taken)
-                taken = self._workers.start(take, block)
-            if taken:
-                await self._workers.ended(taken)
+                await self._all_ended(taken)
+                for step in (digest, writer.keep_bytes):
+                    taken.append(self._workers.start(step, block))
+            await self._all_ended(taken)
             return await self._workers.run(finished)
         finally:
             # A file must not be closed under a thread that still writes to it.
-            if taken:
-                await self._workers.settled(taken)
+            for one in taken:
+                await self._workers.settled(one)
             await asyncio.shield(self._workers.run(writer.discard))
+
+    async def _all_ended(self, calls: list[asyncio.Future[None]]) -> None:
+        while calls:
+            await self._workers.ended(calls[-1])
+            calls.pop()
 
     async def document(
         self, request: ObsRequest, *, digest_needed: bool = False, checksums_of_object: bool = False

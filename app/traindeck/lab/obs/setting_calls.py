@@ -21,12 +21,12 @@ from traindeck.lab.obs.request import ObsRequest
 from traindeck.lab.obs.settings import MAX_LIFECYCLE, SETTINGS, Setting
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.obs.tags import parsed_tags, tags_xml
+from traindeck.lab.obs.whole_numbers import whole_number
 from traindeck.lab.signing.signatures import Dialect
 from traindeck.lab.workers import Workers
 
 Call = Callable[[ObsRequest], Awaitable[web.StreamResponse]]
 _ACL_HEADERS = GRANTS | {"acl", "date", "content-sha256", "security-token", "sdk-checksum-algorithm"}
-_MAX_QUOTA = 2**63 - 1
 
 
 class Settings:
@@ -199,9 +199,10 @@ class Settings:
         request.only_these("quota")
         self._access.bucket(request, "PutBucketQuota")
         text = needed(parsed(await self._receiver.document(request), "Quota"), "StorageQuota")
-        if not text.isdigit() or int(text) > _MAX_QUOTA:
+        quota = whole_number(text)
+        if quota is None:
             raise InvalidArgument("StorageQuota", text)
-        await self._keep(request, "quota", text if int(text) else "")
+        await self._keep(request, "quota", str(quota) if quota else "")
         return empty(request, 200)
 
     async def _get_quota(self, request: ObsRequest) -> web.StreamResponse:

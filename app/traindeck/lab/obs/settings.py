@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from traindeck.lab.obs.documents import Node, child, children, first, local, needed
 from traindeck.lab.obs.errors import InvalidArgument, MalformedXML, ObsError
+from traindeck.lab.obs.whole_numbers import whole_number
 
 MAX_LIFECYCLE = 20 * 1024
+_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ def _lifecycle(root: Node) -> None:
             raise MalformedXML("A rule needs at least one action.")
         for action in actions:
             days = child(action, "Days") or child(action, "NoncurrentDays") or child(action, "DaysAfterInitiation")
-            if days is not None and not (days.strip().isdigit() and int(days) > 0):
+            if days is not None and not whole_number(days.strip()):
                 raise InvalidArgument("Days", days, "The number of days must be a positive integer.")
 
 
@@ -63,6 +66,12 @@ def _cors(root: Node) -> None:
             raise MalformedXML
         if any(method not in ("GET", "PUT", "HEAD", "POST", "DELETE") for method in methods):
             raise ObsError(400, "InvalidRequest", "Found unsupported HTTP method in CORS config.")
+        exposed = [(one.text or "").strip() for one in children(rule, "ExposeHeader")]
+        if not all(_TOKEN.fullmatch(one) for one in exposed):
+            raise ObsError(400, "InvalidRequest", "An ExposeHeader is not the name of a header.")
+        age = child(rule, "MaxAgeSeconds")
+        if age is not None and whole_number(age.strip()) is None:
+            raise InvalidArgument("MaxAgeSeconds", age)
         if any(one.count("*") > 1 for one in (*origins, *headers)):
             raise ObsError(400, "InvalidRequest", "An AllowedOrigin or AllowedHeader can hold one wildcard.")
 

@@ -6,7 +6,7 @@ import errno
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from traindeck.lab.obs.bodies import BodyFiles
 from traindeck.lab.obs.errors import NoSuchBucket, StorageFull
 from traindeck.lab.obs.index import ObjectIndex, forget_discarded, note_discarded
 from traindeck.lab.obs.records import BucketInfo
+from traindeck.lab.obs.reserve import Reserve
 
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
@@ -47,8 +48,13 @@ class Storage:
         folder = root / "obs"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.index = ObjectIndex(folder / "index.sqlite3")
+        self._reserve = Reserve(folder / "reserve")
         try:
-            self.bodies = BodyFiles(folder / "bodies", self.index)
+            # A Lab on a full disk starts all the same: only then can it be emptied.
+            with suppress(OSError):
+                self._reserve.hold()
+            self._reserve.give_up_if_low()
+            self.bodies = BodyFiles(folder / "bodies", self.index, self._reserve)
         except BaseException:
             self.index.close()
             raise
@@ -84,6 +90,7 @@ class Storage:
     @contextmanager
     def changing(self) -> Iterator[Change]:
         after: list[Callable[[], None]] = []
+        self._reserve.give_up_if_low()
         with full_disk_told(), self.index.writing(after) as connection:
             change = Change(connection, self, after=after)
             yield change

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import FileIO
 from pathlib import Path
@@ -237,8 +237,7 @@ class ObjectStore:
             rest: list[VersionEntry] = []
             if version_marker:
                 same_key = list(entries(texts[1], False, texts[1] + b"\x00"))
-                at = [entry.info.version for entry in same_key].index(behind) if _has(same_key, behind) else -1
-                rest = same_key[at + 1 :] if at >= 0 and texts[1].startswith(texts[0]) else []
+                rest = versions.older(same_key, behind) if texts[1].startswith(texts[0]) else []
             return object_listing.page(entries, *texts, max_keys, rest)
 
     def iterate(self, bucket: str, prefix: str = "") -> Iterator[ObjectInfo]:
@@ -326,15 +325,25 @@ class BodyWriter:
     def md5(self) -> bytes:
         return self._md5.digest()
 
-    def write(self, data: bytes | memoryview) -> None:
-        self._md5.update(bytes(data) if isinstance(data, memoryview) else data)
-        left = memoryview(data)
+    def write(self, data: bytes) -> None:
+        self.digest([data])
+        self.keep_bytes([data])
+
+    def digest(self, block: Sequence[bytes]) -> None:
+        """The hashing half of `write`; the halves may run side by side, each block after block."""
+        for piece in block:
+            self._md5.update(piece)
+
+    def keep_bytes(self, block: Sequence[bytes]) -> None:
+        """The writing half of `write`."""
         with full_disk_told():
-            while left:
-                # A raw file may take a part only, at the end of a disk for example.
-                written = self._file.write(left) or 0
-                left = left[written:]
-        self.size += len(data)
+            for piece in block:
+                left = memoryview(piece)
+                while left:
+                    # A raw file may take a part only, at the end of a disk for example.
+                    written = self._file.write(left) or 0
+                    left = left[written:]
+                self.size += len(piece)
 
     def take_from(self, source: BinaryIO, length: int | None = None) -> None:
         """Copy from a file: `length` bytes, or to its end."""
@@ -400,10 +409,6 @@ class BodyWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.discard()
-
-
-def _has(entries: list[VersionEntry], version: str) -> bool:
-    return any(entry.info.version == version for entry in entries)
 
 
 def _wrong_position(length: int) -> ObsError:

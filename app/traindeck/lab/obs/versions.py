@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from traindeck.lab.obs import rows
 from traindeck.lab.obs.errors import QuotaExceeded
-from traindeck.lab.obs.records import ENABLED, NO_BODY, BucketInfo, ObjectInfo
+from traindeck.lab.obs.records import ENABLED, NO_BODY, BucketInfo, ObjectInfo, VersionEntry
 from traindeck.lab.obs.storage import Change, now_ms
 
 NULL = "null"
+_VERSION = re.compile(r"([0-9A-F]{16})[0-9A-F]{16}")
 
 
 def place(change: Change, bucket: BucketInfo, old: ObjectInfo | None, info: ObjectInfo) -> ObjectInfo:
@@ -72,6 +75,16 @@ def remove_version(change: Change, bucket: BucketInfo, key: str, version: str) -
             rows.delete_version_row(change.connection, bucket, newest)
             rows.replace_object(change.connection, bucket, newest)
     return found
+
+
+def older(entries: Sequence[VersionEntry], version: str) -> list[VersionEntry]:
+    """Those of one key behind this version, which may have been deleted since it was the last of a page."""
+    known = [entry.info.version for entry in entries]
+    if version in known:
+        return list(entries[known.index(version) + 1 :])
+    told = _VERSION.fullmatch(version)
+    # The null version does not tell when it was made: rather twice in a listing than never.
+    return [entry for entry in entries if told is None or entry.info.sequence < int(told[1], 16)]
 
 
 def check_quota(change: Change, bucket: BucketInfo, old: ObjectInfo | None, size: int) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "RawRequest",
     "Refusal",
     "Refused",
+    "SecretOf",
     "Verdict",
     "Verified",
     "dialect_of",

@@ -204,15 +204,15 @@ def table(seen: dict[str, list[Figures]], sizes: Sizes) -> str:
     return "\n".join(text) + "\n"
 
 
-def page(shown: str, rounds: int, sizes: Sizes, where: Path) -> str:
+def page(shown: str, rounds: int, sizes: Sizes, where: Path, load: float) -> str:
     machine = f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
     return f"""# The Lab's object store, measured
 
 Made by `PYTHONPATH=tests python -m bench.bench_lab --write` from the root of the project, on {machine};
 clients and servers share it, the Lab's data is in `{where}`, moto's in its memory.
 Medians of {rounds} rounds, the servers in turn; beside them the Lab's best round, as every figure waits a while for a
-machine with nothing else to do, and may not get it. Of memory the worst counts.
-{CONNECTIONS} connections for the small objects, one for all else. The Lab checks every signature and keeps connections
+machine with nothing else to do, and may not get it: the load was {load:.1f} before it began.
+Of memory the worst counts. {CONNECTIONS} connections for the small objects, one for all else. The Lab checks every signature and keeps connections
 open; moto's server checks none and closes after each answer. The Lab lists a bucket of {sizes.listed:,} objects, moto
 one of {sizes.small_count:,}, as filling it with more takes many minutes. MB are 1,000,000 bytes.
 
@@ -232,12 +232,13 @@ def main() -> int:
     # A bench that is told to end takes its servers and its gigabytes with it.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     sizes = Sizes()
+    load = psutil.getloadavg()[0]
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         seen = measured(Path(folder), given.rounds, sizes, with_moto=not given.no_moto, patience_s=given.patience)
     shown = table(seen, sizes)
     print(shown)
     if given.write:
-        RESULTS.write_text(page(shown, given.rounds, sizes, given.folder), encoding="utf-8")
+        RESULTS.write_text(page(shown, given.rounds, sizes, given.folder, load), encoding="utf-8")
     return 0
 
 

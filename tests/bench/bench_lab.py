@@ -212,8 +212,9 @@ Made by `PYTHONPATH=tests python -m bench.bench_lab --write` from the root of th
 clients and servers share it, the Lab's data is in `{where}`, moto's in its memory.
 Medians of {rounds} rounds, the servers in turn; beside them the Lab's best round, as every figure waits a while for a
 machine with nothing else to do, and may not get it: the load was {load:.1f} before it began.
-Of memory the worst counts. {CONNECTIONS} connections for the small objects, one for all else. The Lab checks every signature and keeps connections
-open; moto's server checks none and closes after each answer. The Lab lists a bucket of {sizes.listed:,} objects, moto
+Of memory the worst counts. {CONNECTIONS} connections for the small objects, one for all else.
+The Lab checks every signature and keeps connections open; moto's server checks none and closes after each answer.
+The Lab lists a bucket of {sizes.listed:,} objects, moto
 one of {sizes.small_count:,}, as filling it with more takes many minutes. MB are 1,000,000 bytes.
 
 {shown}"""

@@ -24,10 +24,14 @@ from traindeck.lab.obs.errors import (
     KeyTooLong,
     NoSuchBucket,
     NoSuchKey,
+    NoSuchUpload,
+    ObsError,
     PreconditionFailed,
 )
 from traindeck.lab.obs.index import ObjectIndex, StoreTooNewError
+from traindeck.lab.obs.records import Attributes, PartInfo
 from traindeck.lab.obs.store import ObjectStore
+from traindeck.lab.obs.uploads import MIN_PART, Completion, WantedPart
 
 
 @pytest.fixture
@@ -301,3 +305,53 @@ def test_kill_at_any_moment_leaves_whole_objects_and_no_leftovers(tmp_path: Path
             assert str(len(body)) == info.metadata["size"]
         assert len(body_files(root)) == len(listed)
         store.close()
+
+
+def test_an_old_body_that_cannot_be_removed_does_not_take_its_successor_along(tmp_path: Path) -> None:
+    store = ObjectStore(tmp_path)
+    store.create_bucket("bkt", "owner")
+    store.put("bkt", "k", b"old")
+    (body,) = (path for path in (tmp_path / "obs" / "bodies").rglob("*") if path.is_file())
+    body.unlink()
+    body.mkdir()  # no system removes that as a file
+    store.put("bkt", "k", b"new")
+    for _ in range(2):
+        with store.open("bkt", "k")[1] as file:
+            assert file.read() == b"new"
+        store.close()
+        store = ObjectStore(tmp_path)
+    store.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe with a name makes the reader wait")
+def test_an_upload_that_is_given_up_while_it_is_joined_is_told_so(store: ObjectStore, tmp_path: Path) -> None:
+    upload = store.uploads.begin("bkt", "k", "owner", Attributes(), "").upload_id
+    parts = []
+    for number in (1, 2):
+        with store.new_body() as writer:
+            writer.write(b"p" * MIN_PART)
+            part = PartInfo(number, writer.size, writer.md5.hex(), 0, writer.closed(), "", {})
+            store.uploads.put_part("bkt", "k", upload, part)
+            writer.keep()
+            parts.append(part)
+    slow = store.body_path(parts[0].body)
+    slow.unlink()
+    os.mkfifo(slow)
+    refused: list[Exception] = []
+
+    def complete() -> None:
+        wanted = Completion([WantedPart(part.number, part.etag) for part in parts])
+        try:
+            store.uploads.complete("bkt", "k", upload, wanted, lambda _: None)
+        except (ObsError, OSError) as error:
+            refused.append(error)
+
+    joining = threading.Thread(target=complete)
+    joining.start()
+    with slow.open("wb") as file:
+        store.uploads.abort("bkt", "k", upload)
+        file.write(b"p" * MIN_PART)
+    joining.join()
+    assert [type(error) for error in refused] == [NoSuchUpload]
+    assert store.info("bkt", "k") is None
+    assert not [path for path in (tmp_path / "obs" / "bodies").rglob("*") if path.is_file()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterable
 from io import FileIO
@@ -19,6 +20,8 @@ from traindeck.lab.obs.reserve import Reserve
 
 # Files per folder; a block of numbers is also what one index transaction reserves.
 BLOCK = 1000
+
+_log = logging.getLogger(__name__)
 
 
 class BodyFiles:
@@ -68,7 +71,8 @@ class BodyFiles:
             wanted = [*numbers, *self._stuck]
             self._stuck.clear()
         for number in wanted:
-            # Windows refuses to remove a file somebody reads; its turn comes with a later removal or the next start.
+            # Windows refuses to remove a file somebody reads, and disks fail; its turn comes with a later removal or the
+            # next start. What took its place is in the index by now, and must not pay for it.
             if self._unlinked(number):
                 self._removed.append(number)
             else:
@@ -110,6 +114,7 @@ class BodyFiles:
     def _unlinked(self, number: int) -> bool:
         try:
             self.path(number).unlink(missing_ok=True)
-        except PermissionError:
+        except OSError as error:
+            _log.info("the body %s cannot be removed yet: %s", number, error)
             return False
         return True

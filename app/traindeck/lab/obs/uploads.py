@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import FileIO
 from itertools import pairwise
@@ -17,7 +19,7 @@ from traindeck.lab.obs.crc import CRC64_ECMA
 from traindeck.lab.obs.errors import BadDigest, InvalidArgument, NoSuchUpload, ObsError
 from traindeck.lab.obs.listing import Listing
 from traindeck.lab.obs.names import key_bytes, text_bytes
-from traindeck.lab.obs.records import Attributes, ObjectInfo, PartInfo, UploadInfo
+from traindeck.lab.obs.records import Attributes, BucketInfo, ObjectInfo, PartInfo, UploadInfo
 from traindeck.lab.obs.storage import Storage, full_disk_told, now_ms
 
 MAX_PARTS = 10_000
@@ -121,16 +123,18 @@ class Uploads:
         traits = replace(
             upload.attributes.traits,
             upload_id=upload_id,
-            crc64=self._checked_crc64(chosen, completion.crc64),
             checksums=(joined := joined_checksums(upload.checksum_algorithm, chosen)).values,
             checksum_type=joined.kind,
         )
         for name, value in completion.checksums.items():
             if traits.checksums.get(name, value) != value:
                 raise BadDigest(message=f"The {name} you specified did not match the calculated checksum.")
+        with self._told_if_gone(bucket, key, upload_id, chosen):
+            traits = replace(traits, crc64=self._checked_crc64(chosen, completion.crc64))
         number, file = self._new_body()
         try:
-            self._join(chosen, file)
+            with self._told_if_gone(bucket, key, upload_id, chosen):
+                self._join(chosen, file)
             info = ObjectInfo(
                 key,
                 sum(part.size for part in chosen),
@@ -145,14 +149,10 @@ class Uploads:
             with self._storage.changing() as change:
                 found = change.bucket(bucket)
                 encoded = key_bytes(key)
-                if upload_rows.upload_row(change.connection, found, encoded, upload_id) is None:
-                    raise NoSuchUpload(upload_id)
-                now_there = {part.number: part for part in upload_rows.part_rows(change.connection, upload_id)}
-                if any(now_there.get(part.number) != part for part in chosen):
-                    raise ObsError(409, "OperationAborted", "A part was replaced while the upload was completed.")
+                now_there = _unchanged_parts(change.connection, found, encoded, upload_id, chosen)
                 old = rows.object_row(change.connection, found, encoded)
                 condition(old)
-                for part in now_there.values():
+                for part in now_there:
                     change.discard(part.body)
                 upload_rows.delete_upload(change.connection, upload_id)
                 placed = versions.place(change, found, old, info)
@@ -162,6 +162,16 @@ class Uploads:
         finally:
             self._storage.bodies.settle()
         return placed
+
+    @contextmanager
+    def _told_if_gone(self, bucket: str, key: str, upload_id: str, chosen: Sequence[PartInfo]) -> Iterator[None]:
+        """Files of parts go when somebody else completes the upload, gives it up, or sends a part again."""
+        try:
+            yield
+        except FileNotFoundError:
+            with self._storage.index.reading() as connection:
+                _unchanged_parts(connection, self._storage.existing(bucket), key_bytes(key), upload_id, chosen)
+            raise
 
     def _checked_crc64(self, chosen: Sequence[PartInfo], announced: str) -> str:
         if not announced and not all(part.crc64 for part in chosen):
@@ -224,6 +234,18 @@ def _chosen(wanted: Sequence[WantedPart], present: Mapping[int, PartInfo]) -> li
             message = "Your proposed upload is smaller than the minimum allowed size."
             raise ObsError(400, "EntityTooSmall", message, details=details)
     return chosen
+
+
+def _unchanged_parts(
+    connection: sqlite3.Connection, bucket: BucketInfo, key: bytes, upload_id: str, chosen: Sequence[PartInfo]
+) -> list[PartInfo]:
+    """All parts as they are now; raises where those chosen are not among them any more."""
+    if upload_rows.upload_row(connection, bucket, key, upload_id) is None:
+        raise NoSuchUpload(upload_id)
+    there = {part.number: part for part in upload_rows.part_rows(connection, upload_id)}
+    if any(there.get(part.number) != part for part in chosen):
+        raise ObsError(409, "OperationAborted", "A part was replaced while the upload was completed.")
+    return list(there.values())
 
 
 def _etag(parts: Sequence[PartInfo]) -> str:

@@ -27,6 +27,9 @@ class Reserve:
         if self._is_held:
             return
         with self._lock:
+            # Taken twice, it would be given back and might not be had again.
+            if self._is_held:
+                return
             try:
                 self._take()
             except OSError as error:

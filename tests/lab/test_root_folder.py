@@ -153,7 +153,7 @@ print(before, contents(root).objects, sorted(path.name for path in root.iterdir(
 
 
 def test_a_full_disk_does_not_keep_it_from_being_emptied(root: Path) -> None:
-    before = inside_mount(root, "size=4m")
+    before = inside_mount(root, "size=16m")
     done = subprocess.run(
         [*before, sys.executable, "-c", FILL_AND_EMPTY, str(root)], capture_output=True, timeout=60, encoding="utf-8"
     )

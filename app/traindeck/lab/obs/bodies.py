@@ -71,8 +71,8 @@ class BodyFiles:
             wanted = [*numbers, *self._stuck]
             self._stuck.clear()
         for number in wanted:
-            # Windows refuses to remove a file somebody reads, and disks fail; its turn comes with a later removal or the
-            # next start. What took its place is in the index by now, and must not pay for it.
+            # Windows refuses to remove a file somebody reads, and disks fail: its turn comes with a later removal or
+            # the next start. What took its place is in the index by now and must not pay for it.
             if self._unlinked(number):
                 self._removed.append(number)
             else:

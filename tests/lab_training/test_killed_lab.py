@@ -7,6 +7,7 @@ import psutil
 
 from lab_training.lab_app import BUCKET, Jobs, job_body, sdk_client, wait_for
 from servers.lab_process import LabProcess
+from traindeck.lab import root_folder
 from traindeck.lab.accounts import Accounts, LabAccount
 from traindeck.lab.obs.store import ObjectStore
 
@@ -30,6 +31,10 @@ def prepared(root: Path) -> LabAccount:
     return account
 
 
+def orphans_in(log: str) -> list[psutil.Process]:
+    return [psutil.Process(int(line.split()[1])) for line in log.splitlines() if line.startswith("pid ")]
+
+
 def test_a_job_of_a_killed_lab_ends_as_lost_with_all_its_processes(tmp_path: Path) -> None:
     account = prepared(tmp_path / "lab")
     with LabProcess(tmp_path / "lab") as lab:
@@ -38,7 +43,7 @@ def test_a_job_of_a_killed_lab_ends_as_lost_with_all_its_processes(tmp_path: Pat
             job_id = jobs.create(job_body())["metadata"]["id"]
             wait_for(lambda: jobs.log(job_id).count("pid ") == 2)
             log = jobs.log(job_id)
-        orphans = [psutil.Process(int(line.split()[1])) for line in log.splitlines() if line.startswith("pid ")]
+        orphans = orphans_in(log)
         lab.kill()
         assert all(orphan.is_running() for orphan in orphans)
 
@@ -53,6 +58,19 @@ def test_a_job_of_a_killed_lab_ends_as_lost_with_all_its_processes(tmp_path: Pat
             short = f"/{BUCKET}/code/job/short.py"
             assert jobs.run(job_body("job-2", algorithm__boot_file=short))["status"]["phase"] == "Completed"
             assert jobs.delete(job_id) == 202
+
+
+def test_what_a_killed_lab_left_running_ends_when_its_folder_is_emptied(tmp_path: Path) -> None:
+    account = prepared(tmp_path / "lab")
+    with LabProcess(tmp_path / "lab") as lab:
+        with sdk_client(lab.modelarts, account) as client:
+            jobs = Jobs(None, client)
+            job_id = jobs.create(job_body())["metadata"]["id"]
+            wait_for(lambda: jobs.log(job_id).count("pid ") == 2)
+            orphans = orphans_in(jobs.log(job_id))
+        lab.kill()
+        root_folder.empty(tmp_path / "lab")
+        assert not any(orphan.is_running() and orphan.status() != "zombie" for orphan in orphans)
 
 
 def test_the_log_link_opens_the_log_without_keys(tmp_path: Path) -> None:

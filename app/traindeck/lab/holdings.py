@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from traindeck.lab.training.job_records import LIVE_PHASES
+from traindeck.lab.training.process_tree import ProcessId
 
 _WAIT_S = 5.0
 _TOLD_EVERY = 1000
@@ -77,7 +79,7 @@ def disk_use(root: Path, on_bytes: Callable[[int], None] = _unheard) -> DiskUse:
         with entries:
             for entry in entries:
                 try:
-                    if entry.is_dir(follow_symlinks=False):
+                    if leads_inside(entry):
                         folders.append(entry.path)
                         continue
                     status = entry.stat(follow_symlinks=False)
@@ -88,6 +90,21 @@ def disk_use(root: Path, on_bytes: Callable[[int], None] = _unheard) -> DiskUse:
                 if seen % _TOLD_EVERY == 0:
                     on_bytes(total)
     return DiskUse(total, is_whole)
+
+
+def live_processes(root: Path) -> dict[str, list[ProcessId]]:
+    """What was started for each job that is not over; nothing where that cannot be read."""
+    found: dict[str, list[ProcessId]] = _asked(root / "jobs" / "jobs.sqlite3", _processes, _unbroken, {}) or {}
+    return found
+
+
+def leads_inside(entry: os.DirEntry[str]) -> bool:
+    """Whether this is a folder of its own, not a link or a junction to one elsewhere."""
+    if not entry.is_dir(follow_symlinks=False):
+        return False
+    if sys.platform != "win32":
+        return True
+    return entry.stat(follow_symlinks=False).st_reparse_tag != stat.IO_REPARSE_TAG_MOUNT_POINT
 
 
 def _asked(path: Path, query: Query, on_query: OnQuery, without: Any) -> Any:
@@ -123,3 +140,13 @@ def _jobs(database: sqlite3.Connection) -> tuple[int, tuple[str, ...]]:
     (count,) = database.execute("SELECT count(*) FROM jobs").fetchone()
     live = database.execute(f"SELECT name FROM jobs WHERE phase IN {LIVE_PHASES} ORDER BY create_time").fetchall()
     return count, tuple(name for (name,) in live)
+
+
+def _processes(database: sqlite3.Connection) -> dict[str, list[ProcessId]]:
+    found: dict[str, list[ProcessId]] = {}
+    asked = f"SELECT id, pid, created FROM jobs LEFT JOIN processes ON job_id = id WHERE phase IN {LIVE_PHASES}"
+    for job_id, pid, created in database.execute(asked):
+        of_job = found.setdefault(job_id, [])
+        if pid is not None:
+            of_job.append(ProcessId(pid, created))
+    return found

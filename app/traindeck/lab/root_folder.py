@@ -15,7 +15,9 @@ from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
+from traindeck.lab.holdings import leads_inside, live_processes
 from traindeck.lab.private_files import read_json
+from traindeck.lab.training.process_tree import end_orphans
 
 TOKEN_HEADER = "X-Lab-Token"
 RUNNING = "running.json"
@@ -112,6 +114,9 @@ def empty(root: Path, on_file: Callable[[int], None] = _unheard) -> None:
         return
     try:
         with FileLock(root / LOCK).acquire(timeout=0):
+            # Once the records of a killed Lab are gone, nobody knows any more what it left running.
+            for job_id, started in live_processes(root).items():
+                end_orphans(job_id, started)
             _set_aside(root)
     except Timeout as error:
         raise LabRunningError(str(root)) from error
@@ -148,7 +153,7 @@ def _removed_files(place: Path) -> Iterator[Path]:
         seen.append(folder)
         for entry in _insist(_entries, folder) or ():
             path = Path(entry.path)
-            if entry.is_dir(follow_symlinks=False):
+            if leads_inside(entry):
                 waiting.append(path)
             else:
                 _insist(Path.unlink, path)

@@ -11,9 +11,9 @@ from pathlib import Path
 from traindeck.lab.training.interpreters import NoInterpreterError
 from traindeck.lab.training.job_form import ASCEND_ENGINE, Channel, JobForm
 from traindeck.lab.training.job_records import EventText
+from traindeck.lab.training.process_tree import JOB_VARIABLE
 from traindeck.lab.training.worker_places import Sandbox, WorkerPlaces, host_name
 
-JOB_VARIABLE = "MA_VJ_NAME"
 BEFORE_TRAINING = ("ma-pre-start.sh", "ma-pre-start.py")
 
 # What would tie a job to the environment TrainDeck itself runs in, or hand it keys that are not its own.

@@ -2,7 +2,6 @@
 
 import itertools
 import subprocess
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,6 @@ from traindeck.lab.training import job_events as events
 from traindeck.lab.training.containers import Box, Containers
 from traindeck.lab.training.interpreters import NoInterpreterError
 from traindeck.lab.training.job_environment import (
-    JOB_VARIABLE,
     Launch,
     ObsAccess,
     Rank,
@@ -30,7 +28,7 @@ from traindeck.lab.training.job_log import CardLog, add_service_line, cut
 from traindeck.lab.training.job_metrics import Meter
 from traindeck.lab.training.job_outcome import EndedError, Timing, failed, not_created
 from traindeck.lab.training.job_records import JobRecords
-from traindeck.lab.training.process_tree import ProcessId, ProcessTree, creation_flags, exit_code
+from traindeck.lab.training.process_tree import ProcessId, ProcessTree, creation_flags, exit_code, job_tree
 from traindeck.lab.training.worker_places import Sandbox, host_name
 
 
@@ -40,11 +38,6 @@ class Exit:
 
     task: str
     code: int
-
-
-def job_tree(job_id: str, roots: Sequence[ProcessId] = ()) -> ProcessTree:
-    """The processes of a job, also those of a Lab that is gone."""
-    return ProcessTree(JOB_VARIABLE, f"ma-job-{job_id}", roots)
 
 
 class JobProcesses:

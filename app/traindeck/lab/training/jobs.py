@@ -30,7 +30,6 @@ from traindeck.lab.training.job_form import MPI_ENGINES, JobForm, read_form
 from traindeck.lab.training.job_log import LogTail, add_service_line, tail
 from traindeck.lab.training.job_outcome import StopReason, Timing
 from traindeck.lab.training.job_packages import PackageEnvironments
-from traindeck.lab.training.job_processes import job_tree
 from traindeck.lab.training.job_queue import JobQueue
 from traindeck.lab.training.job_records import (
     STOPPABLE_PHASES,
@@ -44,6 +43,7 @@ from traindeck.lab.training.job_search import JobSearch
 from traindeck.lab.training.lab_settings import SETTINGS, LabSettings, SettingsError, read_settings
 from traindeck.lab.training.log_lines import LinePage, LineQuery, page_of
 from traindeck.lab.training.log_link import signed_link
+from traindeck.lab.training.process_tree import end_orphans
 from traindeck.lab.training.request_body import RefusedError, object_in, text_in
 from traindeck.lab.training.runner import ChosenPython, JobRun, RunTools
 from traindeck.lab.training.worker_places import Sandbox, WorkerPlaces, log_name
@@ -53,7 +53,6 @@ log = logging.getLogger(__name__)
 
 JOBS = "job-num"
 _JOB_QUOTA = 10_000
-_ORPHAN_GRACE_S = 0.5
 _CALL_WORKERS = 8
 _UPLOAD_WORKERS = 4
 
@@ -203,7 +202,8 @@ class JobService:
             self._tell_differences(job, form, obstacle)
             unfinished = {known: other for known, other in self._runs.items() if not other.is_over}
             self._runs = {**unfinished, job_id: run}
-        self._queue.put(run)
+            # Whoever finds the run may dismiss it from the queue, so it must be there.
+            self._queue.put(run)
         return job
 
     def job(self, account: LabAccount, job_id: str) -> JobRecord:
@@ -377,7 +377,7 @@ class JobService:
         records = JobRecords(database)
         self._remembered = _Remembered(database, records, Experiments(database), Algorithms(database))
         for job in records.live():
-            job_tree(job.id, records.processes(job.id)).end(_ORPHAN_GRACE_S)
+            end_orphans(job.id, records.processes(job.id))
             records.move(job.id, "Abnormal", "Lost", event=events.LOST, level="Error")
             sandbox = Sandbox(job.id, self._folder / job.id)
             for task in job.tasks:

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 import psutil
 
+# Every process of a job has it, and what it starts inherits it.
+JOB_VARIABLE = "MA_VJ_NAME"
+_ORPHAN_GRACE_S = 0.5
 _POLL_S = 0.05
 _KILL_ROUNDS = 20
 _KILL_WAIT_S = 0.5
@@ -129,6 +132,15 @@ class ProcessTree:
                     process.kill()
             except (psutil.Error, ProcessLookupError, PermissionError):
                 continue
+
+
+def job_tree(job_id: str, roots: Iterable[ProcessId] = ()) -> ProcessTree:
+    return ProcessTree(JOB_VARIABLE, f"ma-job-{job_id}", roots)
+
+
+def end_orphans(job_id: str, roots: Iterable[ProcessId]) -> None:
+    """End what is left of a job whose Lab is gone."""
+    job_tree(job_id, roots).end(_ORPHAN_GRACE_S)
 
 
 def _descendants(process: psutil.Process) -> list[psutil.Process]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
@@ -28,6 +29,12 @@ def test_the_first_account_makes_itself_and_stays(tmp_path: Path) -> None:
     assert Accounts(tmp_path / ".." / tmp_path.name).first == first
     if os.name == "posix":
         assert stat.S_IMODE((tmp_path / "accounts.json").stat().st_mode) == 0o600
+
+
+def test_all_who_are_the_first_on_a_root_make_one_account(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: Accounts(tmp_path).first, range(8)))
+    assert made == [Accounts(tmp_path).first] * 8
 
 
 def test_keys_are_random_and_the_secret_is_not_shown(tmp_path: Path) -> None:

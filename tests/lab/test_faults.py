@@ -107,6 +107,8 @@ def test_rules_in_a_file() -> None:
         '[[fault]]\nkind = "error"\nstatus = "503"',
         '[[fault]]\nkind = "error"\ncount = -1',
         '[[fault]]\nkind = "bandwidth"',
+        '[[fault]]\nkind = "latency"\nseconds = nan',
+        '[[fault]]\nkind = "clock-skew"\nseconds = -inf',
         '[[fault]]\nkind = "error"\nbody = "pending"',
         '[[fault]]\nkind = "sold-out"\nbody = "waiting"',
         'seed = "x"',

@@ -76,7 +76,10 @@ class Accounts:
         self._lock = FileLock(root / "accounts.lock")
         self._state: object = None
         if not self._loaded():
-            self._write((LabAccount.with_random_keys("lab"),))
+            with self._lock:
+                # A Lab and a command may both be the first on this root.
+                if not self._loaded():
+                    self._write((LabAccount.with_random_keys("lab"),))
         self._take()
 
     @property

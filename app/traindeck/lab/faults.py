@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import tomllib
@@ -165,6 +166,8 @@ def _fault(row: object) -> Fault:
         is_number = wanted is float and isinstance(value, int)
         if isinstance(value, bool) or not (isinstance(value, wanted) or is_number):
             raise FaultsError(f"{name} of a rule must be of the kind {wanted.__name__}.")
+        if wanted is not str and not math.isfinite(value):
+            raise FaultsError(f"{name} of a rule must be a number.")
         if wanted is not str and value < 0 and name != "seconds":
             raise FaultsError(f"{name} of a rule must not be negative.")
         values[name] = wanted(value)

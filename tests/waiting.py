@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 
-async def until(condition: Callable[[], object], timeout: float = 10.0) -> None:
+async def until(condition: Callable[[], object], timeout: float = 20.0) -> None:
     """Come back as soon as `condition` holds; fail with its source when it does not in time."""
     end = time.monotonic() + timeout
     while not condition():

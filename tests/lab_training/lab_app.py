@@ -211,7 +211,7 @@ class Jobs:
     def phase(self, job_id: str) -> str:
         return str(self.show(job_id)["status"]["phase"])
 
-    def ended(self, job_id: str, timeout: float = 20) -> dict[str, Any]:
+    def ended(self, job_id: str, timeout: float = 60) -> dict[str, Any]:
         wait_for(lambda: self.phase(job_id) in ENDED, timeout)
         return self.show(job_id)
 
@@ -247,7 +247,7 @@ def channel(name: str, key: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "remote": {"obs": {"obs_url": f"/{BUCKET}/{key}"}}, **more}
 
 
-def wait_for(condition: Callable[[], object], timeout: float = 10.0) -> None:
+def wait_for(condition: Callable[[], object], timeout: float = 30.0) -> None:
     """Blocking twin of `until`, for the blocking SDK."""
     pause = threading.Event()
     end = time.monotonic() + timeout

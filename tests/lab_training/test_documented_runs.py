@@ -231,7 +231,7 @@ def test_two_nodes_of_eight_cards_know_all_sixteen(jobs: Jobs) -> None:
 def test_every_end_reaches_a_stubborn_tree(tmp_path: Path, end: str) -> None:
     root = tmp_path / "lab"
     root.mkdir()
-    timing = FAST.__class__(**{**vars(FAST), "hour_s": 4.0 if end == "time limit" else 3600.0})
+    timing = FAST.__class__(**{**vars(FAST), "hour_s": 8.0 if end == "time limit" else 3600.0})
     with running_lab(root, timing) as lab, sdk_client(lab.url, lab.account) as client:
         jobs = Jobs(lab, client)
         jobs.script(FORKS)
@@ -290,12 +290,14 @@ def test_the_interval_of_metrics_is_a_setting(tmp_path: Path) -> None:
     with running_lab(root, None) as lab, sdk_client(lab.url, lab.account) as client:
         jobs = Jobs(lab, client)
         jobs.script("import time; time.sleep(1.4)")
-        job_id = jobs.run(job_body())["metadata"]["id"]
+        job = jobs.run(job_body())
+        job_id = job["metadata"]["id"]
         request = sdk.ShowTrainingJobMetricsRequest(training_job_id=job_id, task_id="worker-0")
         rows = {row.metric: row.value for row in client.show_training_job_metrics(request).metrics}
         names = ["cpuUsage", "memUsage", "npuUtil", "npuMemUsage", "gpuUtil", "gpuMemUsage"]
         assert list(rows) == names
-        assert {len(values) for values in rows.values()} <= {3, 4, 5}
+        (count,) = {len(values) for values in rows.values()}
+        assert 1 < count <= job["status"]["duration"] / 300
         assert all(-1 <= value <= 100 for values in rows.values() for value in values)
 
 

@@ -176,7 +176,7 @@ def test_an_upload_under_way_does_not_hold_up_the_end(root: Path) -> None:
             sock.sendall(b"x" * 3_000_000)
             began = time.monotonic()
             assert lab.stop() == 0
-            assert time.monotonic() - began < 2
+            assert time.monotonic() - began < 6  # half a second for the last answers, and a busy machine
         assert lab.error_text == ""
         assert "Traceback" not in (root / "lab.log").read_text("utf-8")
         assert not [path for path in (root / "obs" / "bodies").rglob("*") if path.is_file()]
@@ -193,8 +193,8 @@ def test_signals_end_it_in_order(root: Path, name: str) -> None:
 
 
 def test_it_ends_when_idle_but_not_while_used(root: Path) -> None:
-    with LabProcess(root, idle_exit_s=0.6) as lab:
-        for _ in range(6):
+    with LabProcess(root, idle_exit_s=1.5) as lab:
+        for _ in range(9):
             assert client(lab).listBuckets().status == 200
             assert lab.exit_code(0.2) is None
         # Asking how it is does not keep it alive.
@@ -213,7 +213,7 @@ def test_the_owner_can_stop_it(root: Path) -> None:
 
 @pytest.mark.parametrize("farewell", ["detach", ""])
 def test_without_its_owner_it_carries_on_until_idle(root: Path, farewell: str) -> None:
-    with LabProcess(root, owner_pipe=True, idle_exit_s=0.6) as lab:
+    with LabProcess(root, owner_pipe=True, idle_exit_s=1.5) as lab:
         if farewell:
             lab.say(farewell)
         else:

@@ -1,17 +1,21 @@
 """The footing itself: the loop in Qt's folders, stalls, what is left behind."""
 
 import asyncio
+import os
 import select
 import socket
+import subprocess
+import sys
 import threading
 import time
+from contextlib import ExitStack
 
 import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QLabel
 
 from leftovers import Leftovers
-from qt_support import Stalls, until, watched_for_stalls
+from qt_support import LIMIT_S, Stalls, until, watched_for_stalls
 
 
 async def test_coroutines_run_on_the_loop_of_the_window(qapp: QApplication) -> None:
@@ -49,6 +53,31 @@ async def test_short_calls_and_idle_time_are_no_stall(responsive: Stalls) -> Non
         compute(0.005)
         await asyncio.sleep(0.01)
     assert not responsive
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how long a thread was ready")
+async def test_time_that_others_took_is_no_stall() -> None:
+    """A short call on a processor that is shared with others."""
+    mine = os.sched_getaffinity(0)
+    one = min(mine)
+    busy = f"import os; os.sched_setaffinity(0, {{{one}}}); print('busy', flush=True)\nwhile True: pass"
+    with ExitStack() as stack:
+        for _ in range(4):
+            other = subprocess.Popen([sys.executable, "-c", busy], stdout=subprocess.PIPE)
+            stack.enter_context(other)
+            stack.callback(other.kill)
+            assert other.stdout is not None
+            other.stdout.readline()
+        stack.callback(os.sched_setaffinity, 0, mine)
+        os.sched_setaffinity(0, {one})
+        with watched_for_stalls() as stalls:
+            await asyncio.sleep(0.1)
+            began = time.monotonic()
+            compute(0.04)
+            seconds = time.monotonic() - began
+            await asyncio.sleep(0.1)
+    assert seconds > LIMIT_S + 0.04, "nobody else was busy there"
+    assert not stalls
 
 
 def test_a_window_a_timer_and_a_thread_are_noticed(qapp: QApplication) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,10 +21,7 @@ LIMIT_S = 60.0
 class Program:
     """A client that is a program; keys go by its environment, never by its arguments."""
 
-    def __init__(self, name: str, home: Path, environment: Mapping[str, str]) -> None:
-        found = Path(sysconfig.get_path("scripts")) / name
-        program = shutil.which(str(found)) or shutil.which(name)
-        assert program is not None, f"{name} is not installed"
+    def __init__(self, program: Sequence[str], home: Path, environment: Mapping[str, str]) -> None:
         self._program = program
         home.mkdir(parents=True, exist_ok=True)
         self._home = home
@@ -31,7 +29,7 @@ class Program:
 
     def run(self, *words: str) -> str:
         done = subprocess.run(
-            [self._program, *words],
+            [*self._program, *words],
             capture_output=True,
             timeout=LIMIT_S,
             cwd=self._home,
@@ -44,6 +42,13 @@ class Program:
 
     def close(self) -> None:
         """Every call was a process of its own."""
+
+
+def _installed(name: str) -> str:
+    found = Path(sysconfig.get_path("scripts")) / name
+    program = shutil.which(str(found)) or shutil.which(name)
+    assert program is not None, f"{name} is not installed"
+    return program
 
 
 def _aws_environment(access_key: str, secret_key: str) -> dict[str, str]:
@@ -66,7 +71,8 @@ class AwsCli(Program):
     keys: Sequence[str] = (*USUAL_KEYS, "x//y", "100%25", "k" * 1024)
 
     def __init__(self, lab: LabProcess, home: Path, access_key: str, secret_key: str) -> None:
-        super().__init__("aws", home, _aws_environment(access_key, secret_key))
+        # Its script does not start from a folder with a blank in its name.
+        super().__init__([sys.executable, "-m", "awscli"], home, _aws_environment(access_key, secret_key))
         self._endpoint = ["--endpoint-url", lab.obs]
 
     def put(self, bucket: str, key: str, source: Path, about: About = PLAIN) -> None:
@@ -147,7 +153,7 @@ class Rclone(Program):
         }
         environment = {f"RCLONE_CONFIG_LAB_{name}": value for name, value in settings.items()}
         own = {"RCLONE_CONFIG": str(home / "none.conf"), "RCLONE_RETRIES": "1", "RCLONE_LOW_LEVEL_RETRIES": "1"}
-        super().__init__("rclone", home, {**environment, **own})
+        super().__init__([_installed("rclone")], home, {**environment, **own})
 
     def put(self, bucket: str, key: str, source: Path, about: About = PLAIN) -> None:
         told = {**about.metadata, **({"content-type": about.content_type} if about.content_type else {})}
@@ -218,7 +224,7 @@ class S5cmd(Program):
     keys: Sequence[str] = (*USUAL_KEYS, "100%25", "k" * 1024)
 
     def __init__(self, lab: LabProcess, home: Path, access_key: str, secret_key: str) -> None:
-        super().__init__("s5cmd", home, _aws_environment(access_key, secret_key))
+        super().__init__([_installed("s5cmd")], home, _aws_environment(access_key, secret_key))
         self._global = ["--endpoint-url", lab.obs, "--retry-count", "0", "--json"]
 
     def put(self, bucket: str, key: str, source: Path, about: About = PLAIN) -> None:

@@ -3,6 +3,7 @@
 AppError
 ├── InvalidInput         what the user gave cannot be used as it is
 ├── AccessRefused        keys or rights
+│   ├── ClockOff         signed at a time the service does not believe
 │   └── KeyringMissing   the system has no place for a secret
 ├── NotFound
 ├── Conflict             it exists already, or its state does not allow this
@@ -49,6 +50,10 @@ class AccessRefused(AppError):
     kind = "credentials"
 
 
+class ClockOff(AccessRefused):
+    pass
+
+
 class KeyringMissing(AccessRefused):
     pass
 
@@ -68,6 +73,7 @@ class NameTaken(Conflict):
 class ServiceTrouble(AppError):
     retryable = True
     kind = "service"
+    retry_after_s: float | None = None
 
     def __init__(self, title: Text, hint: Text, detail: str = "", retry_after_s: float | None = None) -> None:
         super().__init__(title, hint, detail)

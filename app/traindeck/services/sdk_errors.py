@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
-from traindeck.domain.errors import AccessRefused, AppError, InvalidInput, ServiceTrouble, Unreachable
+from traindeck.domain.errors import AccessRefused, AppError, ClockOff, InvalidInput, ServiceTrouble, Unreachable
 from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import text
 
@@ -120,7 +120,7 @@ def wrong_clock(answer: Answer) -> AppError:
         if off_by
         else text("The clock of this computer is off by more than 15 minutes.")
     )
-    return AccessRefused(
+    return ClockOff(
         title, text("Let the system set its time by itself, also the time zone; then try again."), answer.detail
     )
 

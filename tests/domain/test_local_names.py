@@ -18,7 +18,8 @@ SYSTEMS = [WINDOWS, MAC, LINUX]
 
 letters = st.characters(exclude_categories=("Cs",))
 hard = st.sampled_from(["", ".", "..", "con", "CON.txt", "aux .c", "a.", "a ", "a:b", "C:", "A", "a", "ä", "a\u0308",
-                        "%3A", "x" * 300, "空" * 120, "...", "a\\b", "lpt¹", "~", "a\x00b", "\n", "nul.tar.gz"])  # fmt: skip
+                        "%3A", "x" * 300, "空" * 120, "...", "a\\b", "lpt¹", "~", "a\x00b", "\n",
+                        "nul.tar.gz"])  # fmt: skip
 pieces = hard | st.text(letters, max_size=12)
 keys = st.lists(pieces, min_size=1, max_size=5).map("/".join).filter(bool)
 

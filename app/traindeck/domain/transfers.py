@@ -287,6 +287,9 @@ def waits_for(error: AppError) -> WaitsFor | None:
 
 def refusal(key: str, size_bytes: int) -> AppError | None:
     """Why the service, or other tools on it, could not take this; None: they can."""
+    # Nearly all names are short and plain, and there may be a million of them.
+    if len(key) * 4 <= MAX_KEY_BYTES and key.isprintable() and "\\" not in key and size_bytes <= MOST_OBJECT_BYTES:
+        return None
     shown = key.encode(errors="backslashreplace").decode()
     try:
         length = len(key.encode())

@@ -123,6 +123,7 @@ def _place(spelling: str) -> ObjectPath:
 
 
 class TransferState(Enum):
+    QUEUED = "queued"  # others go first
     PLANNING = "planning"
     READY = "ready"  # planned, and waits for a yes
     RUNNING = "running"

@@ -173,7 +173,7 @@ class TransferJournal:
              item.modified_ns, item.inode, item.mode, _column(item.error), transfer_id, item.key)
             for item in items
         ]  # fmt: skip
-        ended = [(transfer_id, item.key) for item in items if not item.state.is_open and item.part_bytes]
+        ended = [(transfer_id, item.key) for item in items if not item.state.is_open]
 
         def work(db: sqlite3.Connection) -> None:
             db.executemany(

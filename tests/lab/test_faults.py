@@ -20,33 +20,10 @@ from huaweicloudsdkcore.signer.signer import Signer
 from obs import ObsClient
 
 from servers.lab_clients import obs_client
+from servers.lab_control import Control
 from servers.lab_process import LabProcess
 from servers.obs_wire import Wire
 from traindeck.lab.faults import Fault, Faults, FaultsError, Kind, faults_of_toml
-
-
-class Control:
-    """The control port, asked as its documentation says."""
-
-    def __init__(self, lab: LabProcess) -> None:
-        facts = json.loads((lab.root / "control.json").read_text("utf-8"))
-        self.url = facts["url"]
-        self.token = facts["token"]
-
-    def call(self, method: str, content: object = None, **headers: str) -> tuple[int, Any]:
-        given = {"Authorization": f"Bearer {self.token}", **headers}
-        body = None if content is None else json.dumps(content).encode()
-        request = urllib.request.Request(f"{self.url}/faults", data=body, method=method, headers=given)
-        try:
-            with urllib.request.urlopen(request) as answer:
-                return answer.status, json.load(answer)
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code, json.load(error)
-
-    def rules(self, *faults: dict[str, Any]) -> None:
-        status, answer = self.call("PUT", {"faults": list(faults)})
-        assert status == 200, answer
 
 
 @pytest.fixture

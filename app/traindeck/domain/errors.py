@@ -8,6 +8,7 @@ AppError
 ├── NotFound
 ├── Conflict             it exists already, or its state does not allow this
 │   └── NameTaken        a job of the very name we gave
+├── NotOffered           the service does not have this
 ├── ServiceTrouble       the service or the network; worth another try
 │   ├── Unreachable      nothing was sent
 │   └── AnswerLost       something was sent, nobody knows what became of it
@@ -68,6 +69,10 @@ class Conflict(AppError):
 
 class NameTaken(Conflict):
     pass
+
+
+class NotOffered(AppError):
+    kind = "service"
 
 
 class ServiceTrouble(AppError):

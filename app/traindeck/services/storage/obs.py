@@ -9,21 +9,20 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from traindeck.domain.errors import InvalidInput
 from traindeck.domain.objects import Bucket, ObjectEntry, ObjectPath
 from traindeck.domain.profiles import Profile
 from traindeck.domain.secret import Credentials
-from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
+from traindeck.services.data_ports import Page
 from traindeck.services.ports import Progress
 from traindeck.services.sdk_errors import Answer, not_understood
 from traindeck.services.storage.obs_account import ObsAccount
-from traindeck.services.storage.obs_errors import damaged, obs_error
+from traindeck.services.storage.obs_errors import damaged, need_key, obs_error
 from traindeck.services.storage.obs_sending import MD5, is_encrypted, send_bytes, send_file
 
 if TYPE_CHECKING:
-    from traindeck.services.storage.obs_client import Client, Page
+    from traindeck.services.storage.obs_client import Client
 
 PAGE_ROWS = 1000
 READ_BYTES = 256 * 1024
@@ -89,15 +88,15 @@ class ObsStorage:
         return ObjectEntry(path, int(body.contentLength), modified, (body.etag or "").strip('"'))
 
     async def upload(self, source: Path, target: ObjectPath, progress: Progress | None = None) -> None:
-        _need_key(target)
+        need_key(target)
         await send_file(self._account, source, target, progress)
 
     async def put(self, content: bytes, target: ObjectPath) -> None:
-        _need_key(target)
+        need_key(target)
         await send_bytes(self._account, bytes(content), target)
 
     async def download(self, source: ObjectPath, target: Path, progress: Progress | None = None) -> None:
-        _need_key(source)
+        need_key(source)
         part = target.with_name(target.name + ".part")
 
         def fetch(client: Client, token: CancelToken) -> Any:
@@ -116,7 +115,7 @@ class ObsStorage:
     async def remove(self, paths: Sequence[ObjectPath]) -> None:
         keys: dict[str, list[str]] = defaultdict(list)
         for path in paths:
-            _need_key(path)
+            need_key(path)
             keys[path.bucket].append(path.key)
         for bucket, names in keys.items():
             for start in range(0, len(names), PAGE_ROWS):
@@ -203,12 +202,3 @@ def _entries(page: Page, folder: ObjectPath) -> list[ObjectEntry]:
         is_marker = path.is_folder and row.size_bytes == 0
         entries.append(ObjectEntry(path) if is_marker else ObjectEntry(path, row.size_bytes, row.modified, row.etag))
     return entries
-
-
-def _need_key(path: ObjectPath) -> None:
-    # Without a key the same request would mean the bucket itself.
-    if path.is_bucket:
-        raise InvalidInput(
-            text("“{place}” is a bucket, not an object.", place=str(path)),
-            text("Name a file or folder inside it."),
-        )

@@ -9,13 +9,9 @@ import http.client
 import ssl
 import threading
 import time
-import xml.etree.ElementTree as ET
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, TypeVar
-from urllib.parse import unquote_plus
 
 import certifi
 from obs import ObsClient, convertor
@@ -24,8 +20,11 @@ from traindeck.domain.objects import Bucket
 from traindeck.domain.profiles import Profile, Signature
 from traindeck.domain.secret import Credentials
 from traindeck.services.call_lines import connected, in_use
+from traindeck.services.data_ports import Page
 from traindeck.services.loopback import is_loopback
 from traindeck.services.sdk_errors import CUT
+from traindeck.services.storage.documents import document, moment
+from traindeck.services.storage.listing_pages import page_of
 
 CONNECT_S = 6.0
 SOCKET_S = 30.0
@@ -34,23 +33,6 @@ IDLE_S = 20.0
 CHUNK_BYTES = 256 * 1024
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One object of a listing."""
-
-    key: str
-    size_bytes: int
-    modified: datetime | None
-    etag: str
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    rows: list[Row]
-    folders: list[str]
-    next_marker: str  # empty: this was the last
 
 
 class NotReached(Exception):
@@ -108,32 +90,17 @@ class _Convertor(convertor.Convertor):  # type: ignore[misc]
     """Reads listings itself: the SDK's times are in local time without zone, an hour off in summer."""
 
     def parseListObjects(self, xml: str, headers: object = None) -> Page:
-        root = _document(xml, "ListBucketResult")
-        decode = unquote_plus if root.findtext("EncodingType") == "url" else str
-        rows = [
-            Row(
-                decode(node.findtext("Key") or ""),
-                int(node.findtext("Size") or 0),
-                _moment(node.findtext("LastModified")),
-                (node.findtext("ETag") or "").strip('"'),
-            )
-            for node in root.iterfind("Contents")
-        ]
-        folders = [decode(node.findtext("Prefix") or "") for node in root.iterfind("CommonPrefixes")]
-        more = root.findtext("IsTruncated") == "true"
-        # Other S3 services omit the marker when no delimiter was given: it is the last name then.
-        last = max([*(row.key for row in rows[-1:]), *folders[-1:]], default="")
-        return Page(rows, folders, (decode(root.findtext("NextMarker") or "") or last) if more else "")
+        return page_of(xml)
 
     def parseListBuckets(self, xml: str, headers: object = None) -> list[Bucket]:
-        root = _document(xml, "ListAllMyBucketsResult")
+        root = document(xml, "ListAllMyBucketsResult")
         return [
-            Bucket(node.findtext("Name") or "", _moment(node.findtext("CreationDate")), node.findtext("Location") or "")
+            Bucket(node.findtext("Name") or "", moment(node.findtext("CreationDate")), node.findtext("Location") or "")
             for node in root.iterfind("Buckets/Bucket")
         ]
 
     def parseDeleteObjects(self, xml: str, headers: object = None) -> object:
-        _document(xml, "DeleteResult")
+        document(xml, "DeleteResult")
         return super().parseDeleteObjects(xml, headers)
 
 
@@ -209,15 +176,3 @@ class Client(ObsClient):  # type: ignore[misc]
         # The SDK drops this one.
         kept: list[tuple[str, str]] = super()._rename_response_headers(headers)
         return [*kept, *((name, value) for name, value in headers.items() if name == "retry-after")]
-
-
-def _document(xml: str, name: str) -> ET.Element:
-    """The SDK takes any XML, so that a sign-in page reads as an empty bucket."""
-    root = ET.fromstring(xml)
-    if root.tag != name:
-        raise ValueError(f"expected {name}, got {root.tag}")
-    return root
-
-
-def _moment(iso: str | None) -> datetime | None:
-    return datetime.fromisoformat(iso) if iso else None

@@ -109,7 +109,7 @@ async def test_planning_again_keeps_what_is_done_and_what_is_half_done(path: Pat
         assert found[changed.name] == replace(changed, modified_ns=8, upload_id="up", part_bytes=0)
         assert found[failed.name] == failed
         assert found[new.name] == new
-        assert [item.name for item in await journal.begun_uploads(made.id)] == [half.name, changed.name]
+        assert [item.name for item in await journal.begun(made.id)] == [half.name, changed.name]
 
 
 async def test_totals_tell_what_stands_where(path: Path) -> None:

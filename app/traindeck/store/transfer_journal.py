@@ -233,12 +233,13 @@ class TransferJournal:
 
         return await self._with(work)
 
-    async def begun_uploads(self, transfer_id: int) -> list[Item]:
-        """Files with an upload at the service that was not finished."""
+    async def begun(self, transfer_id: int) -> list[Item]:
+        """Files of which something is half there, at the service or here."""
 
         def work(db: sqlite3.Connection) -> list[Item]:
             rows = db.execute(
-                f"SELECT {_ITEM} FROM items WHERE transfer = ? AND upload_id <> '' AND state <> ?",
+                f"SELECT {_ITEM} FROM items WHERE transfer = ? AND (upload_id <> '' OR part_bytes > 0) "
+                "AND state <> ?",
                 (transfer_id, ItemState.DONE.value),
             )
             return [_item(row) for row in rows]
@@ -279,6 +280,17 @@ class TransferJournal:
             ).rowcount
 
         return await self._write(work)
+
+    async def give_up_waiting(self, transfer_id: int) -> None:
+        """What waits has failed, with the reason it waited for."""
+
+        def work(db: sqlite3.Connection) -> None:
+            db.execute(
+                "UPDATE items SET state = ? WHERE transfer = ? AND state = ?",
+                (ItemState.FAILED.value, transfer_id, ItemState.WAITING.value),
+            )
+
+        await self._write(work)
 
     async def close_removals(self, transfer_id: int, error: AppError) -> int:
         """Leave standing what was to be removed, and say why."""

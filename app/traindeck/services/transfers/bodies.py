@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from traindeck.domain.errors import AppError, LocalTrouble, NotFound
@@ -65,11 +66,11 @@ class Stretch:
         step = _READ_BYTES
         for offset in range(self.offset, self.offset + self.size_bytes, step):
             wanted = min(step, self.offset + self.size_bytes - offset)
-            data = await self.disk.run(lambda _, start=offset, size=wanted: self._read(start, size))
+            data = await self.disk.run(partial(self._read, offset, wanted))
             await self.limit.take(len(data))
             yield data
 
-    def _read(self, start: int, size: int) -> bytes:
+    def _read(self, start: int, size: int, _: CancelToken) -> bytes:
         with local_errors(self.place), self.place.open("rb", buffering=0) as file:
             check_same(os.fstat(file.fileno()), self.item)
             return read_exactly(file.fileno(), start, size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from traindeck.domain.errors import Conflict, NotFound
 from traindeck.domain.objects import ObjectPath
@@ -38,7 +39,7 @@ class Copies:
             if item.size_bytes > _ONE_COPY_BYTES or item.upload_id:
                 self.lane.add(PartedCopy(self.lane, item).first_unit())
             else:
-                self.lane.add(Unit(item, lambda item=item: self._copy(item)))
+                self.lane.add(Unit(item, partial(self._copy, item)))
         await self.lane.room()
 
     async def make_folders(self, items: Sequence[Item]) -> None:

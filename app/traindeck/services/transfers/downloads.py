@@ -8,6 +8,7 @@ import shutil
 import threading
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -67,12 +68,12 @@ class Downloads:
                 self.lane.add(RangedDownload(self.lane, self.folders, item).first_unit())
             else:
                 is_small = item.size_bytes <= 1024 * 1024
-                self.lane.add(Unit(item, lambda item=item: self._fetch(item), item.size_bytes, is_small))
+                self.lane.add(Unit(item, partial(self._fetch, item), item.size_bytes, is_small))
         await self.lane.room()
 
     async def make_folders(self, items: Sequence[Item]) -> None:
         for item in items:
-            self.lane.add(Unit(item, lambda item=item: self._make_folder(item)))
+            self.lane.add(Unit(item, partial(self._make_folder, item)))
 
     async def _make_folder(self, item: Item) -> None:
         place = self.lane.place(item)
@@ -170,8 +171,7 @@ class RangedDownload:
 
     @property
     def part(self) -> Path:
-        place = self.lane.place(self.item)
-        return place.with_name(part_name(place.name, _SYSTEM))
+        return part_of(self.lane, self.item)
 
     async def _begin(self) -> None:
         lane, item = self.lane, self.item
@@ -335,6 +335,12 @@ class Folders:
             if not folder.resolve().is_relative_to(self._real):
                 raise _leads_out(folder)
         self._known.add(folder)
+
+
+def part_of(lane: Lane, item: Item) -> Path:
+    """Where the object is while it is not whole."""
+    place = lane.place(item)
+    return place.with_name(part_name(place.name, _SYSTEM))
 
 
 def _sink(lane: Lane, moved: Moved, pieces: list[bytes]) -> Sink:

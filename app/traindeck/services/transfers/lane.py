@@ -64,7 +64,7 @@ class Ground:
     clock: Clock
     limit: RateLimit
     has_news: Callable[[Lane], None]
-    """There is something to do, or something to tell."""
+    has_work: Callable[[], None]
     paces: dict[str, Pace] = field(default_factory=dict)
 
     def pace(self, profile: str) -> Pace:
@@ -83,6 +83,7 @@ class Lane:
         self.workers: set[asyncio.Task[None]] = set()
         self.is_paused = record.state is TransferState.PAUSED
         self.is_cancelled = False
+        self.is_known = asyncio.Event()  # its plan is made
         self.is_over = asyncio.Event()
         self.under_way = 0
         self.done_bytes = 0
@@ -96,7 +97,6 @@ class Lane:
         self._files: dict[ItemState, int] = {}
         self._totals = Totals()
         self._waiting = 0
-        self._removed_bytes = 0
         # Trouble that is not about one file
         self._failures = 0
         self._wait_s = FIRST_WAIT_S
@@ -142,7 +142,9 @@ class Lane:
     @property
     def may_work(self) -> bool:
         """Whether a unit could be taken now."""
-        if not self.ready or self.is_paused or self._held_until is not None or self._fatal or self.is_cancelled:
+        if not self.ready or not self._has_turn or self.is_paused or self.is_cancelled:
+            return False
+        if self._held_until is not None or self._fatal is not None:
             return False
         return not (self._is_probing and self.workers)
 
@@ -171,7 +173,7 @@ class Lane:
     def add(self, unit: Unit) -> None:
         self.ready.append(unit)
         self.ready_bytes += unit.size_bytes
-        self.ground.has_news(self)
+        self.ground.has_work()
 
     def count(self, moved_bytes: int) -> None:
         self.done_bytes += moved_bytes
@@ -263,6 +265,8 @@ class Lane:
     def tell(self) -> None:
         self._news.set()
         self.ground.has_news(self)
+        if self.ready:
+            self.ground.has_work()
 
     async def room(self) -> None:
         """Come back when more can be made ready; raises what ends the whole transfer."""
@@ -297,7 +301,7 @@ class Lane:
                 self._held_until = None
                 self._is_probing = True
                 self._failures = HOLD_AFTER - 1
-                self.ground.has_news(self)
+                self.tell()
             if self._held_until is not None:
                 await self._wait(self._held_until - now)
             elif self.is_paused or not self._has_turn:
@@ -314,6 +318,7 @@ class Lane:
             return
 
     async def until_yes(self) -> None:
+        self.is_known.set()
         while self.wants_yes:
             await self._wait(None)
 
@@ -323,10 +328,12 @@ class Lane:
             return False
         error = self._trouble
         assert error is not None
-        await self.trouble_over(error)
         await self.ground.ledger.flush()
-        await self.ground.journal.open_again(self.id, [ItemState.WAITING])
-        self._waiting = 0
+        if self._is_out_of_patience(error):
+            await self.ground.journal.give_up_waiting(self.id)
+        else:
+            await self.trouble_over(error)
+            await self.ground.journal.open_again(self.id, [ItemState.WAITING])
         await self.count_again()
         return True
 

@@ -9,6 +9,7 @@ LEAST = 4
 # A window has to move so much more than the best before, else more at a time only wait longer.
 _GAIN = 1.1
 _SLOWER = 1.5
+_MUCH_SLOWER = 6
 _WINDOWS_OF_REST = 20
 
 
@@ -17,6 +18,7 @@ class Pace:
 
     def __init__(self, first: int = FIRST, most: int = MOST) -> None:
         self.limit = first
+        self.running = 0
         self._most = most
         self._is_growing = True
         self._best_rate = 0.0
@@ -51,7 +53,8 @@ class Pace:
     def _close_window(self, now: float) -> None:
         rate = self._count / max(1e-6, now - self._window_began)
         mean_s = self._sum_s / self._count
-        self._best_s = min(self._best_s or mean_s, mean_s)
+        # What was best once may be so no more.
+        self._best_s = min(self._best_s * 1.02 or mean_s, mean_s)
         if self._is_growing:
             brings = rate > self._best_rate * _GAIN or mean_s < self._best_s * _SLOWER
             if brings:
@@ -60,6 +63,8 @@ class Pace:
                 self.limit = self._before
             self._is_growing = brings and self.limit < self._most
             self._rest = _WINDOWS_OF_REST
+        elif mean_s > _MUCH_SLOWER * self._best_s:
+            self.limit = max(LEAST, self.limit * 3 // 4)
         else:
             self._rest -= 1
             if self._rest <= 0:  # the line may have become better

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.transfers import Item
@@ -30,10 +31,8 @@ class Pieces:
         if not numbers:
             await self.close()
         for number in numbers:
-            unit = Unit(
-                self.item(), lambda n=number: self._one(n, move), size_of(number), is_small=False, fail=self._failed
-            )
-            self.lane.add(unit)
+            run = partial(self._one, number, move)
+            self.lane.add(Unit(self.item(), run, size_of(number), is_small=False, fail=self._failed))
 
     async def _one(self, number: int, move: Callable[[int], Awaitable[None]]) -> None:
         if not self.error:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
-from traindeck.domain.errors import AppError, LocalTrouble, NotFound, NotOffered
+from traindeck.domain.errors import AppError, Conflict, LocalTrouble, NotFound, NotOffered
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import (
     MD5_NAME,
@@ -68,11 +69,12 @@ class Uploads:
 
     async def make_folders(self, items: Sequence[Item]) -> None:
         for item in items:
-            self.lane.add(Unit(item, lambda item=item: self._make_folder(item)))
+            self.lane.add(Unit(item, partial(self._make_folder, item)))
 
     async def _make_folder(self, item: Item) -> None:
-        await (await self.lane.plane()).put(self.lane.remote(item), Content(b"", md5().digest(), self.lane.ground.limit))
-        self.lane.ended(item, ItemState.DONE, is_verified=True)
+        lane = self.lane
+        await (await lane.plane()).put(lane.remote(item), Content(b"", md5().digest(), lane.ground.limit))
+        lane.ended(item, ItemState.DONE, is_verified=True)
 
     async def _read(self, items: Sequence[Item]) -> None:
         lane = self.lane
@@ -86,13 +88,13 @@ class Uploads:
             elif content is None:
                 self._add_large(item)
             else:
-                lane.add(Unit(item, lambda i=item, c=content: self._send(i, c), content.size_bytes))
+                lane.add(Unit(item, partial(self._send, item, content), content.size_bytes))
 
     def _add_large(self, item: Item) -> None:
         if item.size_bytes > SINGLE_PUT_BYTES or item.upload_id:
             self.lane.add(PartedUpload(self.lane, item).first_unit())
         else:
-            self.lane.add(Unit(item, lambda: self._send_whole(item), item.size_bytes, is_small=False))
+            self.lane.add(Unit(item, partial(self._send_whole, item), item.size_bytes, is_small=False))
 
     async def _send(self, item: Item, body: Body) -> None:
         lane = self.lane
@@ -121,7 +123,7 @@ class Uploads:
                 lane.add(PartedUpload(lane, now).first_unit())
                 return
             try:
-                body = await disk.run(lambda token, now=now: stretch(place, now, 0, now.size_bytes, disk, limit, token))
+                body = await disk.run(partial(stretch, place, now, 0, now.size_bytes, disk, limit))
                 await self._send(now, body)
             except SourceChanged:
                 continue
@@ -236,7 +238,7 @@ class PartedUpload:
             whole, _ = await lane.ground.disk.run(lambda token: file_digests(place, token))
             metadata[MD5_NAME] = whole
         if self.item.part_bytes and not self.item.upload_id:
-            await self._remove_orphans()
+            await remove_orphans(lane, self.item)
         # First that one will be begun: else a program that ends before the id is written leaves one behind unseen.
         self.item = replace(now, upload_id="", part_bytes=size)
         await journal.begin_parts(lane.id, self.item)
@@ -263,16 +265,6 @@ class PartedUpload:
         moved.settle(item.size_bytes)
         lane.ended(item, ItemState.DONE, is_verified=True)
 
-    async def _remove_orphans(self) -> None:
-        """Uploads of ours whose id nobody heard of: of this very object, begun since, without a part."""
-        lane, plane, target = self.lane, await self.lane.plane(), self.lane.remote(self.item)
-        since = (lane.record.started or datetime.now(UTC)) - _CLOCKS_APART
-        async for page in plane.fragments(target.bucket, target.key):
-            for fragment in page:
-                is_ours = fragment.path == target and (fragment.begun is None or fragment.begun >= since)
-                if is_ours and await plane.parts(target, fragment.upload_id) == []:
-                    await plane.abort_upload(target, fragment.upload_id)
-
     def _size(self, number: int) -> int:
         offset = (number - 1) * self.item.part_bytes
         return min(self.item.part_bytes, self.item.size_bytes - offset)
@@ -289,7 +281,8 @@ class PartedUpload:
             part = await moved.by((await lane.plane()).put_part(
                 lane.remote(item), item.upload_id, number, body, counted=moved.count
             ))  # fmt: skip
-        except SourceChanged:
+        except (SourceChanged, NotFound):
+            # Or somebody took the upload away; what there is now goes up once more.
             self.has_changed = True
             return
         moved.settle(size)
@@ -310,8 +303,8 @@ class PartedUpload:
         parts = [Part(part.number, part.size_bytes, part.etag) for _, part in sorted(self.sent.items())]
         try:
             stored = await plane.finish_upload(lane.remote(item), item.upload_id, parts)
-        except NotFound:
-            # Somebody took the upload away; what there is has to go up once more.
+        except (NotFound, Conflict):
+            # Somebody took the upload away, or a part of it was replaced.
             return False
         whole = _whole_etag(self.sent)
         if whole and "-" in stored.etag and stored.etag != whole:
@@ -327,6 +320,17 @@ class PartedUpload:
             raise keeps_changing(lane.place(item))
         self.item = replace(item, part_bytes=0)  # its upload is taken back, and nothing of it is used
         lane.add(self.first_unit())
+
+
+async def remove_orphans(lane: Lane, item: Item) -> None:
+    """Uploads of ours whose id nobody heard of: of this very object, begun since, without a part."""
+    plane, target = await lane.plane(), lane.remote(item)
+    since = (lane.record.started or datetime.now(UTC)) - _CLOCKS_APART
+    async for page in plane.fragments(target.bucket, target.key):
+        for fragment in page:
+            is_ours = fragment.path == target and (fragment.begun is None or fragment.begun >= since)
+            if is_ours and await plane.parts(target, fragment.upload_id) == []:
+                await plane.abort_upload(target, fragment.upload_id)
 
 
 def _whole_etag(parts: dict[int, SentPart]) -> str:

@@ -34,8 +34,8 @@ log = logging.getLogger(__name__)
 
 BEAT_S = 0.1
 MOST_ACTIVE = 4
-# What may be in memory at a time, over all transfers.
-_MEMORY_BYTES = 128 * 1024 * 1024
+# What may be in memory at a time, over all transfers; four parts fill a line, and more would all be lost by a kill.
+_MEMORY_BYTES = 64 * 1024 * 1024
 _FORGET_AFTER = timedelta(days=7)
 
 

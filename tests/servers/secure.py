@@ -13,16 +13,14 @@ class SecureServer:
     """Answers every request with 404; `requests` counts what got through the handshake."""
 
     def __init__(self, folder: Path, name: str = "localhost") -> None:
-        self.ca_file = _certificate(folder, name)
-        self._key_file = folder / "key.pem"
+        self.ca_file = certificate(folder, name)
+        self._context = server_context(folder)
         self._tasks: set[asyncio.Task[None]] = set()
         self.requests = 0
         self.url = ""
 
     async def __aenter__(self) -> SecureServer:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.ca_file, self._key_file)
-        self._server = await asyncio.start_server(self._answer, "127.0.0.1", 0, ssl=context)
+        self._server = await asyncio.start_server(self._answer, "127.0.0.1", 0, ssl=self._context)
         self.url = f"https://localhost:{self._server.sockets[0].getsockname()[1]}"
         return self
 
@@ -51,7 +49,15 @@ class SecureServer:
             writer.close()
 
 
-def _certificate(folder: Path, name: str) -> Path:
+def server_context(folder: Path) -> ssl.SSLContext:
+    """With the certificate made in this folder."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
+    return context
+
+
+def certificate(folder: Path, name: str) -> Path:
+    """A certificate that is its own authority, for one host name or all of a domain."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

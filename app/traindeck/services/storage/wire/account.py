@@ -102,7 +102,7 @@ class WireAccount:
                 return answer
             raise obs_error(refusal, request.path)
 
-        return await retried(attempt, tries, may_again)
+        return await retried(attempt, tries, lambda: not self._is_closed and may_again())
 
     def refusal(self, answer: Answered, message: str = "") -> Answer:
         """What an answer says against us; `message` where it says nothing itself."""

@@ -5,50 +5,24 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Mapping
-from types import TracebackType
 from urllib.parse import urlsplit
+
+from servers.served import Served
 
 Place = tuple[str, int]
 
 
-class ForwardProxy:
+class ForwardProxy(Served):
     """Leads to the places named in `routes`, by "host:port"; `*.domain:port` stands for every host below it."""
 
     def __init__(self, routes: Mapping[str, Place], user: str = "", password: str = "") -> None:
+        super().__init__()
         self._routes = dict(routes)
         pair = base64.b64encode(f"{user}:{password}".encode()).decode()
         self._wanted = f"Basic {pair}" if user else ""
-        self._tasks: set[asyncio.Task[None]] = set()
         self.seen: list[str] = []
-        self.port = 0
 
-    async def __aenter__(self) -> ForwardProxy:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            await self._serve(reader, writer)
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # one of the two hung up, or the test is over
-        finally:
-            self._tasks.discard(task)
-            writer.close()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         first, *lines = head.rstrip("\r\n").split("\r\n")
         self.seen.append(first)

@@ -6,47 +6,23 @@ import asyncio
 import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import TracebackType
+
+from servers.served import Served
 
 
-class SecureServer:
+class SecureServer(Served):
     """Answers every request with 404; `requests` counts what got through the handshake."""
 
     def __init__(self, folder: Path, name: str = "localhost") -> None:
         self.ca_file = certificate(folder, name)
-        self._context = server_context(folder)
-        self._tasks: set[asyncio.Task[None]] = set()
+        super().__init__(server_context(folder))
         self.requests = 0
-        self.url = ""
 
-    async def __aenter__(self) -> SecureServer:
-        self._server = await asyncio.start_server(self._answer, "127.0.0.1", 0, ssl=self._context)
-        self.url = f"https://localhost:{self._server.sockets[0].getsockname()[1]}"
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            await reader.readuntil(b"\r\n\r\n")
-            self.requests += 1
-            writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-            await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # the client did not trust us, or the test is over
-        finally:
-            self._tasks.discard(task)
-            writer.close()
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        self.requests += 1
+        writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        await writer.drain()
 
 
 def server_context(folder: Path) -> ssl.SSLContext:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from types import TracebackType
+
+from servers.served import Served
 
 Script = Callable[["Line"], Awaitable[None]]
 
@@ -36,41 +37,12 @@ class Line:
         self._writer.close()
 
 
-class WrittenServer:
+class WrittenServer(Served):
     """Plays its script on every connection; a script that returns hangs up."""
 
     def __init__(self, script: Script) -> None:
+        super().__init__()
         self._script = script
-        self._tasks: set[asyncio.Task[None]] = set()
-        self.connections = 0
-        self.open_connections = 0
-        self.url = ""
 
-    async def __aenter__(self) -> WrittenServer:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        self.connections += 1
-        self.open_connections += 1
-        try:
-            await self._script(Line(reader, writer))
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # the client hung up, or the test is over
-        finally:
-            self.open_connections -= 1
-            self._tasks.discard(task)
-            writer.close()
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self._script(Line(reader, writer))

@@ -84,7 +84,7 @@ async def front(lab: LabProcess, folder: Path) -> AsyncIterator[tuple[FaultyProx
 async def test_the_shape_of_production_works_through_a_proxy(
     lab: LabProcess, lab_obs: Store, bucket: str, tmp_path: Path
 ) -> None:
-    content = os.urandom(400_000)
+    content = os.urandom(3_000_000)
     path = ObjectPath(bucket, "folder/ä +%.bin")
     async with front(lab, tmp_path) as (secure, proxy, ca_file):
         way = Proxy("127.0.0.1", proxy.port, "me", PASSWORD)

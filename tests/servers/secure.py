@@ -6,52 +6,34 @@ import asyncio
 import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import TracebackType
+
+from servers.served import Served
 
 
-class SecureServer:
+class SecureServer(Served):
     """Answers every request with 404; `requests` counts what got through the handshake."""
 
     def __init__(self, folder: Path, name: str = "localhost") -> None:
-        self.ca_file = _certificate(folder, name)
-        self._key_file = folder / "key.pem"
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.ca_file = certificate(folder, name)
+        super().__init__(server_context(folder))
         self.requests = 0
-        self.url = ""
 
-    async def __aenter__(self) -> SecureServer:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.ca_file, self._key_file)
-        self._server = await asyncio.start_server(self._answer, "127.0.0.1", 0, ssl=context)
-        self.url = f"https://localhost:{self._server.sockets[0].getsockname()[1]}"
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            await reader.readuntil(b"\r\n\r\n")
-            self.requests += 1
-            writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-            await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # the client did not trust us, or the test is over
-        finally:
-            self._tasks.discard(task)
-            writer.close()
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        self.requests += 1
+        writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        await writer.drain()
 
 
-def _certificate(folder: Path, name: str) -> Path:
+def server_context(folder: Path) -> ssl.SSLContext:
+    """With the certificate made in this folder."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
+    return context
+
+
+def certificate(folder: Path, name: str) -> Path:
+    """A certificate that is its own authority, for one host name or all of a domain."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

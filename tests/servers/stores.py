@@ -49,9 +49,7 @@ def lab_store(lab: LabProcess, signature: Signature = Signature.OBS) -> Store:
 
 
 def foreign_store(name: str, url: str) -> Store:
-    profile = Profile(
-        name, Provider.MODELARTS, "us-east-1", obs_endpoint=url, signature=Signature.V4, path_style=True
-    )
+    profile = Profile(name, Provider.MODELARTS, "us-east-1", obs_endpoint=url, signature=Signature.V4, path_style=True)
     return Store(name, profile, Credentials(ACCESS_KEY, Secret(SECRET_KEY)), _by_boto3(url, ACCESS_KEY, SECRET_KEY))
 
 

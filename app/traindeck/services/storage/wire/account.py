@@ -68,6 +68,7 @@ class WireAccount:
         self._is_secure = address.scheme == "https"
         self._host = address.hostname or ""
         self._port = address.port or (443 if self._is_secure else 80)
+        self._servers: dict[str, Server] = {}
         self._making = asyncio.Lock()
         self._signer: Signer | None = None
         self._pool: ConnectionPool | None = None
@@ -102,7 +103,7 @@ class WireAccount:
                 return answer
             raise obs_error(refusal, request.path)
 
-        return await retried(attempt, tries, may_again)
+        return await retried(attempt, tries, lambda: not self._is_closed and may_again())
 
     def refusal(self, answer: Answered, message: str = "") -> Answer:
         """What an answer says against us; `message` where it says nothing itself."""
@@ -147,8 +148,10 @@ class WireAccount:
         return answer
 
     def _server(self, bucket: str) -> Server:
-        host = self._host if self.path_style or not bucket else f"{bucket}.{self._host}"
-        return Server(host, self._port, self._is_secure)
+        host = self._host if self.path_style else f"{bucket}.{self._host}"
+        if host not in self._servers:
+            self._servers[host] = Server(host, self._port, self._is_secure)
+        return self._servers[host]
 
     def _head(self, request: Request, server: Server, in_full: bool) -> bytes:
         assert self._pool is not None and self._signer is not None

@@ -17,6 +17,7 @@ NO_PROGRESS_S = 30.0
 
 # Below this the head and the body leave together: one packet, one call into the system.
 _TOGETHER_BYTES = 64 * 1024
+_SLICE_BYTES = 256 * 1024
 # Received and not taken yet; above it the sender is kept waiting.
 _HELD_BYTES = 1024 * 1024
 _ANSWER_BYTES = 64 * 1024 * 1024
@@ -83,8 +84,8 @@ class HttpConnection(asyncio.Protocol):
     def use(self, transport: asyncio.Transport) -> None:
         """Go on over `transport`, as after TLS was laid over a tunnel."""
         self._transport = transport
-        # Every piece is with the system before the next one is asked for.
-        transport.set_write_buffer_limits(high=0)
+        # Every piece is with the system before the next one is asked for. Not 0: TLS would hold us back for nothing.
+        transport.set_write_buffer_limits(high=1)
 
     def connection_lost(self, error: BaseException | None) -> None:
         if error is None and self._has_head and not self._has_length:
@@ -127,8 +128,10 @@ class HttpConnection(asyncio.Protocol):
             return
         self._status = status
         self._has_head = True
-        self._keeps_alive = self._parser.should_keep_alive()
         is_bare = self._method == "HEAD" or (self._method == "CONNECT" and status < 300) or status in (204, 304)
+        # The parser takes an answer without a body for one without an end.
+        may_go_on = self._headers.get("connection", "").lower() != "close" and self._parser.get_http_version() == "1.1"
+        self._keeps_alive = may_go_on if is_bare else self._parser.should_keep_alive()
         length = self._headers.get("content-length", "")
         is_chunked = "transfer-encoding" in self._headers
         self._has_length = is_bare or is_chunked or length.isdecimal()
@@ -157,7 +160,7 @@ class HttpConnection(asyncio.Protocol):
         self._forget_answer(method)
         self._is_busy = True
         self._moved_at = self._loop.time()
-        sent = _Sent(counted)
+        sent = _Sent(counted, len(head))
         try:
             is_all_sent = await self._send(head, body, sent)
             while not self._has_head:
@@ -196,7 +199,7 @@ class HttpConnection(asyncio.Protocol):
         if body is None:
             self._write(head)
             return True
-        waiting, waiting_bytes = [head], 0
+        waiting, waiting_bytes = [head], len(head)
         self._waits_for_us = True
         try:
             async for piece in body.pieces():
@@ -206,9 +209,9 @@ class HttpConnection(asyncio.Protocol):
                 waiting_bytes += len(piece)
                 if waiting_bytes >= _TOGETHER_BYTES:
                     await self._hand_over(waiting, sent)
-                    waiting, waiting_bytes = [], 0
                     if self._is_complete:
                         return False
+                    waiting, waiting_bytes = [], 0
                 self._waits_for_us = True
         finally:
             self._waits_for_us = False
@@ -216,23 +219,28 @@ class HttpConnection(asyncio.Protocol):
             await self._hand_over(waiting, sent)
         if sent.from_source_bytes != body.size_bytes:
             raise Unexpected(f"a body of {body.size_bytes} bytes gave {sent.from_source_bytes}")
-        return not self._unsent
+        return sent.passed_bytes == len(head) + body.size_bytes and not self._is_blocked
 
     async def _hand_over(self, pieces: list[bytes], sent: _Sent) -> None:
         if len(pieces[-1]) < _TOGETHER_BYTES:
             pieces = [b"".join(pieces)]
         for piece in pieces:
-            self._write(piece)
-        while self._is_blocked and not self._is_complete:
-            sent.up_to(self._unsent)
-            await self._news()
-        sent.up_to(self._unsent)
+            view = memoryview(piece)
+            # What the socket does not take at once is copied: not all of a large piece, then.
+            for start in range(0, len(piece), _SLICE_BYTES):
+                self._write(view[start : start + _SLICE_BYTES])
+                sent.passed_bytes += min(_SLICE_BYTES, len(piece) - start)
+                while self._is_blocked and not self._is_complete:
+                    await self._news()
+                sent.up_to(sent.passed_bytes - self._unsent)
+                if self._is_complete:
+                    return
 
     @property
     def _unsent(self) -> int:
         return self._transport.get_write_buffer_size() if self._transport else 0
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: bytes | memoryview) -> None:
         if self._error is not None or self._transport is None:
             raise self._broken()
         self._transport.write(data)
@@ -332,14 +340,16 @@ class _Sent:
     """How much of a body is really with the system."""
 
     counted: Counted | None
+    head_bytes: int
     from_source_bytes: int = 0
+    passed_bytes: int = 0
     told_bytes: int = 0
 
-    def up_to(self, unsent_bytes: int) -> None:
-        handed = max(0, self.from_source_bytes - unsent_bytes)
-        if self.counted is not None and handed > self.told_bytes:
-            self.counted(handed - self.told_bytes)
-            self.told_bytes = handed
+    def up_to(self, handed_bytes: int) -> None:
+        of_body = handed_bytes - self.head_bytes
+        if self.counted is not None and of_body > self.told_bytes:
+            self.counted(of_body - self.told_bytes)
+            self.told_bytes = of_body
 
     def take_back(self) -> None:
         if self.counted is not None and self.told_bytes:

@@ -28,9 +28,9 @@ Prepared = Callable[[bool], bytes]
 """The head of a request; told whether its target must be a whole address."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Server:
-    """Whom a connection leads to."""
+    """Whom a connection leads to; each is made once, and told apart by being another."""
 
     host: str
     port: int

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+import xml.etree.ElementTree as ET
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from urllib.parse import unquote_plus
 
 from traindeck.domain.errors import NotOffered, ServiceTrouble
@@ -28,6 +30,7 @@ from traindeck.services.storage.wire.requests import BytesBody, Request, metadat
 
 _NO_PARTS = ("NotImplemented", "ServiceNotImplemented")
 _OF_PARTS = re.compile(r"[0-9a-f]{32}-[1-9][0-9]*")
+_KEY = re.compile(rb"<Key>[^<]*</Key>")
 _GONE = ("NoSuchUpload",)
 
 
@@ -44,7 +47,7 @@ class Uploads(Objects):
                 text("Nothing to do: the file is sent whole."),
                 self._account.refusal(answer).detail,
             )
-        root = document_of(self._account, answer, "InitiateMultipartUploadResult", "InitiateMultipartUpload")
+        root = self._of_one(answer, "InitiateMultipartUploadResult", "InitiateMultipartUpload")
         return element_of(self._account, answer, root, "UploadId")
 
     async def put_part(
@@ -85,7 +88,7 @@ class Uploads(Objects):
             answer = await self._account.ask(Request("GET", target, query), fine=_GONE)
             if answer.status >= 300:
                 return None
-            root = document_of(self._account, answer, "ListPartsResult", "ListPartsResponse")
+            root = self._of_one(answer, "ListPartsResult", "ListPartsResponse")
             for node in root.iterfind("Part"):
                 number, size = node.findtext("PartNumber") or "", node.findtext("Size") or ""
                 if not (number.isdecimal() and size.isdecimal()):
@@ -106,7 +109,7 @@ class Uploads(Objects):
         etags: list[str] = []
 
         def read(answer: Answered) -> None:
-            root = document_of(self._account, answer, "CompleteMultipartUploadResult")
+            root = self._of_one(answer, "CompleteMultipartUploadResult")
             etags.append(bare(element_of(self._account, answer, root, "ETag")))
 
         request = Request("POST", target, {"uploadId": upload_id}, _XML, BytesBody(whole.encode()))
@@ -156,6 +159,10 @@ class Uploads(Objects):
             upload_marker = root.findtext("NextUploadIdMarker") or ""
             if (key_marker, upload_marker) == before or not key_marker:
                 raise not_understood(self._account.refusal(answer, "the same page again"))
+
+    def _of_one(self, answer: Answered, *names: str) -> ET.Element:
+        # The name comes back as it is, which no document can hold if there are control characters in it.
+        return document_of(self._account, replace(answer, body=_KEY.sub(b"", answer.body)), *names)
 
     async def _finished_before(self, target: ObjectPath, upload_id: str, parts: Sequence[Part]) -> Stored | None:
         answer = await self._account.ask(Request("HEAD", target), missing_is_fine=True)

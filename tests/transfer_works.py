@@ -12,7 +12,7 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.data_ports import DataPlane
 from traindeck.services.transfers.engine import TransferEngine
 from traindeck.services.transfers.rows import Transfer
-from traindeck.store.transfer_journal import TransferJournal, open_journal
+from traindeck.store.transfer_journal import TransferJournal
 
 BUCKET = "bucket"
 
@@ -21,15 +21,12 @@ BUCKET = "bucket"
 async def working(home: Path, plane: DataPlane) -> AsyncIterator[TransferEngine]:
     """One program's engine on `home`; entered again on the same home it is the next program."""
     writer, disk = BlockingCalls(1, "journal"), BlockingCalls(4, "disk")
-    path = home / "transfers.db"
 
     async def open_plane(_: str) -> DataPlane:
         return plane
 
     try:
-        db = await writer.run(lambda _: open_journal(path))
-        with closing(db):
-            journal = TransferJournal(db, path, writer)
+        with closing(TransferJournal(home / "transfers.db", writer)) as journal:
             async with TransferEngine(journal, open_plane, disk, home / "locks") as engine:
                 yield engine
     finally:

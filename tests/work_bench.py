@@ -35,6 +35,7 @@ from traindeck.store.database import open_database
 from traindeck.store.paths import Paths
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileShelf, SettingsFile
+from traindeck.store.transfer_journal import TransferJournal
 
 BUCKET = "bench"
 CREATES = re.compile(r"POST \S*/training-jobs$")
@@ -80,10 +81,11 @@ def code_in(folder: Path, script: str = SCRIPT) -> Path:
 class Bench:
     """One program; several of them may share a home."""
 
-    def __init__(self, home: Path, way: Way, *, look_ups_s: Sequence[float] = SOON_S) -> None:
+    def __init__(self, home: Path, way: Way, *, look_ups_s: Sequence[float] = SOON_S, patience_s: float = 0.5) -> None:
         self.paths = Paths(home)
         self._way = way
         self._look_ups_s = look_ups_s
+        self._patience_s = patience_s
         self._owned = AsyncExitStack()
         self.made: list[Connection] = []
         self.reported: list[tuple[str, AppError]] = []
@@ -114,7 +116,11 @@ class Bench:
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)
         self.watch = RunWatch(self.records, self.connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
-        self.transfers = Transfers(self.connections, self.disk)
+        journal = TransferJournal(self.paths.transfers, pool(1, "journal"))
+        owned.callback(journal.close)
+        self.transfers = await owned.enter_async_context(
+            Transfers(self.connections, journal, self.disk, self.paths.transfer_locks, patience_s=self._patience_s)
+        )
         self.desk = RunDesk(self.records, self.connections, self.watch, self.transfers)
         self.profiles = ProfileDesk(self.book, self.secrets, self.connections)
         self.scope = await owned.enter_async_context(TaskScope(lambda name, error: self.reported.append((name, error))))

@@ -30,7 +30,7 @@ from traindeck.domain.transfers import (
     TransferState,
 )
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.store.transfer_journal import TransferJournal, open_journal
+from traindeck.store.transfer_journal import TransferJournal
 
 NOW = datetime(2026, 11, 18, 12, 0, 0, 123456, tzinfo=UTC)
 ORDER = Order(Kind.UPLOAD, "lab", "/data", "obs://bucket/data/", Rules(CompareBy.MD5, ("*.tmp",), delete=True))
@@ -40,10 +40,9 @@ TROUBLE = InvalidInput(text("It is no good."), text("Make it better."), "detail"
 @asynccontextmanager
 async def opened(path: Path) -> AsyncIterator[TransferJournal]:
     writer = BlockingCalls(1, "journal")
-    db = await writer.run(lambda _: open_journal(path))
     try:
-        with closing(db):
-            yield TransferJournal(db, path, writer)
+        with closing(TransferJournal(path, writer)) as journal:
+            yield journal
     finally:
         writer.close()
 
@@ -164,11 +163,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from traindeck.domain.transfers import Item, ItemState, Kind, Order, SentPart
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.store.transfer_journal import TransferJournal, open_journal
+from traindeck.store.transfer_journal import TransferJournal
 
 async def main():
     path = Path(sys.argv[1])
-    journal = TransferJournal(open_journal(path), path, BlockingCalls(1, "journal"))
+    journal = TransferJournal(path, BlockingCalls(1, "journal"))
     made = await journal.add(Order(Kind.UPLOAD, "lab", "/d", "obs://bucket/"), datetime.now(UTC))
     for number in range(100000):
         item = Item(f"{number:06}", f"{number:06}", 3)

@@ -31,6 +31,10 @@ from traindeck.store.database import open_database
 from traindeck.store.paths import Paths
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileShelf, SettingsFile
+from traindeck.store.transfer_journal import TransferJournal
+
+# A script wants to know; the network's own short pauses are over by then.
+PATIENCE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,10 @@ class Core:
 
 
 @asynccontextmanager
-async def open_core(paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND) -> AsyncIterator[Core]:
+async def open_core(
+    paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND, patience_s: float | None = PATIENCE_S
+) -> AsyncIterator[Core]:
+    """`patience_s`: after so long a transfer that cannot go on fails; None: somebody sits there and can help."""
     async with AsyncExitStack() as owned:
 
         def pool(workers: int, name: str) -> BlockingCalls:
@@ -86,7 +93,11 @@ async def open_core(paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND) -> 
         connections = Connections(book, secrets, lab.address, make)
         owned.callback(connections.close)
         logs = RunLogs(records, paths.run_log, disk)
-        transfers = Transfers(connections, disk)
+        journal = TransferJournal(paths.transfers, pool(1, "journal"))
+        owned.callback(journal.close)
+        transfers = await owned.enter_async_context(
+            Transfers(connections, journal, pool(4, "transfers"), paths.transfer_locks, patience_s=patience_s)
+        )
         bundles, locks = CodeBundles(paths.bundles, disk), RunLocks(paths.run, disk)
         submission = Submission(records, connections, bundles, locks, book)
         watch = RunWatch(records, connections, logs, settle=submission.settle)

@@ -45,17 +45,10 @@ class _Copying:
                 case ObjectPath(), Path():
                     return await self.core.transfers.download(self.profile, source, target, progress=progress.at)
                 case ObjectPath(), ObjectPath():
-                    return await self._between(source, target, progress)
+                    return await self.core.transfers.copy(self.profile, source, target, progress=progress.at)
         raise InvalidInput(
             text("Both sides are on this computer."), text("Write at least one side as obs://bucket/key.")
         )
-
-    async def _between(self, source: ObjectPath, target: ObjectPath, progress: Progress) -> int:
-        with tempfile.TemporaryDirectory(prefix="traindeck-") as name:
-            here = Path(name) / (source.name if target.is_folder else target.name)
-            count = await self.core.transfers.download(self.profile, source, here, progress=progress.at)
-            await self.core.transfers.upload(self.profile, here, target, progress=progress.at)
-        return count
 
     async def from_standard_input(self, target: ObjectPath) -> int:
         storage = (await self.core.connections.open(self.profile)).storage

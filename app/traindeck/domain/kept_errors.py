@@ -22,10 +22,18 @@ def to_json(error: AppError) -> str:
 def from_json(content: str) -> AppError:
     values = json.loads(content)
     kinds = {kind.__name__: kind for kind in _kinds(AppError)}
-    kind = kinds.get(values["kind"], AppError)
+    return _made(kinds.get(values["kind"], AppError), _read(values["title"]), _read(values["hint"]), values["detail"])
+
+
+def told_as(error: AppError, title: Text) -> AppError:
+    """The same kind of failure under another title."""
+    return _made(type(error), title, error.hint, error.detail)
+
+
+def _made(kind: type[AppError], title: Text, hint: Text, detail: str) -> AppError:
     error = kind.__new__(kind)
     # Some kinds have constructors of their own; what is kept is what all of them have.
-    AppError.__init__(error, _read(values["title"]), _read(values["hint"]), values["detail"])
+    AppError.__init__(error, title, hint, detail)
     return error
 
 

@@ -11,6 +11,7 @@ from traindeck.domain.errors import AccessRefused, AppError, NotFound
 from traindeck.domain.profiles import LAB, Profile, Provider
 from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import text
+from traindeck.services.data_ports import DataPlane
 from traindeck.services.environment import ENVIRONMENT, environment_profile
 from traindeck.services.ports import ObjectStorage, ProfileBook, SecretStore, TrainingBackend
 
@@ -29,6 +30,8 @@ class Connection:
     profile: Profile
     storage: ObjectStorage
     training: TrainingBackend
+    make_plane: Callable[[], DataPlane]
+    """What moves data; used and closed by whoever makes one, on one loop."""
 
     def close(self) -> None:
         self.storage.close()

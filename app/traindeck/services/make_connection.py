@@ -8,6 +8,7 @@ from traindeck.domain.profiles import Profile
 from traindeck.domain.secret import Credentials
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.connections import Connection
+from traindeck.services.data_ports import DataPlane
 from traindeck.services.storage.obs import ObsStorage
 from traindeck.services.training.modelarts import ModelArtsTraining, find_project
 
@@ -24,4 +25,11 @@ async def make_connection(profile: Profile, credentials: Credentials, calls: Blo
             is_lab=profile.is_lab,
         )
         profile = replace(profile, project_id=project_id)
-    return Connection(profile, ObsStorage(profile, credentials, calls), ModelArtsTraining(profile, credentials, calls))
+
+    def make_plane() -> DataPlane:
+        from traindeck.services.storage.wire.data_plane import WireDataPlane
+
+        return WireDataPlane(profile, credentials)
+
+    storage, training = ObsStorage(profile, credentials, calls), ModelArtsTraining(profile, credentials, calls)
+    return Connection(profile, storage, training, make_plane)

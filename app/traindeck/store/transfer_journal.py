@@ -38,20 +38,26 @@ _ITEM = (
 _TIMES = ("created", "started", "ended")
 
 
-def open_journal(path: Path) -> sqlite3.Connection:
-    return open_database(path, STEPS)
-
-
 class TransferJournal:
-    """The journal through one writer thread; each method is one transaction, on the disk when it returns."""
+    """The journal through one writer thread; each method is one transaction, on the disk when it returns.
 
-    def __init__(self, db: sqlite3.Connection, path: Path, writer: BlockingCalls) -> None:
-        self._db = db
+    The file is opened when it is first needed: most commands move nothing.
+    """
+
+    def __init__(self, path: Path, writer: BlockingCalls) -> None:
         self._path = path
         self._writer = writer
+        self._db: sqlite3.Connection | None = None
+
+    def close(self) -> None:
+        """After the last call has come back."""
+        if self._db is not None:
+            self._db.close()
 
     async def _with(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         def call(_: object) -> Result:
+            if self._db is None:
+                self._db = open_database(self._path, STEPS)
             with database_errors(self._path):
                 return work(self._db)
 

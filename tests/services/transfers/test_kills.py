@@ -52,7 +52,9 @@ def folder(root: Path, files: int, each: int, big: int) -> Path:
         place = root / f"{number % 17:02}" / f"文件 {number:05}.bin"
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(chance.randbytes(chance.randrange(2 * each)))
-    (root / BIG).write_bytes(chance.randbytes(big))
+    with (root / BIG).open("wb") as file:
+        for _ in range(0, big, MIB):
+            file.write(chance.randbytes(MIB))
     return root
 
 

@@ -68,7 +68,13 @@ class TransferEngine:
         await self._owned.__aenter__()
         self._ledger = Ledger(self._journal)
         self._ground = Ground(
-            self._journal, self._ledger, self._open_plane, self._disk, self._clock, self.limit, self._has_news,
+            self._journal,
+            self._ledger,
+            self._open_plane,
+            self._disk,
+            self._clock,
+            self.limit,
+            self._has_news,
             self._dispatch,
         )
         self._owned.push_async_callback(self._ledger.flush)

@@ -37,8 +37,13 @@ async def live(lane: Lane) -> None:
             await lane.change(state=TransferState.RUNNING)
         await _move(lane)
         await lane.count_again()
-        ended = TransferState.PARTLY if lane.failed_files else TransferState.DONE
-        await lane.change(state=ended, ended=lane.ground.clock())
+        if lane.failed_files and not lane.good_files:
+            raise await lane.first_failure()
+        if lane.failed_files:
+            error = await lane.first_failure()
+            await lane.change(state=TransferState.PARTLY, error=error, ended=lane.ground.clock())
+        else:
+            await lane.change(state=TransferState.DONE, ended=lane.ground.clock())
     except AppError as error:
         await lane.count_again()
         await lane.change(state=TransferState.FAILED, error=error, ended=lane.ground.clock())

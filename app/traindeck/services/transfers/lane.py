@@ -10,8 +10,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from traindeck.domain.errors import AccessRefused, AppError
+from traindeck.domain import kept_errors
+from traindeck.domain.errors import AccessRefused, AppError, Unexpected
 from traindeck.domain.objects import ObjectPath
+from traindeck.domain.texts import text
 from traindeck.domain.transfers import (
     Action,
     Item,
@@ -183,10 +185,19 @@ class Lane:
         self.ground.ledger.part(self.id, item.key, part)
         self.went_well()
 
-    def ended(self, item: Item, state: ItemState, error: AppError | None = None, *, is_verified: bool = False) -> None:
+    def ended(
+        self,
+        item: Item,
+        state: ItemState,
+        error: AppError | None = None,
+        *,
+        is_verified: bool = False,
+        etag: str | None = None,
+    ) -> None:
         """The item needs nothing more."""
         upload_id = item.upload_id if state is ItemState.FAILED else ""
-        self._note(replace(item, state=state, error=error, is_verified=is_verified, upload_id=upload_id))
+        etag = item.etag if etag is None else etag
+        self._note(replace(item, state=state, error=error, is_verified=is_verified, upload_id=upload_id, etag=etag))
         if state is ItemState.DONE:
             self.went_well()
 
@@ -362,6 +373,26 @@ class Lane:
         return self._files.get(ItemState.FAILED, 0)
 
     @property
+    def good_files(self) -> int:
+        return self._files.get(ItemState.DONE, 0) + self._files.get(ItemState.EQUAL, 0)
+
+    async def first_failure(self) -> AppError:
+        """Of one file its own, of many one that says how many they are."""
+        (first,) = await self.ground.journal.items(self.id, [ItemState.FAILED], most=1)
+        error = first.error or Unexpected(first.key)
+        if self.failed_files == 1:
+            return error
+        return kept_errors.told_as(
+            error,
+            text(
+                "{count} files could not be moved. The first, {file}: {words}",
+                count=self.failed_files,
+                file=first.key,
+                words=error.title,
+            ),
+        )
+
+    @property
     def row(self) -> Transfer:
         record, files = self.record, self._files
         is_known = record.is_planned and not self.is_planning
@@ -373,6 +404,7 @@ class Lane:
             target=record.order.target,
             state=self._shown_state(waits),
             profile=record.order.profile,
+            root=record.root,
             total_bytes=self._totals.moving_bytes if is_known else None,
             done_bytes=max(0, self.done_bytes),
             files=self._totals.moving_files if is_known else 0,

@@ -19,6 +19,7 @@ class Transfer:
     target: str
     state: TransferState = TransferState.RUNNING
     profile: str = ""
+    root: str = ""  # the local file or folder, once it is known
     total_bytes: int | None = None
     done_bytes: int = 0
     files: int = 0

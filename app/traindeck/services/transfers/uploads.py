@@ -41,7 +41,7 @@ from traindeck.services.transfers.pieces import Pieces
 
 # Above this the file is read by whoever sends it.
 _READ_AHEAD_BYTES = 1024 * 1024
-_BATCH_FILES = 64
+_BATCH_FILES = 256
 _BATCH_BYTES = 4 * 1024 * 1024
 _CLOCKS_APART = timedelta(minutes=15)
 
@@ -107,7 +107,7 @@ class Uploads:
             lane.remote(item), body, metadata=metadata_of(lane, item), counted=moved.count
         ))  # fmt: skip
         moved.settle(body.size_bytes)
-        lane.ended(replace(item, etag=stored.etag), ItemState.DONE, is_verified=True)
+        lane.ended(item, ItemState.DONE, is_verified=True, etag=stored.etag)
 
     async def _is_there(self, item: Item, body: Body) -> bool:
         found = await (await self.lane.plane()).head(self.lane.remote(item))

@@ -20,6 +20,7 @@ from traindeck.services.transfers.rate_limit import RateLimit
 IN_MEMORY_BYTES = 16 * 1024 * 1024
 _READ_BYTES = 1024 * 1024
 CHANGED_TRIES = 3
+_READ_ONLY = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 
 class SourceChanged(Exception):
@@ -101,8 +102,12 @@ def is_same(one: Item, other: Item) -> bool:
 
 
 def check_same(found: os.stat_result, item: Item) -> None:
-    if not is_same(seen(item, found), item):
+    if not _looks_same(found, item):
         raise SourceChanged
+
+
+def _looks_same(found: os.stat_result, item: Item) -> bool:
+    return (found.st_size, found.st_mtime_ns, found.st_ino) == (item.size_bytes, item.modified_ns, item.inode)
 
 
 def read_exactly(descriptor: int, start: int, size: int) -> bytes:
@@ -118,28 +123,35 @@ def read_exactly(descriptor: int, start: int, size: int) -> bytes:
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def read_whole(place: Path, item: Item, limit: RateLimit, most_bytes: int) -> tuple[Item, Content | None]:
-    """The item as it is now, and its content; None: it has become too large for that."""
+def read_whole(place: str, item: Item, limit: RateLimit, most_bytes: int) -> tuple[Item, Content | None]:
+    """The item as it is now, and its content; None: it has become too large for that.
+
+    Descriptors and names as text: a file object and a Path cost more than a small file.
+    """
     for _ in range(CHANGED_TRIES):
         try:
-            with place.open("rb", buffering=0) as file:
-                now = seen(item, os.fstat(file.fileno()))
+            descriptor = os.open(place, _READ_ONLY)
+            try:
+                found = os.fstat(descriptor)
+                now = item if _looks_same(found, item) else seen(item, found)
                 if now.size_bytes > most_bytes:
                     return now, None
-                data = read_exactly(file.fileno(), 0, now.size_bytes)
-                check_same(os.fstat(file.fileno()), now)
+                data = read_exactly(descriptor, 0, now.size_bytes)
+                check_same(os.fstat(descriptor), now)
+            finally:
+                os.close(descriptor)
         except SourceChanged:
             continue
         except FileNotFoundError as error:
-            raise deleted(place) from error
+            raise deleted(Path(place)) from error
         except OSError as error:
-            raise local_error(error, place) from error
+            raise local_error(error, Path(place)) from error
         return now, Content(data, md5(data).digest(), limit)
-    raise keeps_changing(place)
+    raise keeps_changing(Path(place))
 
 
 def read_some(
-    places: Sequence[tuple[Path, Item]], limit: RateLimit, most_bytes: int, token: CancelToken
+    places: Sequence[tuple[str, Item]], limit: RateLimit, most_bytes: int, token: CancelToken
 ) -> list[tuple[Item, Content | AppError | None]]:
     """Many small files at once: changing threads costs more than reading one."""
     found: list[tuple[Item, Content | AppError | None]] = []

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from traindeck.domain.errors import InvalidInput, NotFound
+from traindeck.domain.errors import AccessRefused, InvalidInput, NotFound
 from traindeck.domain.local_names import LocalNames, System, folded
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.sync_rules import (
@@ -21,38 +20,29 @@ from traindeck.domain.sync_rules import (
     Pair,
     Side,
     Verdict,
-    is_same_time,
-    local_and_remote,
     paired,
     remote_and_remote,
     too_many_removals,
 )
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import (
-    MD5_NAME,
-    PART_BYTES_NAME,
-    TIME_NAME,
     Action,
-    CompareBy,
     Item,
     ItemState,
     Kind,
     Order,
-    is_plain_md5,
     refusal,
 )
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
-from traindeck.runtime.together import together
 from traindeck.services.data_ports import DataPlane, Found, Row
-from traindeck.services.transfers.digests import etag_of_parts, file_digests
+from traindeck.services.transfers.comparing import Comparing, Doubt, side_of, time_ns
 from traindeck.services.transfers.local_tree import LocalEntry, LocalTree
 
 Keep = Callable[[list[Item]], Awaitable[None]]
 """Takes the next piece of the plan; when it waits, so does the planning."""
 
 _BATCH = 1000
-_LOOKS_AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +73,10 @@ class Planner:
         self._has_gaps = False
         self._removals = 0
         self._ignored = IgnoreRules(order.rules.ignore)
+        is_upload = order.kind is Kind.UPLOAD
+        remote = order.remote_target if is_upload else order.remote_source
+        by = order.rules.compare
+        self._comparing = Comparing(plane, disk, by, remote.bucket, is_upload) if by else None
 
     async def plan(self) -> Outline:
         """Raises AppError when there is nothing to begin with, or when it would remove more than is allowed."""
@@ -110,21 +104,25 @@ class Planner:
             into = target.join(source.name) if target.is_folder else target
             entry = await self._disk.run(lambda _: _entry_of(source))
             there = await self._plane.head(into) if self._rules.compare else None
-            right = _one_row(there) if there else None
-            await self._keep([await self._upload_item(into.key, entry, right, source)])
+            pair = Pair(entry, _Listed("", _one_row(there)) if there else None)
+            await self._keep(await self._uploads([pair], into.key, source))
             return Outline(str(source))
         folder = target.as_folder()
         if self._rules.has_ignore_files:
             self._ignored = await self._disk.run(lambda _: _rules_of(source, self._rules.ignore))
-        left = self._local(source)
-        if not self._rules.compare:
-            async for entries in left:
-                batch = [await self._upload_item(folder.key + entry.name, entry, None, source) for entry in entries]
-                await self._keep(self._wanted(batch))
-            return Outline(str(source), self._has_gaps)
-        async for pairs in paired(left, self._listing(folder)):
-            await self._keep(self._wanted(await self._upload_pairs(pairs, folder, source)))
+        if self._rules.compare:
+            async for pairs in paired(self._local(source), self._listing(folder)):
+                await self._keep(await self._uploads(pairs, folder.key, source))
+        else:
+            await self._see_bucket(folder)
+            async for entries in self._local(source):
+                await self._keep(self._wanted([_upload_item(folder.key + entry.name, entry) for entry in entries]))
         return Outline(str(source), self._has_gaps)
+
+    async def _see_bucket(self, folder: ObjectPath) -> None:
+        """One that is missing is told once, not of every file; keys that may only write cannot look."""
+        with suppress(AccessRefused):
+            await self._plane.page(folder.bucket, folder.key, most=1)
 
     async def _local(self, folder: Path) -> AsyncIterator[list[LocalEntry]]:
         walk = LocalTree(folder, self._ignored, self._rules.links).entries()
@@ -138,71 +136,29 @@ class Planner:
             return list(items)
         return [item for item in items if item.action is not Action.MAKE_FOLDER]
 
-    async def _upload_pairs(
-        self, pairs: Sequence[Pair[LocalEntry, _Listed]], folder: ObjectPath, source: Path
-    ) -> list[Item]:
-        limit = asyncio.Semaphore(_LOOKS_AT_ONCE)
+    async def _uploads(self, pairs: Sequence[Pair[LocalEntry, _Listed]], prefix: str, source: Path) -> list[Item]:
+        items: list[Item] = []
+        doubts: list[Doubt] = []
+        for entry, right in ((pair.left, pair.right) for pair in pairs):
+            if entry is None:
+                removal = self._removal(right) if right else None
+                items += [removal] if removal else []
+                continue
+            verdict = Verdict.DIFFERENT
+            if right is not None and self._comparing is not None:
+                is_folder = entry.name.endswith("/")
+                verdict = Verdict.EQUAL if is_folder else self._comparing.verdict(_side(entry), right.row)
+                if verdict is Verdict.LOOK_CLOSER and entry.problem is None:
+                    place = source / entry.name if entry.name else source
+                    doubts.append(Doubt(len(items), place, _side(entry), right.row))
+            items.append(_upload_item(prefix + entry.name, entry, is_equal=verdict is Verdict.EQUAL))
+        return self._wanted(await self._without_doubts(items, doubts))
 
-        async def item(pair: Pair[LocalEntry, _Listed]) -> Item | None:
-            if pair.left is None:
-                assert pair.right is not None
-                return self._removal(pair.right)
-            key, right = folder.key + pair.left.name, pair.right.row if pair.right else None
-            if right is None or self._is_plain(pair.left, right):
-                return await self._upload_item(key, pair.left, right, source)
-            async with limit:
-                return await self._upload_item(key, pair.left, right, source)
-
-        if all(pair.left is None or pair.right is None or self._is_plain(pair.left, pair.right.row) for pair in pairs):
-            found = [await item(pair) for pair in pairs]  # nothing to ask: no tasks are made
-        else:
-            found = await together(item(pair) for pair in pairs)
-        return [one for one in found if one is not None]
-
-    def _is_plain(self, entry: LocalEntry, row: Row) -> bool:
-        assert self._rules.compare
-        if entry.problem or entry.name.endswith("/"):
-            return True
-        verdict = local_and_remote(_side(entry), _side_of(row), self._rules.compare, is_upload=True)
-        return verdict is not Verdict.LOOK_CLOSER
-
-    async def _upload_item(self, key: str, entry: LocalEntry, right: Row | None, source: Path) -> Item:
-        item = Item(
-            key, entry.name, entry.size_bytes, entry.modified_ns, entry.inode, entry.mode,
-            action=Action.MAKE_FOLDER if entry.name.endswith("/") and not entry.problem else Action.MOVE,
-        )  # fmt: skip
-        problem = entry.problem or refusal(key, entry.size_bytes)
-        if problem:
-            state = ItemState.SKIPPED if entry.is_left_out else ItemState.FAILED
-            return _shown(replace(item, state=state, error=problem, action=Action.MOVE))
-        if right is None or self._rules.compare is None:
-            return item
-        if item.action is Action.MAKE_FOLDER:
-            return replace(item, state=ItemState.EQUAL)
-        place = source / entry.name if entry.name else source
-        is_equal = await self._is_same(
-            place, _side(entry), right, ObjectPath(self._order.remote_target.bucket, key), is_upload=True
-        )
-        return replace(item, state=ItemState.EQUAL) if is_equal else item
-
-    async def _is_same(self, place: Path, local: Side, row: Row, remote: ObjectPath, *, is_upload: bool) -> bool:
-        """Ask the object, or read the file, only where the listing does not tell."""
-        by = self._rules.compare
-        assert by
-        verdict = local_and_remote(local, _side_of(row), by, is_upload=is_upload)
-        if verdict is not Verdict.LOOK_CLOSER:
-            return verdict is Verdict.EQUAL
-        if by is CompareBy.MD5 and is_plain_md5(row.etag):
-            found = Found(remote, row.size_bytes, row.etag)
-        else:
-            head = await self._plane.head(remote)
-            if head is None:
-                return False
-            found = head
-        if by is CompareBy.SIZE_AND_TIME:
-            kept = time_of(found.metadata)
-            return kept is not None and is_same_time(kept, local.modified_ns)
-        return await self._disk.run(lambda token: has_content(place, found, token))
+    async def _without_doubts(self, items: list[Item], doubts: Sequence[Doubt]) -> list[Item]:
+        if doubts and self._comparing is not None:
+            for index in await self._comparing.equal_among(doubts):
+                items[index] = replace(items[index], state=ItemState.EQUAL)
+        return items
 
     def _removal(self, listed: _Listed) -> Item | None:
         """What stands only at the target; ignored names are left alone there too, and the markers of folders."""
@@ -211,7 +167,7 @@ class Planner:
         if self._ignored.leaves_out_below(listed.name):
             return None
         row = listed.row
-        return Item(row.key, listed.name, row.size_bytes, _time_ns(row), etag=row.etag, action=Action.REMOVE)
+        return Item(row.key, listed.name, row.size_bytes, time_ns(row), etag=row.etag, action=Action.REMOVE)
 
     # From there to here
 
@@ -221,7 +177,7 @@ class Planner:
             found = await self._plane.head(source)
             if found is not None:
                 into = await self._disk.run(lambda _: target / _file_name(source) if target.is_dir() else target)
-                await self._keep([await self._fetched(_one_row(found), "", into)])
+                await self._keep(await self._downloads([(_one_row(found), "")], into))
                 return Outline(str(into))
             source = source.as_folder()
         system = await self._disk.run(lambda _: system_of(target))
@@ -235,7 +191,7 @@ class Planner:
             placed = [(listed.row, self._placed(names, listed)) for listed in wanted if listed.name]
             for _, place in placed:
                 seen.add(place)
-            await self._keep(self._wanted(await self._fetched_batch(placed, target)))
+            await self._keep(await self._downloads(placed, target))
         if is_empty and not self._rules.delete:
             raise NotFound(
                 text("There is nothing at {place}.", place=str(source)),
@@ -251,31 +207,22 @@ class Planner:
             return names.place(listed.name)
         return names.inside(listed.name) if listed.row.size_bytes else names.place(listed.name) + "/"
 
-    async def _fetched_batch(self, placed: Sequence[tuple[Row, str]], target: Path) -> list[Item]:
-        if not self._rules.compare:
-            return [_fetch_item(row, place) for row, place in placed]
-        entries = await self._disk.run(lambda _: [_known(target / place) for _, place in placed])
-        limit = asyncio.Semaphore(_LOOKS_AT_ONCE)
-
-        async def item(row: Row, place: str, entry: LocalEntry | None) -> Item:
-            async with limit:
-                return await self._fetched(row, place, target / place, entry)
-
-        return await together(item(row, place, entry) for (row, place), entry in zip(placed, entries, strict=True))
-
-    async def _fetched(self, row: Row, name: str, place: Path, entry: LocalEntry | None = None) -> Item:
-        item = _fetch_item(row, name)
-        if self._rules.compare is None:
-            return item
-        if entry is None:
-            entry = await self._disk.run(lambda _: _known(place))
-        if entry is None:
-            return item
-        if item.action is Action.MAKE_FOLDER:
-            return replace(item, state=ItemState.EQUAL)
-        remote = ObjectPath(self._order.remote_source.bucket, row.key)
-        is_equal = await self._is_same(place, _side(entry), row, remote, is_upload=False)
-        return replace(item, state=ItemState.EQUAL) if is_equal else item
+    async def _downloads(self, placed: Sequence[tuple[Row, str]], target: Path) -> list[Item]:
+        comparing = self._comparing
+        if comparing is None:
+            return self._wanted([_fetch_item(row, place) for row, place in placed])
+        places = [target / name if name else target for _, name in placed]
+        entries = await self._disk.run(lambda _: [_known(place) for place in places])
+        items: list[Item] = []
+        doubts: list[Doubt] = []
+        for (row, name), place, entry in zip(placed, places, entries, strict=True):
+            verdict = Verdict.DIFFERENT
+            if entry is not None:
+                verdict = Verdict.EQUAL if name.endswith("/") else comparing.verdict(_side(entry), row)
+                if verdict is Verdict.LOOK_CLOSER:
+                    doubts.append(Doubt(len(items), place, _side(entry), row))
+            items.append(_fetch_item(row, name, is_equal=verdict is Verdict.EQUAL))
+        return self._wanted(await self._without_doubts(items, doubts))
 
     async def _plan_local_removals(self, source: ObjectPath, target: Path, seen: _SeenNames) -> None:
         if not await self._disk.run(lambda _: target.is_dir()):
@@ -330,10 +277,10 @@ class Planner:
 
     def _copied(self, left: _Listed, right: _Listed | None) -> Item:
         row = left.row
-        item = Item(row.key, left.name, row.size_bytes, _time_ns(row), etag=row.etag)
+        item = Item(row.key, left.name, row.size_bytes, time_ns(row), etag=row.etag)
         if right is None or self._rules.compare is None:
             return item
-        verdict = remote_and_remote(_side_of(row), _side_of(right.row), self._rules.compare)
+        verdict = remote_and_remote(side_of(row), side_of(right.row), self._rules.compare)
         return replace(item, state=ItemState.EQUAL) if verdict is Verdict.EQUAL else item
 
     async def _listing(self, folder: ObjectPath) -> AsyncIterator[list[_Listed]]:
@@ -380,34 +327,6 @@ def system_of(target: Path) -> System:
     return System(is_windows=os.name == "nt", folds_case=folds)
 
 
-def time_of(metadata: Mapping[str, str]) -> int | None:
-    """The time of the file that an object was made from, where whoever sent it wrote it down."""
-    kept = metadata.get(TIME_NAME)
-    try:
-        return None if kept is None else _nanoseconds(kept)
-    except ValueError:
-        return None
-
-
-def _nanoseconds(seconds: str) -> int:
-    """Without a float between: it would lose the last digits."""
-    whole, _, rest = seconds.partition(".")
-    return int(whole) * 1_000_000_000 + int((rest + "000000000")[:9])
-
-
-def has_content(place: Path, found: Found, token: CancelToken) -> bool:
-    """Whether a file has the content an object says it has; False also where the object does not say."""
-    known = found.metadata.get(MD5_NAME, "") or ("" if found.is_encrypted else found.etag)
-    sizes = found.metadata.get(PART_BYTES_NAME, "")
-    with local_errors(place):
-        if is_plain_md5(known):
-            return file_digests(place, token)[0] == known
-        if sizes.isdecimal() and int(sizes) > 0 and not found.is_encrypted:
-            _, parts = file_digests(place, token, int(sizes))
-            return etag_of_parts(parts) == found.etag
-    return False
-
-
 def _some(walk: Iterator[LocalEntry], token: CancelToken) -> list[LocalEntry]:
     token.check()
     with local_errors():
@@ -447,9 +366,27 @@ def _known(place: Path) -> LocalEntry | None:
     return LocalEntry("", found.st_size, found.st_mtime_ns, found.st_ino)
 
 
-def _fetch_item(row: Row, name: str) -> Item:
+def _upload_item(key: str, entry: LocalEntry, *, is_equal: bool = False) -> Item:
+    problem = entry.problem or refusal(key, entry.size_bytes)
+    if problem:
+        state = ItemState.SKIPPED if entry.is_left_out else ItemState.FAILED
+        return _shown(Item(key, entry.name, entry.size_bytes, state=state, error=problem))
+    return Item(
+        key,
+        entry.name,
+        entry.size_bytes,
+        entry.modified_ns,
+        entry.inode,
+        entry.mode,
+        action=Action.MAKE_FOLDER if entry.name.endswith("/") else Action.MOVE,
+        state=ItemState.EQUAL if is_equal else ItemState.QUEUED,
+    )
+
+
+def _fetch_item(row: Row, name: str, *, is_equal: bool = False) -> Item:
     action = Action.MAKE_FOLDER if name.endswith("/") else Action.MOVE
-    return Item(row.key, name, row.size_bytes, _time_ns(row), etag=row.etag, action=action)
+    state = ItemState.EQUAL if is_equal else ItemState.QUEUED
+    return Item(row.key, name, row.size_bytes, time_ns(row), etag=row.etag, action=action, state=state)
 
 
 def _file_name(source: ObjectPath) -> str:
@@ -466,13 +403,5 @@ def _one_row(found: Found) -> Row:
     return Row(found.path.key, found.size_bytes, found.modified, found.etag, found.storage_class)
 
 
-def _time_ns(row: Row) -> int:
-    return round(row.modified.timestamp() * 1000) * 1_000_000 if row.modified else 0
-
-
 def _side(entry: LocalEntry) -> Side:
     return Side(entry.size_bytes, entry.modified_ns)
-
-
-def _side_of(row: Row) -> Side:
-    return Side(row.size_bytes, _time_ns(row), row.etag)

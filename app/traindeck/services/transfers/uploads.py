@@ -34,6 +34,7 @@ from traindeck.services.transfers.bodies import (
     read_some,
     stretch,
 )
+from traindeck.services.transfers.comparing import has_content
 from traindeck.services.transfers.digests import etag_of_parts, file_digests, md5
 from traindeck.services.transfers.lane import Lane, Unit
 from traindeck.services.transfers.moved import Moved
@@ -79,7 +80,8 @@ class Uploads:
     async def _read(self, items: Sequence[Item]) -> None:
         lane = self.lane
         await lane.room()
-        places = [(lane.place(item), item) for item in items]
+        root = lane.record.root
+        places = [(f"{root}/{item.name}" if item.name else root, item) for item in items]
         limit = lane.ground.limit
         found = await lane.ground.disk.run(lambda token: read_some(places, limit, _READ_AHEAD_BYTES, token))
         for item, content in found:
@@ -170,7 +172,8 @@ class PartedUpload:
         good: dict[int, SentPart] | None = None
         if item.upload_id and item.part_bytes and is_same(now, item):
             good = await self._reconcile(kept)
-            if good is None and await self._is_finished(kept):
+            if good is None and await self._is_finished():
+                lane.count(item.size_bytes - sum(part.size_bytes for part in kept.values()))
                 lane.ended(item, ItemState.DONE, is_verified=True)
                 return
         elif item.upload_id:
@@ -213,13 +216,13 @@ class PartedUpload:
         body = await disk.run(lambda token: stretch(place, item, offset, size, disk, limit, token))
         return body.md5.hex()
 
-    async def _is_finished(self, kept: dict[int, SentPart]) -> bool:
-        """Whether the upload is gone because it was put together, and only the answer was lost."""
-        lane, item = self.lane, self.item
-        if len(kept) != part_count(item.size_bytes, item.part_bytes):
+    async def _is_finished(self) -> bool:
+        """Whether the upload is gone because it was put together, and only nobody heard of it any more."""
+        lane, place = self.lane, self.lane.place(self.item)
+        found = await (await lane.plane()).head(lane.remote(self.item))
+        if found is None or found.size_bytes != self.item.size_bytes:
             return False
-        found = await (await lane.plane()).head(lane.remote(item))
-        return found is not None and (found.size_bytes, found.etag) == (item.size_bytes, _whole_etag(kept))
+        return await lane.ground.disk.run(partial(has_content, place, found))
 
     async def _begin_anew(self, now: Item) -> bool:
         """False: the service does not take parts, and the file has gone up in one piece."""

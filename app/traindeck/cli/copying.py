@@ -76,7 +76,7 @@ class _Copying:
 
 
 async def copy(call: Call) -> int:
-    sources, target = [_place(source) for source in call.options.sources], _place(call.options.target)
+    sources, target = [place(source) for source in call.options.sources], place(call.options.target)
     _refuse_impossible(sources, target)
     if isinstance(target, Path) and (len(sources) > 1 or call.options.target.endswith(("/", os.sep))):
         with local_errors(target):
@@ -102,7 +102,7 @@ async def copy(call: Call) -> int:
     return DONE
 
 
-def _place(spelling: str) -> Place | None:
+def place(spelling: str) -> Place | None:
     """None is the standard stream."""
     if spelling == STREAM:
         return None

@@ -178,10 +178,35 @@ def _obs(groups: Adder, common: ArgumentParser) -> None:
     )
     cp.add_argument("sources", nargs="+", metavar="SRC")
     cp.add_argument("target", metavar="DST")
+    _sync(obs, common)
     rm = _leaf(obs, common, "rm", say("remove objects"))
     rm.add_argument("paths", nargs="+", metavar="PATH")
     rm.add_argument("-r", "--recursive", action="store_true", help=say("everything below a folder or in a bucket"))
     _yes(rm)
+
+
+def _sync(obs: Adder, common: ArgumentParser) -> None:
+    sync = _leaf(obs, common, "sync", say("make a folder like another one; only what differs is moved"))
+    sync.epilog = say(
+        "Either side may be obs://bucket/folder/. What “.traindeckignore” in the folder names is left alone on both "
+        "sides."
+    )
+    sync.add_argument("source", metavar="SRC")
+    sync.add_argument("target", metavar="DST")
+    sync.add_argument(
+        "--compare", choices=("time", "size", "md5"), default="time", help=say("what tells that two files are the same")
+    )
+    sync.add_argument("-n", "--dry-run", action="store_true", help=say("only list what would change"))
+    sync.add_argument("--delete", action="store_true", help=say("remove what is not on the other side"))
+    sync.add_argument(
+        "--max-delete", type=_count, default=1000, metavar="N", help=say("change nothing if more would be removed")
+    )
+    sync.add_argument("--ignore", action="append", default=[], metavar="RULE", help=say("leave out, as in .gitignore"))
+    sync.add_argument("--links", choices=("follow", "skip"), default="follow", help=say("what to do with links"))
+    sync.add_argument("--empty-folders", action="store_true", help=say("folders without files too"))
+    sync.add_argument("--keep-times", action="store_true", help=say("keep the times of files"))
+    sync.add_argument("--keep-modes", action="store_true", help=say("keep the rights of files"))
+    _yes(sync)
 
 
 def _job(groups: Adder, common: ArgumentParser) -> None:

@@ -309,6 +309,17 @@ class TransferJournal:
 
         return await self._write(work)
 
+    async def forget_unbegun(self, transfer_id: int) -> None:
+        """Before another planning: what was neither done nor begun may be gone by now."""
+
+        def work(db: sqlite3.Connection) -> None:
+            db.execute(
+                "DELETE FROM items WHERE transfer = ? AND state <> ? AND upload_id = '' AND part_bytes = 0",
+                (transfer_id, ItemState.DONE.value),
+            )
+
+        await self._write(work)
+
     async def forget(self, transfer_id: int) -> None:
         """Take a transfer out of the journal, a piece at a time: others want to write too."""
         for table in ("parts", "items"):

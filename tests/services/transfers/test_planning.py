@@ -238,6 +238,12 @@ async def test_ignored_names_are_neither_moved_nor_removed(
     assert found.names(ItemState.QUEUED, Action.REMOVE) == ["gone"]
 
 
+async def test_a_folder_without_ignore_files_needs_none(shelf: ObjectShelf, disk: BlockingCalls, folder: Path) -> None:
+    make(folder, "a")
+    found = await plan(shelf, disk, Kind.UPLOAD, folder, remote(), has_ignore_files=True)
+    assert found.names(ItemState.QUEUED) == ["a"]
+
+
 async def test_more_removals_than_allowed_stop_everything(
     shelf: ObjectShelf, disk: BlockingCalls, folder: Path
 ) -> None:

@@ -185,20 +185,35 @@ class Transfers:
             after = page[-1].key
         return places
 
-    async def begin(self, order: Order, *, needs_yes: bool = False) -> int:
+    async def begin(self, order: Order, *, needs_yes: bool = False, is_preview: bool = False) -> int:
         """Start a transfer that goes on by itself."""
-        takes_up = self._patience_s is not None and not needs_yes
+        takes_up = self._patience_s is not None and not is_preview
         return await self._call(
             lambda engine: engine.add(order, needs_yes=needs_yes, patience_s=self._patience_s, takes_up=takes_up)
         )
 
-    async def planned(self, order: Order) -> Transfer:
-        """What a transfer would do: its files are in the list, and nothing moves before `say_yes`."""
-        number = await self.begin(order, needs_yes=True)
+    async def planned(self, order: Order, *, is_preview: bool = False) -> Transfer:
+        """What a transfer would do: its files are in the list, and nothing moves before `say_yes`.
+
+        `is_preview`: nobody means to do it, so one that was left undone stays as it is.
+        """
+        number = await self.begin(order, needs_yes=True, is_preview=is_preview)
         row = await self._call(lambda engine: engine.planned(number))
         if row.state is TransferState.FAILED:
             raise _reason(row)
         return row
+
+    async def drop(self, transfer_id: int) -> None:
+        """End it and forget it."""
+
+        async def forget(engine: TransferEngine) -> None:
+            await engine.cancel(transfer_id)
+            await engine.ended(transfer_id)
+            await engine.forget(transfer_id)
+
+        await self._call(forget)
+        self._rows.pop(transfer_id, None)
+        self._forgotten.add(transfer_id)
 
     async def move(self, order: Order, *, progress: Counted | None = None) -> Transfer:
         """All of it; raises when anything could not be moved."""

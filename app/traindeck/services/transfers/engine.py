@@ -81,6 +81,7 @@ class TransferEngine:
         self._scope = await self._owned.enter_async_context(TaskScope(self._report))
         self._scope.start("ledger", self._ledger.keep)
         self._scope.start("beat", self._tell)
+        self._scope.start("tidy", self._forget_old)
         return self
 
     async def __aexit__(
@@ -96,10 +97,6 @@ class TransferEngine:
         for record in await self._journal.unfinished():
             if record.id not in self._lanes:
                 self._start(record)
-        old = self._clock() - _FORGET_AFTER
-        for record in await self._journal.all():
-            if record.state.is_over and (record.ended or record.created) < old:
-                await self._journal.forget(record.id)
 
     async def add(
         self, order: Order, *, needs_yes: bool = False, patience_s: float | None = None, takes_up: bool = False
@@ -122,6 +119,7 @@ class TransferEngine:
             if record.order == order and record.id not in self._lanes and record.state is not TransferState.READY:
                 async with held(self._lock(record.id), self._disk) as is_free:
                     if is_free:
+                        await self._journal.forget_unbegun(record.id)
                         return await self._journal.change(record.id, is_planned=False, state=TransferState.PLANNING)
         return None
 
@@ -223,6 +221,12 @@ class TransferEngine:
         return await self._journal.items(transfer_id, states, after=after, most=most)
 
     # How it is done
+
+    async def _forget_old(self) -> None:
+        old = self._clock() - _FORGET_AFTER
+        for record in await self._journal.all():
+            if record.state.is_over and (record.ended or record.created) < old:
+                await self._journal.forget(record.id)
 
     def _start(self, record: TransferRecord, patience_s: float | None = None) -> None:
         self._over.pop(record.id, None)

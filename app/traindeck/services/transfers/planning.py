@@ -347,7 +347,7 @@ def _is_file(source: Path) -> bool:
 
 def _rules_of(folder: Path, more: Sequence[str]) -> IgnoreRules:
     lines: list[str] = []
-    with suppress(FileNotFoundError), local_errors(folder):
+    with local_errors(folder), suppress(FileNotFoundError):
         lines = (folder / DATA_IGNORE_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
     return IgnoreRules([*lines, *more])
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from traindeck.domain.errors import (
-    AccessRefused,
     AppError,
     Conflict,
     InvalidInput,
+    NoRight,
     NotFound,
     ServiceTrouble,
 )
@@ -23,6 +23,7 @@ from traindeck.services.sdk_errors import (
     wrong_clock,
     wrong_secret_key,
 )
+from traindeck.services.storage.obs_rare_errors import rare_error
 
 
 def obs_error(answer: Answer, place: ObjectPath | None) -> AppError:
@@ -106,7 +107,8 @@ def obs_error(answer: Answer, place: ObjectPath | None) -> AppError:
         case "BadDigest" | "IncompleteBody" | "RequestTimeout":
             return damaged(answer, where)
         case _:
-            return _without_code(answer, place, where)
+            rare = rare_error(answer, bucket, where or answer.service.host)
+            return rare if rare is not None else _without_code(answer, place, where)
 
 
 def damaged(answer: Answer, where: str) -> ServiceTrouble:
@@ -121,7 +123,7 @@ def damaged(answer: Answer, where: str) -> ServiceTrouble:
 def _no_access(answer: Answer, where: str) -> AppError:
     if not where:
         return no_right(answer)
-    return AccessRefused(
+    return NoRight(
         text("The keys {key} may not do this with “{place}”.", key=answer.service.credentials.hint, place=where),
         text("Check whose bucket it is, its policy, and the rights of the keys."),
         answer.detail,

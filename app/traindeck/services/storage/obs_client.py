@@ -145,7 +145,7 @@ class Client(ObsClient):  # type: ignore[misc]
 
     def __init__(self, profile: Profile, credentials: Credentials, proxy: Proxy | None = None) -> None:
         # OBS's own signature does not exist with the bucket in the path.
-        by_name = profile.signature is Signature.OBS and not profile.path_style
+        by_name = profile.signature == Signature.OBS and not profile.path_style
         path_style = profile.path_style or (is_loopback(profile.obs_url) and not by_name)
         self._proxy = proxy
         self._ca_file = profile.ca_file or certifi.where()

@@ -28,7 +28,8 @@ from traindeck.services.storage.obs_rare_errors import rare_error
 
 def obs_error(answer: Answer, place: ObjectPath | None) -> AppError:
     """The error for a refused request about `place` (None: about the account)."""
-    bucket, where = (place.bucket, str(place)) if place else ("", "")
+    host = answer.service.host
+    bucket, where = (place.bucket, str(place)) if place else (host, host)
     match answer.code:
         case "SignatureDoesNotMatch" | "TooManyWrongSignature":
             return wrong_secret_key(answer)
@@ -43,7 +44,7 @@ def obs_error(answer: Answer, place: ObjectPath | None) -> AppError:
         case "TooManyRequests" | "SlowDown":
             return too_many_requests(answer)
         case "AccessDenied" | "AllAccessDisabled":
-            return _no_access(answer, where)
+            return _no_access(answer, place)
         case "VirtualHostDomainRequired":
             return InvalidInput(
                 text("{host} does not accept path-style addresses.", host=answer.service.host),
@@ -107,7 +108,7 @@ def obs_error(answer: Answer, place: ObjectPath | None) -> AppError:
         case "BadDigest" | "IncompleteBody" | "RequestTimeout":
             return damaged(answer, where)
         case _:
-            rare = rare_error(answer, bucket, where or answer.service.host)
+            rare = rare_error(answer, bucket, where)
             return rare if rare is not None else _without_code(answer, place, where)
 
 
@@ -120,11 +121,11 @@ def damaged(answer: Answer, where: str) -> ServiceTrouble:
     )
 
 
-def _no_access(answer: Answer, where: str) -> AppError:
-    if not where:
+def _no_access(answer: Answer, place: ObjectPath | None) -> AppError:
+    if place is None:
         return no_right(answer)
     return NoRight(
-        text("The keys {key} may not do this with “{place}”.", key=answer.service.credentials.hint, place=where),
+        text("The keys {key} may not do this with “{place}”.", key=answer.service.credentials.hint, place=str(place)),
         text("Check whose bucket it is, its policy, and the rights of the keys."),
         answer.detail,
     )
@@ -139,5 +140,5 @@ def _without_code(answer: Answer, place: ObjectPath | None, where: str) -> AppEr
             answer.detail,
         )
     if answer.status == 403:
-        return _no_access(answer, where)
+        return _no_access(answer, place)
     return by_status(answer)

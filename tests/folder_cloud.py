@@ -27,6 +27,7 @@ from traindeck.runtime.tasks import TaskScope
 from traindeck.services.code_bundles import CodeBundles
 from traindeck.services.connections import Connection, Connections, LabAddress
 from traindeck.services.job_choices import JobChoices
+from traindeck.services.key_checks import KeyChecks
 from traindeck.services.ports import Progress
 from traindeck.services.profile_desk import ProfileDesk
 from traindeck.services.run_desk import RunDesk
@@ -203,6 +204,9 @@ class MemorySecrets:
     def __init__(self) -> None:
         self._kept: dict[str, Credentials] = {}
 
+    async def backend(self) -> str:
+        return "memory"
+
     async def read(self, profile: str) -> Credentials | None:
         return self._kept.get(profile)
 
@@ -234,7 +238,7 @@ class FolderCloud:
         self.book = ProfileShelf(SettingsFile(self.paths.settings), self.disk)
         secrets = MemorySecrets()
         self.connections = Connections(self.book, secrets, self._open_lab, self._connect)
-        self.profiles = ProfileDesk(self.book, secrets, self.connections)
+        self.profiles = ProfileDesk(self.book, secrets, self.connections, KeyChecks(self.disk))
         self.transfers = Transfers(self.connections, self.disk)
         bundles = CodeBundles(self.paths.bundles, self.disk)
         locks = RunLocks(self.paths.run, self.disk)

@@ -17,6 +17,7 @@ from traindeck.runtime.resources import resource
 from traindeck.services.code_bundles import CodeBundles
 from traindeck.services.connections import Connection, Connections
 from traindeck.services.job_choices import JobChoices
+from traindeck.services.key_checks import KeyChecks
 from traindeck.services.make_connection import make_connection
 from traindeck.services.profile_desk import ProfileDesk
 from traindeck.services.run_desk import RunDesk
@@ -55,7 +56,10 @@ class Core:
 
 
 @asynccontextmanager
-async def open_core(paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND) -> AsyncIterator[Core]:
+async def open_core(
+    paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND, waits_for_keys: bool = False
+) -> AsyncIterator[Core]:
+    """`waits_for_keys`: somebody sits there who can give new ones when a service refuses those it was given."""
     async with AsyncExitStack() as owned:
 
         def pool(workers: int, name: str) -> BlockingCalls:
@@ -83,7 +87,7 @@ async def open_core(paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND) -> 
         async def make(profile: Profile, credentials: Credentials) -> Connection:
             return await make_connection(profile, credentials, service)
 
-        connections = Connections(book, secrets, lab.address, make)
+        connections = Connections(book, secrets, lab.address, make, waits_for_keys=waits_for_keys)
         owned.callback(connections.close)
         logs = RunLogs(records, paths.run_log, disk)
         transfers = Transfers(connections, disk)
@@ -96,7 +100,7 @@ async def open_core(paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND) -> 
             settings=settings,
             records=records,
             connections=connections,
-            profiles=ProfileDesk(book, secrets, connections),
+            profiles=ProfileDesk(book, secrets, connections, KeyChecks(service)),
             choices=JobChoices(connections),
             submission=submission,
             desk=RunDesk(records, connections, watch, transfers),

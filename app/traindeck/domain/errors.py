@@ -3,6 +3,8 @@
 AppError
 ├── InvalidInput         what the user gave cannot be used as it is
 ├── AccessRefused        keys or rights
+│   ├── KeysRefused      the service does not take these keys, whatever is asked
+│   ├── NoRight          it knows the keys, and this is not theirs to do
 │   └── KeyringMissing   the system has no place for a secret
 ├── NotFound
 ├── Conflict             it exists already, or its state does not allow this
@@ -48,6 +50,14 @@ class InvalidInput(AppError):
 
 class AccessRefused(AppError):
     kind = "credentials"
+
+
+class KeysRefused(AccessRefused):
+    """Asking again with the same keys is of no use, and too much of it locks the account."""
+
+
+class NoRight(AccessRefused):
+    pass
 
 
 class KeyringMissing(AccessRefused):

@@ -139,11 +139,10 @@ class Transfers:
         self._tasks[row.id] = task
         self._show(replace(row, state=TransferState.RUNNING, started=self._clock()))
         try:
-            storage = (await self._connections.open(profile)).storage
-            items = await plan(storage)
+            items = await self._connections.work(profile, lambda connection: plan(connection.storage))
             total = sum(item.size_bytes for item in items)
             self._show(replace(self._rows[row.id], total_bytes=total, files=len(items)))
-            await self._move_all(row.id, storage, items, move, progress)
+            await self._move_all(row.id, profile, items, move, progress)
         except AppError as error:
             self._end(row.id, TransferState.FAILED, error)
             raise
@@ -161,7 +160,7 @@ class Transfers:
     async def _move_all(
         self,
         row_id: int,
-        storage: ObjectStorage,
+        profile: str,
         items: Sequence[_Item],
         move: _Move,
         progress: Counted | None,
@@ -183,7 +182,7 @@ class Transfers:
 
         async def one(item: _Item) -> None:
             async with slots:
-                await move(storage, item, count)
+                await self._connections.work(profile, lambda connection: move(connection.storage, item, count))
 
         await together(one(item) for item in items)
 

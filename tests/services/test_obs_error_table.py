@@ -49,8 +49,7 @@ CASES = [(status, code) for status, codes in BY_STATUS.items() for code in codes
 # Answers without a code: to HEAD, and from gateways.
 CASES += [(status, "") for status in (400, 401, 403, 404, 405, 408, 409, 412, 416, 429, 500, 502, 503, 504, 520)]
 REPEATABLE = {408, 429, 500, 502, 503, 504, 520}
-OFTEN_REPEATABLE = {"BadDigest", "IncompleteBody", "EntityTooSmall", "InvalidPart", "InvalidPartOrder", "NoSuchUpload",
-                    "OperationAborted"}  # fmt: skip
+OFTEN_REPEATABLE = {"BadDigest", "IncompleteBody", "OperationAborted"}
 
 
 def error_of(status: int, code: str, place: ObjectPath | None) -> AppError:

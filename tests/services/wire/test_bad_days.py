@@ -13,7 +13,7 @@ from servers.faults import Answer, Cut, Fault, FaultyProxy, Flip, Reset
 from servers.lab_control import Control
 from servers.lab_process import LabProcess
 from servers.stores import Store, lab_store
-from traindeck.domain.errors import AccessRefused, Conflict, NotOffered, ServiceTrouble
+from traindeck.domain.errors import AccessRefused, Conflict, NotFound, NotOffered, ServiceTrouble
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Signature
 from traindeck.domain.secret import Credentials, Secret
@@ -228,10 +228,10 @@ async def test_an_upload_that_somebody_else_ended_is_not_taken_for_done(lab_obs:
         await plane.put(target, BytesBody(b"older content"))
         upload, parts = await uploaded(plane, target)
         await plane.abort_upload(target, upload)
-        with pytest.raises(ServiceTrouble, match="unfinished upload"):
+        with pytest.raises(NotFound, match="unfinished upload"):
             await plane.finish_upload(target, upload, parts)
         upload, parts = await uploaded(plane, target)
-        with pytest.raises(ServiceTrouble, match="put together"):
+        with pytest.raises(Conflict, match="put together"):
             await plane.finish_upload(target, upload, [Part(1, len(CONTENT), "0" * 32)])
 
 

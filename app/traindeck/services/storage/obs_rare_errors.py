@@ -58,13 +58,13 @@ def _about_content(answer: Answer, where: str) -> AppError | None:
                 answer.detail,
             )
         case "EntityTooSmall" | "InvalidPart" | "InvalidPartOrder":
-            return ServiceTrouble(
+            return Conflict(
                 text("“{place}” could not be put together: a part of it is missing or too small.", place=where),
                 text("Nothing wrong was kept. Upload it again."),
                 answer.detail,
             )
         case "NoSuchUpload":
-            return ServiceTrouble(
+            return NotFound(
                 text("The unfinished upload of “{place}” is gone: it was ended somewhere else.", place=where),
                 text("Upload it again; a rule of the bucket may clear unfinished uploads away."),
                 answer.detail,

@@ -20,7 +20,7 @@ from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import text
 from traindeck.services.keys_news import Refused, nobody_listens
 from traindeck.services.proxies import proxy_of, proxy_to
-from traindeck.services.retrying import TRIES, retried
+from traindeck.services.retrying import retried
 from traindeck.services.sdk_errors import (
     Answer,
     Service,
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 _SAID = ("Code", "Message", "RequestId")
 # A success whose body is a failure.
 _ERROR = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<Error[\s>]")
-# Nothing changes by asking the same once more, though begun anew it may work.
-_SETTLED = ("NoSuchUpload", "InvalidPart", "InvalidPartOrder", "EntityTooSmall")
 # The service allows 15 minutes; less than this is no reason to sign anew.
 _SKEW_S = 60.0
 _REFUSED_SKEW_S = 600.0
@@ -97,18 +95,16 @@ class WireAccount:
         missing_is_fine: bool = False,
         checked: Callable[[Answered], object] = lambda answer: None,
         may_again: Callable[[], bool] = lambda: True,
-        tries: int = TRIES,
     ) -> Answered:
         """An answer of success that `checked` lets pass, or one with a code that is fine too."""
-
-        is_settled = False
+        is_over = False
 
         async def attempt() -> Answered:
-            nonlocal is_settled
+            nonlocal is_over
             try:
                 answer = await self._exchange(request)
             except ProxyRefused as error:
-                is_settled = error.status == 407  # asked again and again it may lock the user out
+                is_over = error.status == 407  # asked again and again it may lock the user out
                 raise proxy_refused(self.service, error.status, str(error)) from None
             if answer.status < 300 and not _ERROR.match(answer.body):
                 checked(answer)
@@ -118,11 +114,10 @@ class WireAccount:
             is_missing = refusal.status == 404 and refusal.code in ("", "NoSuchKey")
             if refusal.code in fine or (missing_is_fine and is_missing):
                 return answer
-            is_settled = refusal.code in _SETTLED
             raise obs_error(refusal, request.path)
 
         try:
-            return await retried(attempt, tries, lambda: not (self._is_closed or is_settled) and may_again())
+            return await retried(attempt, may_again=lambda: not (self._is_closed or is_over) and may_again())
         except KeysRefused as error:
             self._refused(error)
             raise

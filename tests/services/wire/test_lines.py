@@ -284,8 +284,10 @@ async def test_a_refusal_ends_the_sending_of_a_large_body() -> None:
         b"HTTP/1.1 200 OK\r\nContent-Length: nonsense\r\n\r\n",
         b"HTTP/1.1 200 OK\r\n\r\n<html>sign in</html>",
         b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n<html>sign in</html>",
+        b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: x\r\n" % number for number in range(10_000)),
         b"",
     ],
+    ids=["another protocol", "cut", "no length", "no end", "a page", "headers without end", "nothing"],
 )
 async def test_what_is_no_answer_is_trouble_not_success(answer: bytes) -> None:
     async def script(line: Line) -> None:

@@ -20,6 +20,7 @@ _TOGETHER_BYTES = 64 * 1024
 _SLICE_BYTES = 256 * 1024
 # Received and not taken yet; above it the sender is kept waiting.
 _HELD_BYTES = 1024 * 1024
+_MOST_HEADERS = 500
 _ANSWER_BYTES = 64 * 1024 * 1024
 # What the system may hold unsent: keeps the progress honest and a cancelled body short.
 _UNSENT_BYTES = 256 * 1024
@@ -119,6 +120,8 @@ class HttpConnection(asyncio.Protocol):
     # What the parser tells us
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if len(self._headers) >= _MOST_HEADERS:
+            raise ValueError("more headers than any answer has")
         self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import httptools
@@ -80,7 +81,8 @@ class HttpConnection(asyncio.Protocol):
         line: socket.socket | None = transport.get_extra_info("socket")
         option = getattr(socket, "TCP_NOTSENT_LOWAT", None)
         if line is not None and option is not None:
-            line.setsockopt(socket.IPPROTO_TCP, option, _UNSENT_BYTES)
+            with suppress(OSError):  # a system that knows the option and refuses it is no worse than one without
+                line.setsockopt(socket.IPPROTO_TCP, option, _UNSENT_BYTES)
 
     def use(self, transport: asyncio.Transport) -> None:
         """Go on over `transport`, as after TLS was laid over a tunnel."""

@@ -28,6 +28,7 @@ from traindeck.runtime.tasks import TaskScope
 from traindeck.services.code_bundles import CodeBundles
 from traindeck.services.connections import Connection, Connections, LabAddress
 from traindeck.services.job_choices import JobChoices
+from traindeck.services.key_checks import KeyChecks
 from traindeck.services.ports import Progress
 from traindeck.services.profile_desk import ProfileDesk
 from traindeck.services.run_desk import RunDesk
@@ -205,6 +206,9 @@ class MemorySecrets:
     def __init__(self) -> None:
         self._kept: dict[str, Credentials] = {}
 
+    async def backend(self) -> str:
+        return "memory"
+
     async def read(self, profile: str) -> Credentials | None:
         return self._kept.get(profile)
 
@@ -236,7 +240,7 @@ class FolderCloud:
         self.book = ProfileShelf(SettingsFile(self.paths.settings), self.disk)
         secrets = MemorySecrets()
         self.connections = Connections(self.book, secrets, self._open_lab, self._connect)
-        self.profiles = ProfileDesk(self.book, secrets, self.connections)
+        self.profiles = ProfileDesk(self.book, secrets, self.connections, KeyChecks(self.disk))
         journal_writer = BlockingCalls(1, "journal")
         owned.callback(journal_writer.close)
         journal = TransferJournal(self.paths.transfers, journal_writer)
@@ -272,7 +276,7 @@ class FolderCloud:
         return LabAddress(profile, Credentials("LABKEYLABKEY", Secret("not-a-real-one")), "1")
 
     async def _connect(self, profile: Profile, credentials: Credentials) -> Connection:
-        return Connection(profile, self.storage, self.jobs, lambda: FolderPlane(self.storage))
+        return Connection(profile, self.storage, self.jobs, lambda _: FolderPlane(self.storage))
 
 
 def offline() -> AppError:

@@ -100,7 +100,9 @@ async def _main(wishes: Wishes, guest: Guest | None, application: QApplication, 
     theme = make_theme(application, wishes.theme)
     async with AsyncExitStack() as owned:
         try:
-            core = await owned.enter_async_context(open_core(Paths.for_user(), lab_life=LabLife.OWNED, patience_s=None))
+            core = await owned.enter_async_context(
+                open_core(Paths.for_user(), lab_life=LabLife.OWNED, somebody_helps=True)
+            )
             settings = await core.disk.run(lambda _: core.settings.read())
         except AppError as error:
             return await _cannot_start(error, stop, has_guest=guest is not None)

@@ -29,13 +29,27 @@ class Store:
 
     @asynccontextmanager
     async def plane(self, **fields: Any) -> AsyncIterator[WireDataPlane]:
-        options = {name: fields.pop(name) for name in ("proxy", "most_connections") if name in fields}
+        options = {name: fields.pop(name) for name in ("refused", "most_connections") if name in fields}
         credentials = fields.pop("credentials", self.credentials)
         plane = WireDataPlane(replace(self.profile, **fields), credentials, **options)
         try:
             yield plane
         finally:
             await plane.close()
+
+
+@asynccontextmanager
+async def plane_at(
+    url: str, ca_file: str = "", proxy: str = "", proxy_password: str = "", **options: Any
+) -> AsyncIterator[WireDataPlane]:
+    """To a server that looks at no key."""
+    profile = Profile("p", Provider.MODELARTS, "cn-north-4", obs_endpoint=url, ca_file=ca_file, proxy=proxy)
+    keys = Credentials("AKEXAMPLE123", Secret("SKEXAMPLE123"), proxy_password=Secret(proxy_password))
+    plane = WireDataPlane(profile, keys, **options)
+    try:
+        yield plane
+    finally:
+        await plane.close()
 
 
 def lab_store(lab: LabProcess, signature: Signature = Signature.OBS) -> Store:

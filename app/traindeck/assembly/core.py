@@ -17,6 +17,7 @@ from traindeck.runtime.resources import resource
 from traindeck.services.code_bundles import CodeBundles
 from traindeck.services.connections import Connection, Connections
 from traindeck.services.job_choices import JobChoices
+from traindeck.services.key_checks import KeyChecks
 from traindeck.services.make_connection import make_connection
 from traindeck.services.profile_desk import ProfileDesk
 from traindeck.services.run_desk import RunDesk
@@ -60,9 +61,9 @@ class Core:
 
 @asynccontextmanager
 async def open_core(
-    paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND, patience_s: float | None = PATIENCE_S
+    paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND, somebody_helps: bool = False
 ) -> AsyncIterator[Core]:
-    """`patience_s`: after so long a transfer that cannot go on fails; None: somebody sits there and can help."""
+    """`somebody_helps`: there is who can give new keys or mend the network, so work waits instead of failing."""
     async with AsyncExitStack() as owned:
 
         def pool(workers: int, name: str) -> BlockingCalls:
@@ -90,11 +91,12 @@ async def open_core(
         async def make(profile: Profile, credentials: Credentials) -> Connection:
             return await make_connection(profile, credentials, service)
 
-        connections = Connections(book, secrets, lab.address, make)
+        connections = Connections(book, secrets, lab.address, make, waits_for_keys=somebody_helps)
         owned.callback(connections.close)
         logs = RunLogs(records, paths.run_log, disk)
         journal = TransferJournal(paths.transfers, pool(1, "journal"))
         owned.callback(journal.close)
+        patience_s = None if somebody_helps else PATIENCE_S
         transfers = await owned.enter_async_context(
             Transfers(connections, journal, pool(4, "transfers"), paths.transfer_locks, patience_s=patience_s)
         )
@@ -107,7 +109,7 @@ async def open_core(
             settings=settings,
             records=records,
             connections=connections,
-            profiles=ProfileDesk(book, secrets, connections),
+            profiles=ProfileDesk(book, secrets, connections, KeyChecks(service)),
             choices=JobChoices(connections),
             submission=submission,
             desk=RunDesk(records, connections, watch, transfers),

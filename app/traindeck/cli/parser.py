@@ -136,7 +136,8 @@ def _profile(groups: Adder, common: ArgumentParser) -> None:
     add = _leaf(profile, common, "add", say("add an account; its keys go to the keyring"))
     add.epilog = say(
         "The access key and the secret key are read as lines from standard input; a terminal is asked for them. They "
-        "are never arguments. Temporary keys are not kept: see --profile environment."
+        "are never arguments. A third line is the token of temporary keys, which are not kept: see --profile "
+        "environment. A fourth one is the password of the proxy; after --csv, --env and --keep-keys it is the first."
     )
     add.add_argument("name", metavar="NAME")
     add.add_argument("--region", required=True, metavar="R", help=say("for example cn-north-4"))
@@ -151,9 +152,16 @@ def _profile(groups: Adder, common: ArgumentParser) -> None:
     add.add_argument(
         "--ca", type=_absolute, default="", metavar="FILE", help=say("certificates to trust, for a private cloud")
     )
+    add.add_argument(
+        "--proxy", default="", metavar="URL", help=say("http://host:port or http://user@host:port, without a password")
+    )
+    add.add_argument(
+        "--work-in", default="", metavar="PATH", help=say("for keys that reach one bucket or folder only: which")
+    )
     add.add_argument("--csv", type=Path, metavar="FILE", help=say("take the keys from a credentials.csv"))
     add.add_argument("--env", action="store_true", help=say("take the keys from HUAWEICLOUD_SDK_AK and _SK"))
     add.add_argument("--replace", action="store_true", help=say("replace an account of this name"))
+    add.add_argument("--keep-keys", action="store_true", help=say("with --replace: change all but the keys"))
     _leaf(profile, common, "list", say("list the accounts"))
     use = _leaf(profile, common, "use", say("make an account the current one"))
     use.add_argument("name", metavar="NAME")

@@ -4,6 +4,8 @@ AppError
 ├── InvalidInput         what the user gave cannot be used as it is
 ├── AccessRefused        keys or rights
 │   ├── ClockOff         signed at a time the service does not believe
+│   ├── KeysRefused      the service does not take these keys, whatever is asked
+│   ├── NoRight          it knows the keys, and this is not theirs to do
 │   └── KeyringMissing   the system has no place for a secret
 ├── NotFound
 ├── Conflict             it exists already, or its state does not allow this
@@ -52,6 +54,14 @@ class AccessRefused(AppError):
 
 
 class ClockOff(AccessRefused):
+    pass
+
+
+class KeysRefused(AccessRefused):
+    """Asking again with the same keys is of no use, and too much of it locks the account."""
+
+
+class NoRight(AccessRefused):
     pass
 
 

@@ -5,23 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 
 from servers.faults import FaultyProxy, Stall
 from servers.lab_process import LabProcess
 from servers.silent import SilentServer, unreachable_port
-from servers.stores import Store
+from servers.stores import Store, plane_at
 from servers.written import Line, WrittenServer
 from traindeck.domain.errors import AccessRefused, AppError, LocalTrouble, ServiceTrouble, Unexpected, Unreachable
 from traindeck.domain.objects import ObjectPath
-from traindeck.domain.profiles import Profile, Provider
-from traindeck.domain.secret import Credentials, Secret
 from traindeck.domain.texts import text
 from traindeck.services import retrying
 from traindeck.services.storage.wire import connection, pool
-from traindeck.services.storage.wire.data_plane import WireDataPlane
 from traindeck.services.storage.wire.requests import BytesBody
 from waiting import until
 
@@ -32,18 +28,6 @@ AT_ONCE_S = 1.0
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retrying, "FIRST_S", 0.001)
-
-
-@asynccontextmanager
-async def plane_at(url: str, most_connections: int = 256) -> AsyncIterator[WireDataPlane]:
-    profile = Profile("p", Provider.MODELARTS, "cn-north-4", obs_endpoint=url)
-    plane = WireDataPlane(
-        profile, Credentials("AKEXAMPLE123", Secret("SKEXAMPLE123")), most_connections=most_connections
-    )
-    try:
-        yield plane
-    finally:
-        await plane.close()
 
 
 class EndlessBody(BytesBody):
@@ -123,7 +107,7 @@ async def test_who_stops_waiting_ends_the_connection_at_once(call: str) -> None:
         await line.body(10**10)
 
     moved: list[int] = []
-    async with WrittenServer(script) as server, plane_at(server.url, 1) as plane:
+    async with WrittenServer(script) as server, plane_at(server.url, most_connections=1) as plane:
         match call:
             case "put":
                 work = asyncio.create_task(plane.put(PATH, EndlessBody(10_000), counted=moved.append))
@@ -300,8 +284,10 @@ async def test_a_refusal_ends_the_sending_of_a_large_body() -> None:
         b"HTTP/1.1 200 OK\r\nContent-Length: nonsense\r\n\r\n",
         b"HTTP/1.1 200 OK\r\n\r\n<html>sign in</html>",
         b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n<html>sign in</html>",
+        b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: x\r\n" % number for number in range(10_000)),
         b"",
     ],
+    ids=["another protocol", "cut", "no length", "no end", "a page", "headers without end", "nothing"],
 )
 async def test_what_is_no_answer_is_trouble_not_success(answer: bytes) -> None:
     async def script(line: Line) -> None:

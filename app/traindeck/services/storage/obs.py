@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
@@ -9,12 +10,14 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from traindeck.domain.errors import NoRight
 from traindeck.domain.objects import Bucket, ObjectEntry, ObjectPath
 from traindeck.domain.profiles import Profile
 from traindeck.domain.secret import Credentials
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
 from traindeck.services.data_ports import Page
+from traindeck.services.keys_news import Refused, nobody_listens
 from traindeck.services.ports import Progress
 from traindeck.services.sdk_errors import Answer, not_understood
 from traindeck.services.storage.obs_account import ObsAccount
@@ -26,22 +29,53 @@ if TYPE_CHECKING:
 
 PAGE_ROWS = 1000
 READ_BYTES = 256 * 1024
+_TRIAL = "may this be written?"
+_WRONG_MD5 = base64.b64encode(hashlib.md5(b"something else", usedforsecurity=False).digest()).decode("ascii")
 
 
 class ObsStorage:
     """One account's object storage; progress goes back when bytes have to be moved again."""
 
-    def __init__(self, profile: Profile, credentials: Credentials, calls: BlockingCalls) -> None:
-        self._account = ObsAccount(profile, credentials, calls)
+    def __init__(
+        self, profile: Profile, credentials: Credentials, calls: BlockingCalls, refused: Refused = nobody_listens
+    ) -> None:
+        self._account = ObsAccount(profile, credentials, calls, refused)
+        self._work_in = ObjectPath.parse(profile.work_in).as_folder() if profile.work_in else None
 
     def close(self) -> None:
         """Close idle connections; the next call opens new ones."""
         self._account.close()
 
+    @property
+    def clock_ahead_s(self) -> float | None:
+        """By how much the service's clock was before ours at its last answer; None: it has not said."""
+        return self._account.clock_ahead_s
+
     async def buckets(self) -> list[Bucket]:
-        answer = await self._account.ask(lambda client, _: client.listBuckets(isQueryLocation=True), None)
+        try:
+            answer = await self._account.ask(lambda client, _: client.listBuckets(isQueryLocation=True), None)
+        except NoRight:
+            if self._work_in is None:
+                raise
+            return [Bucket(self._work_in.bucket, None, self._account.region)]
         found: list[Bucket] = self._account.body(answer)
         return found
+
+    async def try_to_write(self, target: ObjectPath) -> None:
+        """Raise what keeps us from writing there; nothing is kept, for the checksum that goes with it is wrong."""
+
+        def offer(client: Client, _: CancelToken) -> Any:
+            from obs.model import PutObjectHeader
+
+            header = PutObjectHeader(md5=_WRONG_MD5, contentLength=len(_TRIAL))
+            return client.putContent(target.bucket, target.key, content=_TRIAL, headers=header)
+
+        answer = await self._account.ask(offer, target, fine=("BadDigest", "InvalidDigest"))
+        if answer.status < 300:  # a service that compares nothing has kept it
+            version = self._account.body(answer).versionId or None
+            await self._account.ask(
+                lambda client, _: client.deleteObject(target.bucket, target.key, versionId=version), target
+            )
 
     async def create_bucket(self, name: str) -> None:
         def create(client: Client, _: CancelToken) -> Any:
@@ -56,7 +90,14 @@ class ObsStorage:
         folder = folder.as_folder()
         marker = ""
         while True:
-            page = await self._page(folder, marker, None if recursive else "/")
+            try:
+                page = await self._page(folder, marker, None if recursive else "/")
+            except NoRight:
+                step = self._step_from(folder)
+                if step is None:
+                    raise
+                yield [ObjectEntry(step)]
+                return
             entries = _entries(page, folder)
             if entries:
                 yield entries
@@ -66,6 +107,14 @@ class ObsStorage:
                 words = "the same page again"
                 raise not_understood(Answer(self._account.service, 200, message=words))
             marker = page.next_marker
+
+    def _step_from(self, folder: ObjectPath) -> ObjectPath | None:
+        """The next folder on the way to the only place the keys reach, for who may not look into those above it."""
+        goal = self._work_in
+        if goal is None or goal.bucket != folder.bucket or goal == folder or not goal.key.startswith(folder.key):
+            return None
+        name = goal.key[len(folder.key) :].partition("/")[0]
+        return folder.join(f"{name}/")
 
     async def info(self, path: ObjectPath) -> ObjectEntry | None:
         if path.is_bucket:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import certifi
@@ -18,6 +19,7 @@ from obs import ObsClient, convertor
 
 from traindeck.domain.objects import Bucket
 from traindeck.domain.profiles import Profile, Signature
+from traindeck.domain.proxy import Proxy
 from traindeck.domain.secret import Credentials
 from traindeck.services.call_lines import connected, in_use
 from traindeck.services.data_ports import Page
@@ -40,7 +42,9 @@ class NotReached(Exception):
 
 
 class _Plain(http.client.HTTPConnection):
-    """Waits shorter for a connection than for an answer."""
+    """Waits shorter for a connection than for an answer; `place` is where it leads, by a proxy or not."""
+
+    place = ("", 0)
 
     def connect(self) -> None:
         self.timeout = CONNECT_S
@@ -76,7 +80,7 @@ class _Idle:
 
     def put_nowait(self, connection: _Plain) -> None:
         with self._lock:
-            self._waiting[connection.host, connection.port].append((time.monotonic(), connection))
+            self._waiting[connection.place].append((time.monotonic(), connection))
 
     def clear(self) -> None:
         with self._lock:
@@ -107,8 +111,11 @@ class _Convertor(convertor.Convertor):  # type: ignore[misc]
 class Client(ObsClient):  # type: ignore[misc]
     """One account at one endpoint; for many threads at once."""
 
-    def __init__(self, profile: Profile, credentials: Credentials) -> None:
-        path_style = profile.path_style or is_loopback(profile.obs_url)
+    def __init__(self, profile: Profile, credentials: Credentials, proxy: Proxy | None = None) -> None:
+        # OBS's own signature does not exist with the bucket in the path.
+        by_name = profile.signature == Signature.OBS and not profile.path_style
+        path_style = profile.path_style or (is_loopback(profile.obs_url) and not by_name)
+        self._proxy = proxy
         self._ca_file = profile.ca_file or certifi.where()
         super().__init__(
             access_key_id=credentials.access_key,
@@ -152,8 +159,7 @@ class Client(ObsClient):  # type: ignore[misc]
         connection = None if redirect else self._idle.take(server, port)
         self._mine.reused = connection is not None
         if connection is None:
-            secure = self.is_secure if scheme is None else scheme == "https"
-            connection = _Secure(server, port, context=self.context) if secure else _Plain(server, port)
+            connection = self._connection(server, port, self.is_secure if scheme is None else scheme == "https")
             if redirect:
                 # Read by the SDK: not to be kept.
                 connection._clear = True  # type: ignore[attr-defined]
@@ -161,6 +167,21 @@ class Client(ObsClient):  # type: ignore[misc]
             in_use(connection.sock)
         self._mine.connection = connection
         return connection
+
+    def _connection(self, server: str, port: int, secure: bool) -> _Plain:
+        host, at = (self._proxy.host, self._proxy.port) if self._proxy else (server, port)
+        connection = _Secure(host, at, context=self.context) if secure else _Plain(host, at)
+        if self._proxy:
+            connection.set_tunnel(server, port, self._proxy.headers)
+        connection.place = (server, port)
+        return connection
+
+    def _add_auth_headers(self, headers: dict[str, str], *arguments: Any, **named: Any) -> dict[str, str]:
+        # Some services with this signature do not look at Date.
+        if self.signature == "v4" and self.ha.date_header() not in headers:
+            headers[self.ha.date_header()] = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+        signed: dict[str, str] = super()._add_auth_headers(headers, *arguments, **named)
+        return signed
 
     def _make_request_internal(self, *arguments: Any, **named: Any) -> Any:
         try:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from traindeck.domain.errors import (
-    AccessRefused,
     AppError,
     Conflict,
     InvalidInput,
+    NoRight,
     NotFound,
-    NotOffered,
     ServiceTrouble,
 )
 from traindeck.domain.objects import ObjectPath
@@ -24,11 +23,13 @@ from traindeck.services.sdk_errors import (
     wrong_clock,
     wrong_secret_key,
 )
+from traindeck.services.storage.obs_rare_errors import rare_error, rare_status
 
 
 def obs_error(answer: Answer, place: ObjectPath | None) -> AppError:
     """The error for a refused request about `place` (None: about the account)."""
-    bucket, where = (place.bucket, str(place)) if place else ("", "")
+    host = answer.service.host
+    bucket, where = (place.bucket, str(place)) if place else (host, host)
     match answer.code:
         case "SignatureDoesNotMatch" | "TooManyWrongSignature":
             return wrong_secret_key(answer)
@@ -43,7 +44,7 @@ def obs_error(answer: Answer, place: ObjectPath | None) -> AppError:
         case "TooManyRequests" | "SlowDown":
             return too_many_requests(answer)
         case "AccessDenied" | "AllAccessDisabled":
-            return _no_access(answer, where)
+            return _no_access(answer, place)
         case "VirtualHostDomainRequired":
             return InvalidInput(
                 text("{host} does not accept path-style addresses.", host=answer.service.host),
@@ -106,102 +107,9 @@ def obs_error(answer: Answer, place: ObjectPath | None) -> AppError:
             )
         case "BadDigest" | "IncompleteBody" | "RequestTimeout":
             return damaged(answer, where)
-        case "PreconditionFailed" | "InvalidRange":
-            return changed(answer, where)
-        case "NoSuchUpload":
-            return NotFound(
-                text("The unfinished upload of “{place}” is gone.", place=where),
-                text("It was finished or removed, here or by somebody else. Begin it again."),
-                answer.detail,
-            )
-        case "InvalidPart" | "InvalidPartOrder" | "EntityTooSmall":
-            return Conflict(
-                text("The parts of “{place}” do not fit together.", place=where),
-                text("Nothing wrong was kept. Send it again from the beginning."),
-                answer.detail,
-            )
-        case "OperationAborted":
-            return ServiceTrouble(
-                text("Somebody else is changing “{place}” right now.", place=where),
-                text("Wait a moment, then try again."),
-                answer.detail,
-                answer.retry_after_s,
-            )
-        case "MethodNotAllowed" | "FsNotSupport" | "NotImplemented" | "ServiceNotImplemented":
-            return _not_offered(answer)
-        case "PermanentRedirect" | "TemporaryRedirect":
-            return _elsewhere(answer, bucket)
         case _:
-            return _about_content(answer, bucket, where) or _without_code(answer, place, where)
-
-
-def _about_content(answer: Answer, bucket: str, where: str) -> AppError | None:
-    """What is wrong with the thing itself or with what was to become of it."""
-    match answer.code:
-        case "EntityTooLarge":
-            return InvalidInput(
-                text("“{place}” is larger than the service takes.", place=where),
-                text("Sent whole, an object may have 5 GB; split it, or pack less into one file."),
-                answer.detail,
-            )
-        case "KeyTooLongError":
-            return InvalidInput(
-                text("The name in “{bucket}” is longer than 1,024 bytes.", bucket=bucket),
-                text("Use shorter folder and file names."),
-                answer.detail,
-            )
-        case "MetadataTooLarge":
-            return InvalidInput(
-                text("The metadata of “{place}” is longer than the service takes.", place=where),
-                text("All names and values together may have 8 kB; shorten them."),
-                answer.detail,
-            )
-        case "InvalidTagError":
-            return InvalidInput(
-                text("The tags of “{place}” are not what the service takes.", place=where),
-                text("A key has up to 36 characters, a value up to 43, none of them , / \\ | < > = or *."),
-                answer.detail,
-            )
-        case "MalformedPolicy":
-            return InvalidInput(
-                text("The policy of “{bucket}” is not one the service understands.", bucket=bucket),
-                text("The details say what is wrong; begin with a template if you can."),
-                answer.detail,
-            )
-        case "NoSuchBucketPolicy" | "NoSuchLifecycleConfiguration" | "NoSuchCORSConfiguration" | (
-            "NoSuchWebsiteConfiguration"
-        ):
-            return NotFound(
-                text("The bucket “{bucket}” has no such setting.", bucket=bucket),
-                text("Nothing has to be done, unless you want to make one."),
-                answer.detail,
-            )
-        case "BucketAlreadyOwnedByYou":
-            return Conflict(
-                text("The bucket “{bucket}” exists already and is yours.", bucket=bucket),
-                text("Use it, or choose another name."),
-                answer.detail,
-            )
-        case "ObjectNotAppendable" | "InvalidBucketState":
-            return Conflict(
-                text("“{place}” is in a state that does not allow this.", place=where),
-                text("The details say which; change it in the console, then try again."),
-                answer.detail,
-            )
-        case "FsObjectConflict" | "FsRenameConflict" | "DirectoryNotEmpty":
-            return Conflict(
-                text("“{place}” is in the way of another file or folder.", place=where),
-                text("In a parallel file system a name is a file or a folder, never both. Rename or remove one."),
-                answer.detail,
-            )
-        case "RequestPayerDenied":
-            return AccessRefused(
-                text("The bucket “{bucket}” makes its readers pay.", bucket=bucket),
-                text("Ask its owner for a copy, or for reading at their cost."),
-                answer.detail,
-            )
-        case _:
-            return None
+            rare = rare_error(answer, bucket, where)
+            return rare if rare is not None else _without_code(answer, place, where)
 
 
 def need_key(path: ObjectPath) -> None:
@@ -222,36 +130,11 @@ def damaged(answer: Answer, where: str) -> ServiceTrouble:
     )
 
 
-def changed(answer: Answer, where: str) -> Conflict:
-    """A condition did not hold: it is not what was looked at before."""
-    return Conflict(
-        text("“{place}” was changed meanwhile.", place=where),
-        text("What was begun fits the old content. Begin it again."),
-        answer.detail,
-    )
-
-
-def _not_offered(answer: Answer) -> NotOffered:
-    return NotOffered(
-        text("{host} does not offer this.", host=answer.service.host),
-        text("Parallel file systems and some services can do less than a bucket of OBS."),
-        answer.detail,
-    )
-
-
-def _elsewhere(answer: Answer, bucket: str) -> InvalidInput:
-    return InvalidInput(
-        text("The bucket “{bucket}” is not in the region of the profile.", bucket=bucket),
-        text("Choose its region or endpoint in the profile."),
-        answer.detail,
-    )
-
-
-def _no_access(answer: Answer, where: str) -> AppError:
-    if not where:
+def _no_access(answer: Answer, place: ObjectPath | None) -> AppError:
+    if place is None:
         return no_right(answer)
-    return AccessRefused(
-        text("The keys {key} may not do this with “{place}”.", key=answer.service.credentials.hint, place=where),
+    return NoRight(
+        text("The keys {key} may not do this with “{place}”.", key=answer.service.credentials.hint, place=str(place)),
         text("Check whose bucket it is, its policy, and the rights of the keys."),
         answer.detail,
     )
@@ -266,11 +149,5 @@ def _without_code(answer: Answer, place: ObjectPath | None, where: str) -> AppEr
             answer.detail,
         )
     if answer.status == 403:
-        return _no_access(answer, where)
-    if answer.status in (412, 416):
-        return changed(answer, where)
-    if answer.status in (405, 501):
-        return _not_offered(answer)
-    if 300 <= answer.status < 400:
-        return _elsewhere(answer, place.bucket if place else "")
-    return by_status(answer)
+        return _no_access(answer, place)
+    return rare_status(answer, place.bucket if place else where, where) or by_status(answer)

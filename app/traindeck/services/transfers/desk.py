@@ -66,11 +66,13 @@ class Transfers:
     async def __aenter__(self) -> Self:
         self._main = asyncio.get_running_loop()
         await self._scope.__aenter__()
+        self._stop_listening = self._connections.keys_refused.add(self._on_keys)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._stop_listening()
         # What went wrong with those who asked is theirs.
         await self._scope.__aexit__(None, None, None)
         if self._thread is not None:
@@ -135,6 +137,10 @@ class Transfers:
 
         if self._started is not None:
             self._ask("go on with", 0, go_on)
+
+    def _on_keys(self, profile: str) -> None:
+        if self._connections.refusal(profile) is None:
+            self.go_on_with(profile)
 
     async def take_up(self) -> None:
         """Go on with what earlier programs left undone."""
@@ -282,7 +288,7 @@ class Transfers:
         known = self._planes.get(profile)
         if known is not None and known[0] is connection:
             return known[1]
-        plane = connection.make_plane()
+        plane = connection.make_plane(lambda error: self._on_main(connection.refused.tell, error))
         self._planes[profile] = (connection, plane)
         if known is not None:
             await known[1].close()

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from traindeck.domain.errors import AppError, ServiceTrouble, Unexpected, Unreachable
+from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected, Unreachable
 from traindeck.domain.transfers import Item, ItemState, Order, TransferRecord, TransferState
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.listeners import Listeners
@@ -68,14 +68,15 @@ class TransferEngine:
         await self._owned.__aenter__()
         self._ledger = Ledger(self._journal)
         self._ground = Ground(
-            self._journal,
-            self._ledger,
-            self._open_plane,
-            self._disk,
-            self._clock,
-            self.limit,
-            self._has_news,
-            self._dispatch,
+            journal=self._journal,
+            ledger=self._ledger,
+            open_plane=self._open_plane,
+            disk=self._disk,
+            clock=self._clock,
+            limit=self.limit,
+            has_news=self._has_news,
+            has_work=self._dispatch,
+            keys_refused=self._keys_refused,
         )
         self._owned.push_async_callback(self._ledger.flush)
         self._scope = await self._owned.enter_async_context(TaskScope(self._report))
@@ -299,6 +300,11 @@ class TransferEngine:
     def _has_news(self, lane: Lane) -> None:
         self._dirty.add(lane.id)
         self._beat.set()
+
+    def _keys_refused(self, profile: str, error: KeysRefused) -> None:
+        for lane in self._lanes.values():
+            if lane.record.order.profile == profile:
+                lane.hold_for_keys(error)
 
     def _share_turns(self) -> None:
         """The first few go at once; the others wait, and plan when their turn comes."""

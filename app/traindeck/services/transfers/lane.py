@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from traindeck.domain import kept_errors
-from traindeck.domain.errors import AccessRefused, AppError, Unexpected
+from traindeck.domain.errors import AccessRefused, AppError, KeysRefused, Unexpected
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import (
@@ -67,6 +67,7 @@ class Ground:
     limit: RateLimit
     has_news: Callable[[Lane], None]
     has_work: Callable[[], None]
+    keys_refused: Callable[[str, KeysRefused], None]
     paces: dict[str, Pace] = field(default_factory=dict)
 
     def pace(self, profile: str) -> Pace:
@@ -227,7 +228,9 @@ class Lane:
         self._failures += 1
         self._trouble = error
         is_given_up = self._is_out_of_patience(error)
-        if self._failures >= HOLD_AFTER:
+        if isinstance(error, KeysRefused):
+            self.ground.keys_refused(self.record.order.profile, error)
+        elif self._failures >= HOLD_AFTER:
             self._hold(error, is_given_up=is_given_up)
         if is_given_up and not self._fatal:
             self.ended(item, ItemState.FAILED, error)
@@ -253,6 +256,13 @@ class Lane:
         self.ground.ledger.item(self.id, item)
         self._news.set()
         self.ground.has_news(self)
+
+    def hold_for_keys(self, error: KeysRefused) -> None:
+        """Nothing more is asked with these keys: too much of it locks the account."""
+        self._plane = None
+        self._trouble = error
+        self._hold(error, is_given_up=self._is_out_of_patience(error))
+        self.tell()
 
     def _hold(self, error: AppError, *, is_given_up: bool) -> None:
         if is_given_up:

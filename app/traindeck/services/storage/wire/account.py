@@ -5,29 +5,39 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-import time
 from collections.abc import Callable, Mapping
-from email.utils import parsedate_to_datetime
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import certifi
 import httptools
 
-from traindeck.domain.errors import AccessRefused, AppError, InvalidInput, Unreachable
+from traindeck.domain.errors import AppError, InvalidInput, KeysRefused
 from traindeck.domain.profiles import Profile, Signature
+from traindeck.domain.proxy import Proxy
 from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import text
-from traindeck.services.loopback import is_loopback
-from traindeck.services.retrying import TRIES, retried
-from traindeck.services.sdk_errors import Answer, Service, check_usable, network_trouble, no_answer, not_understood
+from traindeck.services.keys_news import Refused, nobody_listens
+from traindeck.services.proxies import proxy_of, proxy_to
+from traindeck.services.retrying import retried
+from traindeck.services.sdk_errors import (
+    Answer,
+    Service,
+    check_usable,
+    network_trouble,
+    no_answer,
+    not_understood,
+    proxy_refused,
+    seconds_ahead,
+    unusable_certificates,
+)
 from traindeck.services.sdk_loading import load
 from traindeck.services.storage.documents import document
 from traindeck.services.storage.obs_errors import obs_error
 from traindeck.services.storage.wire.connection import Answered, LineBroken
-from traindeck.services.storage.wire.dialect import dialect_of
-from traindeck.services.storage.wire.pool import MOST_CONNECTIONS, ConnectionPool, NotReached, Server
-from traindeck.services.storage.wire.proxy import Proxy, ProxyRefused
+from traindeck.services.storage.wire.dialect import dialect_of, is_path_style
+from traindeck.services.storage.wire.pool import MOST_CONNECTIONS, ConnectionPool, NotReached, ProxyRefused, Server
 from traindeck.services.storage.wire.requests import Request, body_headers, target
 
 if TYPE_CHECKING:
@@ -39,7 +49,6 @@ _ERROR = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<Error[\s>]")
 # The service allows 15 minutes; less than this is no reason to sign anew.
 _SKEW_S = 60.0
 _REFUSED_SKEW_S = 600.0
-_IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 _ALWAYS = "User-Agent: TrainDeck\r\nAccept-Encoding: identity\r\n\r\n"
 
 
@@ -51,18 +60,17 @@ class WireAccount:
         profile: Profile,
         credentials: Credentials,
         *,
-        proxy: Proxy | None = None,
+        refused: Refused = nobody_listens,
         most_connections: int = MOST_CONNECTIONS,
     ) -> None:
         check_usable(profile.obs_url, credentials)
+        proxy_of(profile, credentials)  # an address that is none is said before anything is asked
         address = urlsplit(profile.obs_url)
         self.service = Service(address.netloc, profile.is_lab, credentials)
-        self.path_style = (
-            profile.path_style or is_loopback(profile.obs_url) or bool(_IPV4.fullmatch(address.hostname or ""))
-        )
+        self.path_style = is_path_style(profile)
+        self._refused = refused
         self._profile = profile
         self._credentials = credentials
-        self._proxy = proxy
         self._most = most_connections
         self.prefix = "x-obs-" if dialect_of(profile, path_style=self.path_style) is Signature.OBS else "x-amz-"
         self._is_secure = address.scheme == "https"
@@ -87,12 +95,17 @@ class WireAccount:
         missing_is_fine: bool = False,
         checked: Callable[[Answered], object] = lambda answer: None,
         may_again: Callable[[], bool] = lambda: True,
-        tries: int = TRIES,
     ) -> Answered:
         """An answer of success that `checked` lets pass, or one with a code that is fine too."""
+        is_over = False
 
         async def attempt() -> Answered:
-            answer = await self._exchange(request)
+            nonlocal is_over
+            try:
+                answer = await self._exchange(request)
+            except ProxyRefused as error:
+                is_over = error.status == 407  # asked again and again it may lock the user out
+                raise proxy_refused(self.service, error.status, str(error)) from None
             if answer.status < 300 and not _ERROR.match(answer.body):
                 checked(answer)
                 return answer
@@ -103,7 +116,11 @@ class WireAccount:
                 return answer
             raise obs_error(refusal, request.path)
 
-        return await retried(attempt, tries, lambda: not self._is_closed and may_again())
+        try:
+            return await retried(attempt, may_again=lambda: not (self._is_closed or is_over) and may_again())
+        except KeysRefused as error:
+            self._refused(error)
+            raise
 
     def refusal(self, answer: Answered, message: str = "") -> Answer:
         """What an answer says against us; `message` where it says nothing itself."""
@@ -139,12 +156,12 @@ class WireAccount:
                 answer = await self._pool.exchange(
                     server, request.method, head, request.body, request.take, request.counted
                 )
-            except (NotReached, LineBroken, ProxyRefused) as error:
+            except (NotReached, LineBroken) as error:
                 raise self._trouble(error) from None
             if is_last or answer.status != 403 or not self._is_clock_set(answer):
                 break
-        if answer.status == 407 and self._proxy is not None:
-            raise self._proxy_trouble(self._proxy, ProxyRefused(407))
+        if answer.status == 407 and self.service.proxy:
+            raise ProxyRefused(407)
         return answer
 
     def _server(self, bucket: str) -> Server:
@@ -180,11 +197,9 @@ class WireAccount:
         code = self.refusal(answer).code
         if code not in ("RequestTimeTooSkewed", ""):
             return False
-        try:
-            there = parsedate_to_datetime(answer.headers.get("date", "")).timestamp()
-        except ValueError:
+        ahead_s = seconds_ahead(answer.headers.get("date", ""))
+        if ahead_s is None:
             return False
-        ahead_s = there - time.time()
         # An answer without a code may have many reasons; only a clock far away is one.
         least_s = _SKEW_S if code else _REFUSED_SKEW_S
         if abs(ahead_s - self._signer.clock_ahead_s) < least_s:
@@ -195,50 +210,35 @@ class WireAccount:
     async def _make_ready(self) -> None:
         async with self._making:
             if self._pool is None:
-                self._signer, tls = await asyncio.to_thread(self._load)
-                self._pool = ConnectionPool(tls, self._proxy, self._most)
+                self._signer, tls, proxy = await asyncio.to_thread(self._load)
+                self.service = replace(self.service, proxy=proxy.place if proxy else "")
+                self._pool = ConnectionPool(tls, proxy, self._most)
                 if self._is_closed:
                     self._pool.close()
 
-    def _load(self) -> tuple[Signer, ssl.SSLContext | None]:
+    def _load(self) -> tuple[Signer, ssl.SSLContext | None, Proxy | None]:
         load("obs", "traindeck.services.storage.wire.signing")
         from traindeck.services.storage.wire.signing import Signer
 
         tls = None
         if self._is_secure:
-            tls = ssl.create_default_context(cafile=self._profile.ca_file or certifi.where())
-        return Signer(self._profile, self._credentials, path_style=self.path_style), tls
+            try:
+                tls = ssl.create_default_context(cafile=self._profile.ca_file or certifi.where())
+            except OSError as error:
+                raise unusable_certificates(self.service, self._profile.ca_file, str(error)) from None
+        proxy = proxy_to(self._profile.obs_url, self._profile, self._credentials)
+        return Signer(self._profile, self._credentials, path_style=self.path_style), tls, proxy
 
-    def _trouble(self, error: NotReached | LineBroken | ProxyRefused) -> AppError:
-        if isinstance(error, ProxyRefused):
-            assert self._proxy is not None
-            return self._proxy_trouble(self._proxy, error)
+    def _trouble(self, error: NotReached | LineBroken) -> AppError:
         cause = error.cause
         if isinstance(cause, httptools.HttpParserError | ValueError) and not isinstance(cause, OSError):
             return not_understood(Answer(self.service, 0, message=f"{type(cause).__name__}: {cause}"))
         if not isinstance(error, NotReached):
-            return network_trouble(cause, self.service)
-        # Where there is a proxy, it is what was not reached; certificates are those of the service.
-        place = self.service
-        if self._proxy is not None and not isinstance(cause, ssl.SSLError):
-            place = Service(f"{self._proxy.host}:{self._proxy.port}", False, self._credentials)
+            # The proxy was passed already.
+            return network_trouble(cause, replace(self.service, proxy=""))
         if isinstance(cause, TimeoutError):
-            return no_answer(place, self.service.masked(str(cause)))
-        return network_trouble(cause, place)
-
-    def _proxy_trouble(self, proxy: Proxy, error: ProxyRefused) -> AppError:
-        place = f"{proxy.host}:{proxy.port}"
-        if error.status == 407:
-            return AccessRefused(
-                text("The proxy {proxy} does not accept its user or password.", proxy=place),
-                text("Check both in the profile; ask who runs the proxy if you have none."),
-                str(error),
-            )
-        return Unreachable(
-            text("The proxy {proxy} does not let us through to {host}.", proxy=place, host=self.service.host),
-            text("Ask who runs the proxy to allow it, or take the proxy out of the profile."),
-            str(error),
-        )
+            return no_answer(self.service, self.service.masked(str(cause)))
+        return network_trouble(cause, self.service)
 
 
 def _either(headers: Mapping[str, str], name: str) -> str:
@@ -249,8 +249,5 @@ def _seconds(retry_after: str) -> float | None:
     try:
         return float(retry_after)
     except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
-    except ValueError:
-        return None
+        ahead_s = seconds_ahead(retry_after)
+        return None if ahead_s is None else max(0.0, ahead_s)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
+from datetime import datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 
 from traindeck.domain.objects import ObjectPath
 from traindeck.services.data_ports import Body, Found
@@ -56,20 +58,26 @@ def confirmed(account: WireAccount, answer: Answered, body: Body, target: Object
 
 
 def found_in(account: WireAccount, path: ObjectPath, headers: Mapping[str, str], size_bytes: int) -> Found:
-    prefix = account.prefix
-    modified = headers.get("last-modified")
-    try:
-        moment = parsedate_to_datetime(modified) if modified else None
-    except ValueError:
-        moment = None
+    # Without the prefix of the dialect; the rest are few.
+    start = len(account.prefix)
+    own = {name[start:]: value for name, value in headers.items() if name.startswith(account.prefix)}
     return Found(
         path,
         size_bytes,
         bare(headers.get("etag", "")),
-        moment,
-        headers.get(f"{prefix}version-id", ""),
-        headers.get(f"{prefix}storage-class", ""),
+        _moment(headers.get("last-modified", "")),
+        own.get("version-id", ""),
+        own.get("storage-class", ""),
         headers.get("content-type", ""),
-        is_encrypted(prefix, headers),
-        metadata_in(prefix, headers),
+        is_encrypted("", own),
+        metadata_in("", own),
     )
+
+
+@lru_cache(maxsize=4096)
+def _moment(modified: str) -> datetime | None:
+    """Many objects are of the same second, and reading a date is slow."""
+    try:
+        return parsedate_to_datetime(modified)
+    except ValueError:
+        return None

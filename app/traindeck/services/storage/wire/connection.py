@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import httptools
@@ -20,6 +21,7 @@ _TOGETHER_BYTES = 64 * 1024
 _SLICE_BYTES = 256 * 1024
 # Received and not taken yet; above it the sender is kept waiting.
 _HELD_BYTES = 1024 * 1024
+_MOST_HEADERS = 500
 _ANSWER_BYTES = 64 * 1024 * 1024
 # What the system may hold unsent: keeps the progress honest and a cancelled body short.
 _UNSENT_BYTES = 256 * 1024
@@ -79,7 +81,8 @@ class HttpConnection(asyncio.Protocol):
         line: socket.socket | None = transport.get_extra_info("socket")
         option = getattr(socket, "TCP_NOTSENT_LOWAT", None)
         if line is not None and option is not None:
-            line.setsockopt(socket.IPPROTO_TCP, option, _UNSENT_BYTES)
+            with suppress(OSError):  # a system that knows the option and refuses it is no worse than one without
+                line.setsockopt(socket.IPPROTO_TCP, option, _UNSENT_BYTES)
 
     def use(self, transport: asyncio.Transport) -> None:
         """Go on over `transport`, as after TLS was laid over a tunnel."""
@@ -119,6 +122,8 @@ class HttpConnection(asyncio.Protocol):
     # What the parser tells us
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if len(self._headers) >= _MOST_HEADERS:
+            raise ValueError("more headers than any answer has")
         self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:

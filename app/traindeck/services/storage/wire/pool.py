@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from traindeck.domain.proxy import Proxy
 from traindeck.services.data_ports import Body, Counted
 from traindeck.services.storage.wire.connection import Answered, HttpConnection, LineBroken, Take
-from traindeck.services.storage.wire.proxy import Proxy, ProxyRefused
 
 CONNECT_S = 6.0
 # Less than any front end keeps an idle connection, so that few are found dead.
@@ -49,6 +49,14 @@ class NotReached(Exception):
     def __init__(self, cause: BaseException) -> None:
         super().__init__(str(cause))
         self.cause = cause
+
+
+class ProxyRefused(Exception):
+    """The proxy did not open a way to the service."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"the proxy answered {status}")
+        self.status = status
 
 
 class ConnectionPool:
@@ -96,7 +104,7 @@ class ConnectionPool:
     @property
     def proxy_line(self) -> str:
         """What a request sent through the proxy, not inside a tunnel, says to it."""
-        return self._proxy.authorization if self._proxy else ""
+        return "".join(f"{name}: {value}\r\n" for name, value in self._proxy.headers.items()) if self._proxy else ""
 
     def close(self) -> None:
         """End everything; requests under way break off."""
@@ -162,7 +170,7 @@ class ConnectionPool:
         if tls is None:
             return
         place = f"{server.host}:{server.port}"
-        head = f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n{self._proxy.authorization}\r\n"
+        head = f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n{self.proxy_line}\r\n"
         answer = await connection.exchange("CONNECT", head.encode(), None, None, None)
         if answer.status >= 300:
             raise ProxyRefused(answer.status)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -260,7 +261,7 @@ class TransferEngine:
             lane.record = replace(lane.record, state=TransferState.FAILED, error=known, ended=self._clock())
 
     def _end(self, lane: Lane, *, is_shown: bool = True) -> None:
-        lane.ready.clear()
+        lane.clear()
         lane.is_over.set()
         lane.is_known.set()
         self._lanes.pop(lane.id, None)
@@ -315,36 +316,36 @@ class TransferEngine:
         self._dispatch()
 
     def _dispatch(self) -> None:
-        while not self._is_closing and (lane := self._next_lane()) is not None:
-            unit = self._take(lane)
+        while not self._is_closing and (found := self._next()) is not None:
+            lane, unit = found
             self._scope.start(f"worker {next(self._names)}", partial(self._work, lane, unit))
 
-    def _next_lane(self) -> Lane | None:
-        """Each in its turn, among those that may."""
+    def _next(self) -> tuple[Lane, Unit] | None:
+        """What comes next, and whose it is: each lane in its turn, among those that may."""
+        # Where nothing is under way even the largest piece may go.
+        memory = _MEMORY_BYTES - self._memory if self._running else sys.maxsize
         for number in range(len(self._active)):
-            lane = self._active[(self._turn + number) % len(self._active)]
-            if not lane.may_work or lane.pace.running >= lane.pace.limit:
+            at = (self._turn + number) % len(self._active)
+            lane = self._active[at]
+            if lane.pace.running >= lane.pace.limit or not lane.may_work:
                 continue
-            if not self._running or self._memory + lane.ready[0].size_bytes <= _MEMORY_BYTES:
-                return lane
+            unit = lane.take(memory)
+            if unit is not None:
+                self._turn = at + 1
+                lane.pace.running += 1
+                self._running += 1
+                self._memory += unit.size_bytes
+                return lane, unit
         return None
-
-    def _take(self, lane: Lane) -> Unit:
-        unit = lane.take()
-        self._turn = self._active.index(lane) + 1
-        lane.pace.running += 1
-        self._running += 1
-        self._memory += unit.size_bytes
-        return unit
 
     async def _work(self, lane: Lane, unit: Unit) -> None:
         """One piece after the other, as long as there is one for one more."""
         while True:
             await self._do(lane, unit)
-            following = None if self._is_closing else self._next_lane()
+            following = None if self._is_closing else self._next()
             if following is None:
                 return
-            lane, unit = following, self._take(following)
+            lane, unit = following
             self._dispatch()
 
     async def _do(self, lane: Lane, unit: Unit) -> None:

@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 HOLD_AFTER = 6
 FIRST_WAIT_S = 1.0
 LONGEST_WAIT_S = 60.0
-_READY_BYTES = 16 * 1024 * 1024
+_READ_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -52,6 +52,7 @@ class Unit:
     run: Callable[[], Awaitable[None]]
     size_bytes: int = 0
     is_small: bool = True
+    is_piece: bool = False  # of a file that is under way
     fail: Callable[[AppError], None] | None = None
 
 
@@ -81,8 +82,11 @@ class Lane:
         self.record = record
         self.ground = ground
         self.pace = ground.pace(record.order.profile)
-        self.ready: deque[Unit] = deque()
-        self.ready_bytes = 0
+        # Apart, so that many small ones fill the line while a few large ones fill the memory.
+        self._small: deque[Unit] = deque()
+        self._large: deque[Unit] = deque()
+        self._files_ready = 0
+        self._read_bytes = 0
         self.workers: set[asyncio.Task[None]] = set()
         self.is_paused = record.state is TransferState.PAUSED
         self.is_cancelled = False
@@ -144,8 +148,8 @@ class Lane:
 
     @property
     def may_work(self) -> bool:
-        """Whether a unit could be taken now."""
-        if not self.ready or not self._has_turn or self.is_paused or self.is_cancelled:
+        """Whether units may be taken now."""
+        if not self._has_turn or self.is_paused or self.is_cancelled:
             return False
         if self._held_until is not None or self._fatal is not None:
             return False
@@ -160,22 +164,35 @@ class Lane:
             self._has_turn = has_turn
             self.tell()
 
-    def take(self) -> Unit:
-        unit = self.ready.popleft()
-        self.ready_bytes -= unit.size_bytes
-        if len(self.ready) < self.pace.limit:
+    def take(self, memory_bytes: int) -> Unit | None:
+        """A unit that needs no more memory than this."""
+        queue = self._large if self._large and self._large[0].size_bytes <= memory_bytes else self._small
+        if not queue or queue[0].size_bytes > memory_bytes:
+            return None
+        unit = queue.popleft()
+        self._note_ready(unit, -1)
+        if self._files_ready < self.pace.limit:
             self._news.set()
         return unit
 
     def put_back(self, unit: Unit) -> None:
-        self.ready.appendleft(unit)
-        self.ready_bytes += unit.size_bytes
+        (self._small if unit.is_small else self._large).appendleft(unit)
+        self._note_ready(unit, 1)
+
+    def _note_ready(self, unit: Unit, count: int) -> None:
+        self._files_ready += 0 if unit.is_piece else count
+        self._read_bytes += count * unit.size_bytes if unit.is_small else 0
+
+    def clear(self) -> None:
+        """Nothing of it is done any more."""
+        self._small.clear()
+        self._large.clear()
 
     # What the movers tell
 
     def add(self, unit: Unit) -> None:
-        self.ready.append(unit)
-        self.ready_bytes += unit.size_bytes
+        (self._small if unit.is_small else self._large).append(unit)
+        self._note_ready(unit, 1)
         self.ground.has_work()
 
     def count(self, moved_bytes: int) -> None:
@@ -301,14 +318,14 @@ class Lane:
     def tell(self) -> None:
         self._news.set()
         self.ground.has_news(self)
-        if self.ready:
+        if self._small or self._large:
             self.ground.has_work()
 
     async def room(self) -> None:
         """Come back when more can be made ready; raises what ends the whole transfer."""
         while True:
             await self._until_open()
-            if len(self.ready) < self.pace.limit and self.ready_bytes < _READY_BYTES:
+            if self._files_ready < self.pace.limit and self._read_bytes < _READ_BYTES:
                 return
             await self._wait(None)
 

@@ -32,7 +32,8 @@ class Pieces:
             await self.close()
         for number in numbers:
             run = partial(self._one, number, move)
-            self.lane.add(Unit(self.item(), run, size_of(number), is_small=False, fail=self._failed))
+            piece = Unit(self.item(), run, size_of(number), is_small=False, is_piece=True, fail=self._failed)
+            self.lane.add(piece)
 
     async def _one(self, number: int, move: Callable[[int], Awaitable[None]]) -> None:
         if not self.error:

@@ -26,6 +26,7 @@ from traindeck.domain.transfers import (
 from traindeck.services.data_ports import Body, Part
 from traindeck.services.transfers.bodies import (
     CHANGED_TRIES,
+    IN_MEMORY_BYTES,
     Content,
     SourceChanged,
     is_same,
@@ -96,7 +97,8 @@ class Uploads:
         if item.size_bytes > SINGLE_PUT_BYTES or item.upload_id:
             self.lane.add(PartedUpload(self.lane, item).first_unit())
         else:
-            self.lane.add(Unit(item, partial(self._send_whole, item), item.size_bytes, is_small=False))
+            memory = min(item.size_bytes, IN_MEMORY_BYTES)
+            self.lane.add(Unit(item, partial(self._send_whole, item), memory, is_small=False))
 
     async def _send(self, item: Item, body: Body) -> None:
         lane = self.lane

@@ -35,7 +35,7 @@ from traindeck.store.settings import ProfileShelf, SettingsFile
 from traindeck.store.transfer_journal import TransferJournal
 
 # A script wants to know; the network's own short pauses are over by then.
-PATIENCE_S = 60.0
+PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)

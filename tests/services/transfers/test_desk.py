@@ -204,7 +204,9 @@ async def test_a_preview_is_shown_and_dropped_or_done(shelf: ObjectShelf, tmp_pa
             await transfers.planned(Order(Kind.UPLOAD, LAB, str(source / "none"), str(there()), rules))
 
 
-async def test_what_was_asked_first_is_told_even_when_it_fails(shelf: ObjectShelf, tmp_path: Path) -> None:
+async def test_what_was_asked_is_told_and_failures_too(
+    shelf: ObjectShelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows: list[Transfer] = []
     async with desk(tmp_path / "home", shelf) as window:
         window.changed.add(rows.append)
@@ -213,6 +215,8 @@ async def test_what_was_asked_first_is_told_even_when_it_fails(shelf: ObjectShel
         assert rows[-1].state is TransferState.FAILED and rows[-1].error is not None
         shelf.keep(there("in/x"), b"x")
         assert await window.fetch(LAB, there("in/"), tmp_path / "to") == [tmp_path / "to" / "x"]
+        monkeypatch.chdir(tmp_path)
+        assert await window.fetch(LAB, there("in/"), Path("near")) == [Path("near/x")]
         await window.copy(LAB, there("in/"), there("copy/"))
     assert content_of(tmp_path / "to") == {"x": b"x"}
     assert shelf.keys(BUCKET) == ["copy/x", "in/x"]

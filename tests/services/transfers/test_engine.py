@@ -13,7 +13,7 @@ import pytest
 
 from object_shelf import ObjectShelf, md5_of
 from traindeck.domain import transfers as sizes
-from traindeck.domain.errors import AccessRefused, AppError, NotFound, Unreachable
+from traindeck.domain.errors import AccessRefused, AppError, DiskFull, NotFound, Unreachable
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import MD5_NAME, PART_BYTES_NAME, CompareBy, ItemState, TransferState, WaitsFor
@@ -211,6 +211,22 @@ async def test_a_script_does_not_wait_for_ever(shelf: ObjectShelf, home: Path, t
         assert row.state is TransferState.DONE
         row = await done(engine, upload(source, there()), patience_s=60)
         assert (row.state, row.failed_files) == (TransferState.PARTLY, 1)
+
+
+async def test_a_full_disk_waits_for_the_user_and_not_for_a_script(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, soon: None
+) -> None:
+    shelf.keep(there("big"), b"x")
+    is_full = True
+    failing(shelf, "get", lambda _: DiskFull(text("Full."), text("Make room.")) if is_full else None)
+    order = download(there("big"), tmp_path / "big")
+    async with working(home, shelf) as engine:
+        failed = await done(engine, order, patience_s=60)
+        assert failed.state is TransferState.FAILED and isinstance(failed.error, DiskFull)
+        number = await engine.add(order)
+        await until(lambda: engine.rows()[0].waits_for is WaitsFor.DISK)
+        is_full = False
+        assert (await engine.ended(number)).state is TransferState.DONE
 
 
 async def test_a_paused_transfer_stops_and_goes_on_where_it_was(

@@ -180,10 +180,10 @@ class Transfers:
     async def fetch(
         self, profile: str, source: ObjectPath, target: Path, *, progress: Counted | None = None
     ) -> list[Path]:
-        """As download, but the answer names the files."""
+        """As download, but the answer names the files, spelled as the target was."""
         order = Order(Kind.DOWNLOAD, profile, str(source), _here(target))
         row = await self.move(order, progress=progress)
-        root = Path(row.root)
+        root = target / Path(row.root).relative_to(_here(target))
         places: list[Path] = []
         after = ""
         while page := await self.items(row.id, (ItemState.DONE, ItemState.EQUAL), after=after, most=_PAGE):

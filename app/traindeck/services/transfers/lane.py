@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from traindeck.domain import kept_errors
-from traindeck.domain.errors import AccessRefused, AppError, KeysRefused, Unexpected
+from traindeck.domain.errors import AccessRefused, AppError, DiskFull, KeysRefused, Unexpected
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import (
@@ -265,7 +265,8 @@ class Lane:
         if self._patience_s is None:
             return False
         waited = asyncio.get_running_loop().time() - self._good_at
-        return isinstance(error, AccessRefused) or waited >= self._patience_s
+        # Nobody is there to give other keys or to make room.
+        return isinstance(error, AccessRefused | DiskFull) or waited >= self._patience_s
 
     def _note(self, item: Item) -> None:
         self.under_way -= 1

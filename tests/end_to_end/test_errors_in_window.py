@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pytest
 
+import planted
 from places import closed_port, inside_mount
 from servers.lab_process import LabProcess
 from servers.rotating_account import RotatingAccount
 from servers.window_process import END_S, WindowProcess, app_log
 from servers.xvfb import Xvfb, is_installed
 
-SK = "secretkeythatnobodymaysee1234567890abcdef"
+SK = planted.SECRET_KEY
 
 WRONG = "The secret key does not fit the access key"
 

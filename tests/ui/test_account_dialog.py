@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
+import planted
 from frame_bench import ICONS
 from qt_support import until
 from traindeck.domain.errors import KeyringMissing, KeysRefused
@@ -28,7 +29,7 @@ from traindeck.ui.theme import Theme
 from traindeck.viewmodels.notices import Notices
 from traindeck.viewmodels.profile_form import ProfileForm
 
-AK, SK, TOKEN, PASSWORD = "AKIAEXAMPLE123456789", "planted-secret-0123456789", "planted-token-1", "planted pass"
+AK, SK, TOKEN, PASSWORD = "AKIAEXAMPLE123456789", planted.SECRET_KEY, planted.TOKEN, planted.PROXY_PASSWORD
 RUNNING = Check(text("OBS"), None, text("Checking…"), None, "obs", is_running=True)
 DONE = Check(text("OBS"), True, text("Buckets in sight: {count}.", count=2), None, "obs")
 

@@ -7,50 +7,30 @@ import ssl
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import TracebackType
 from urllib.parse import urlsplit
 
+from servers.connections import ConnectionServer, both_ways
 
-class SecureServer:
+
+class SecureServer(ConnectionServer):
     """Answers every request with 404; `requests` counts what got through the handshake."""
 
     def __init__(self, folder: Path, *names: str) -> None:
+        super().__init__()
         self.ca_file = _certificate(folder, names or ("localhost",))
         self._key_file = folder / "key.pem"
-        self._tasks: set[asyncio.Task[None]] = set()
         self.requests = 0
-        self.url = ""
 
-    async def __aenter__(self) -> SecureServer:
+    @property
+    def url(self) -> str:
+        return f"https://localhost:{self.port}"
+
+    def secured(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.ca_file, self._key_file)
-        self._server = await asyncio.start_server(self._answer, "127.0.0.1", 0, ssl=context)
-        self.url = f"https://localhost:{self._server.sockets[0].getsockname()[1]}"
-        return self
+        return context
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            await self._serve(reader, writer)
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # the client did not trust us, or the test is over
-        finally:
-            self._tasks.discard(task)
-            writer.close()
-
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         self.requests += 1
         writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
@@ -65,7 +45,7 @@ class SecureFront(SecureServer):
         self._behind = urlsplit(server)
         self.hosts: list[str] = []
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One request a connection; the server behind knows the names, at its own port only."""
         head = await reader.readuntil(b"\r\n\r\n")
         self.requests += 1
@@ -77,21 +57,8 @@ class SecureFront(SecureServer):
                 lines[at] = f"Host: {self.hosts[-1]}:{self._behind.port}"
         lines = [line for line in lines if not line.lower().startswith("connection:")]
         behind, out = await asyncio.open_connection(self._behind.hostname, self._behind.port)
-        try:
-            out.write("\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1"))
-            sending = asyncio.ensure_future(_pour(reader, out))
-            try:
-                await _pour(behind, writer)
-            finally:
-                sending.cancel()
-        finally:
-            out.close()
-
-
-async def _pour(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    while data := await source.read(1 << 16):
-        target.write(data)
-        await target.drain()
+        out.write("\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1"))
+        await both_ways(reader, writer, behind, out)
 
 
 def _certificate(folder: Path, names: Sequence[str]) -> Path:

@@ -129,7 +129,7 @@ class Workspace:
             toolbar=_TOOLBAR,
         )
         self._drop = CredentialsDrop(self.window)
-        self._ignore_keys = core.connections.keys_refused.add(self._tell_about_keys)
+        self._ignore_keys = core.connections.keys_refused.add(self._keys_changed)
         self._add_commands()
         self._connect()
 
@@ -409,6 +409,13 @@ class Workspace:
     def change_account(self, name: str) -> None:
         """Other keys or settings for an account that is there."""
         self._show_profile(ProfileForm(self._core.profiles, self._scope, self._core.profiles.get(name)))
+
+    def _keys_changed(self, name: str) -> None:
+        self._tell_about_keys(name)
+        if self._core.connections.refusal(name) is None:  # what was asked for in vain meanwhile is asked for again
+            self._refresh()
+            if self._models.form.state.profile == name:
+                self._models.form.load_offer()
 
     def _tell_about_keys(self, name: str) -> None:
         """One banner for all that waits; it goes when the keys work again."""

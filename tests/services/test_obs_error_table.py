@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -79,6 +81,13 @@ def test_each_is_told_in_both_languages(status: int, code: str, place: ObjectPat
         # A known code has words of its own; what the service said is at most their end.
         assert not title.startswith(f"{SERVICE.host} refused: ")
     assert error.retryable == (status in REPEATABLE or code in OFTEN_REPEATABLE)
+
+
+def test_temporary_keys_say_when_they_ended() -> None:
+    ended = datetime.now(UTC) - timedelta(minutes=5)
+    service = replace(SERVICE, credentials=replace(KEYS, expires=ended))
+    error = obs_error(Answer(service, 403, "ExpiredToken"), None)
+    assert f"ended at {ended.astimezone():%Y-%m-%d %H:%M}" in error.sentence()
 
 
 @pytest.mark.parametrize("code", ["SignatureDoesNotMatch", "InvalidAccessKeyId", "TooManyWrongSignature",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import planted
 from servers.http_proxy import HttpProxy
 from servers.secure import SecureFront
 from servers.way import Way
@@ -18,7 +19,7 @@ from traindeck.domain.secret import Credentials, Secret
 from traindeck.services import retrying
 from traindeck.services.proxies import proxy_to
 
-USER, PASSWORD = "ann@campus", "p:ss/w%rd of the proxy"
+USER, PASSWORD = "ann@campus", planted.PROXY_PASSWORD
 
 
 @pytest.fixture(autouse=True)
@@ -80,10 +81,10 @@ async def test_tls_goes_through_it_and_the_host_is_still_checked(way: Way, tmp_p
 
 async def test_a_wrong_password_is_said_to_be_one(way: Way) -> None:
     async with HttpProxy(USER, PASSWORD) as proxy:
-        behind_tls = {"modelarts_endpoint": "https://modelarts.example"}
-        for error in await errors_of(through(way, proxy.url, "another", **behind_tls)):
-            assert isinstance(error, Unreachable)
-            assert "does not take its user and password" in error.sentence()
+        for modelarts in ("https://modelarts.example", way.profile.modelarts_endpoint):  # by a tunnel, and without
+            for error in await errors_of(through(way, proxy.url, "another", modelarts_endpoint=modelarts)):
+                assert isinstance(error, Unreachable)
+                assert "does not take its user and password" in error.sentence()
 
 
 async def test_a_proxy_that_says_no_and_one_that_is_not_there(way: Way, unused_port: int) -> None:

@@ -12,19 +12,16 @@ from pathlib import Path
 import pytest
 
 from servers.lab_process import LabProcess
+from servers.rotating_account import RotatingAccount
 from servers.way import Way
 from traindeck.domain.errors import KeysRefused
 from traindeck.domain.jobs import RunState
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Profile, Provider
-from traindeck.domain.secret import Credentials, Secret
 from traindeck.domain.transfers import WaitsFor
-from traindeck.lab.accounts import Accounts
 from traindeck.services import connections, retrying
 from waiting import until
 from work_bench import BUCKET, Bench, code_in, spec
-
-NAME = "rotating"
 
 
 @pytest.fixture(autouse=True)
@@ -32,36 +29,9 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retrying, "FIRST_S", 0.001)
 
 
-class Account:
-    """One of the Lab's, whose keys change."""
-
-    def __init__(self, lab: LabProcess) -> None:
-        self._file = lab.root / "accounts.json"
-        accounts = Accounts(lab.root)
-        if NAME not in [account.name for account in accounts.all()]:
-            accounts.add(NAME)
-
-    @property
-    def keys(self) -> Credentials:
-        row = self._row(json.loads(self._file.read_text("utf-8")))
-        return Credentials(row["access_key"], Secret(row["secret_key"]))
-
-    def rotate(self) -> None:
-        content = json.loads(self._file.read_text("utf-8"))
-        row = self._row(content)
-        row["access_key"] = "LAB" + row["access_key"][:2:-1]
-        row["secret_key"] = row["secret_key"][::-1]
-        new = self._file.with_suffix(".new")
-        new.write_text(json.dumps(content), "utf-8")
-        new.replace(self._file)
-
-    def _row(self, content: dict[str, list[dict[str, str]]]) -> dict[str, str]:
-        return next(row for row in content["accounts"] if row["name"] == NAME)
-
-
 @pytest.fixture
-def account(lab: LabProcess) -> Account:
-    return Account(lab)
+def account(lab: LabProcess) -> RotatingAccount:
+    return RotatingAccount(lab.root)
 
 
 def profile_at(lab: LabProcess) -> Profile:
@@ -73,7 +43,7 @@ def profile_at(lab: LabProcess) -> Profile:
 
 @asynccontextmanager
 async def program(
-    lab: LabProcess, way: Way, account: Account, home: Path, *, waits: bool = True
+    lab: LabProcess, way: Way, account: RotatingAccount, home: Path, *, waits: bool = True
 ) -> AsyncIterator[Bench]:
     async with Bench(home, way, waits_for_keys=waits) as bench:
         await bench.profiles.add(profile_at(lab), account.keys, replace_old=True, this_session_only=True)
@@ -92,7 +62,7 @@ def mine(seconds: float = 0.0) -> dict[str, object]:
 
 
 async def test_everything_waits_with_one_word_and_goes_on_with_new_keys(
-    lab: LabProcess, way: Way, account: Account, tmp_path: Path
+    lab: LabProcess, way: Way, account: RotatingAccount, tmp_path: Path
 ) -> None:
     async with program(lab, way, account, tmp_path / "home") as bench:
         news: list[tuple[str, bool]] = []
@@ -133,7 +103,7 @@ async def test_everything_waits_with_one_word_and_goes_on_with_new_keys(
 
 
 async def test_refused_keys_are_not_shown_to_the_service_again(
-    lab: LabProcess, way: Way, account: Account, tmp_path: Path
+    lab: LabProcess, way: Way, account: RotatingAccount, tmp_path: Path
 ) -> None:
     async with program(lab, way, account, tmp_path / "home", waits=False) as bench:
         account.rotate()
@@ -157,7 +127,7 @@ async def test_refused_keys_are_not_shown_to_the_service_again(
 
 
 async def test_new_keys_given_to_another_program_are_found(
-    lab: LabProcess, way: Way, account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lab: LabProcess, way: Way, account: RotatingAccount, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "LOOK_AGAIN_S", 0.05)
     async with program(lab, way, account, tmp_path / "home") as bench:

@@ -11,6 +11,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+import planted
 from frame_bench import ICONS, Frame, frame
 from qt_support import press, until
 from traindeck.domain.errors import KeyringMissing
@@ -28,7 +29,7 @@ from traindeck.ui.theme import Theme
 from traindeck.ui.welcome_page import WelcomePage
 from traindeck.viewmodels.profile_form import ProfileForm
 
-AK, SK = "AKIAEXAMPLE123456789", "wJalrXUtnFEMIexampleSECRET0123456789abcd"
+AK, SK = "AKIAEXAMPLE123456789", planted.SECRET_KEY
 
 
 def palette_of(at: Frame) -> CommandPalette:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import planted
 from qt_support import until
 from traindeck.domain.errors import AppError, KeyringMissing, Unreachable
 from traindeck.domain.profiles import Profile
@@ -26,7 +27,7 @@ from traindeck.store.settings import ProfileShelf, SettingsFile
 from traindeck.viewmodels.profile_form import ProfileForm, validate
 
 ADDRESSES = ("obs_endpoint", "modelarts_endpoint", "iam_endpoint")
-AK, SK = "AKIAEXAMPLE123456789", "wJalrXUtnFEMIexampleSECRET0123456789abcd"
+AK, SK = "AKIAEXAMPLE123456789", planted.SECRET_KEY
 
 
 class Drawer:

@@ -61,6 +61,17 @@ async def keys_needed(core: Core, profile: str) -> AsyncIterator[None]:
         stop_listening()
 
 
+@asynccontextmanager
+async def following(call: Call, core: Core, run: Run) -> AsyncIterator[None]:
+    """The run is looked after inside; that the service does not answer, or does again, is said."""
+    stop_listening = core.watch.weather.add(_weather_teller(call, core, run.profile))
+    try:
+        async with watching(core), keys_needed(core, run.profile):
+            yield
+    finally:
+        stop_listening()
+
+
 async def settle(call: Call, core: Core, limit_s: float | None = _SETTLE_S) -> AppError | None:
     """Look for jobs whose program ended before the answer; what stays unknown is said and tried again next time."""
     words = say("An earlier job is still unconfirmed: it may exist and bill. “traindeck job ls” shows it.")
@@ -122,12 +133,9 @@ async def bring_up_to_date(call: Call, core: Core) -> None:
 
 async def until_over(call: Call, core: Core, run: Run, *, follow: bool) -> Run:
     """Wait for the end of a run and say on the way what becomes of it; Ctrl-C ends the waiting only."""
-    stop_listening = [
-        core.watch.changed.add(_state_teller(call, run)),
-        core.watch.weather.add(_weather_teller(call, core, run.profile)),
-    ]
+    stop_listening = core.watch.changed.add(_state_teller(call, run))
     try:
-        async with watching(core), keys_needed(core, run.profile):
+        async with following(call, core, run):
             if follow:
                 await print_logs(call, core, run)
             return await core.watch.until_over(run.id)
@@ -142,8 +150,7 @@ async def until_over(call: Call, core: Core, run: Run, *, follow: bool) -> Run:
         )
         raise
     finally:
-        for stop in stop_listening:
-            stop()
+        stop_listening()
 
 
 async def print_logs(call: Call, core: Core, run: Run, printers: Sequence[LogPrinter] = ()) -> None:

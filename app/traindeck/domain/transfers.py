@@ -31,9 +31,8 @@ MOST_PART_BYTES = 5 * _GIBIBYTE
 MOST_OBJECT_BYTES = 10_000 * MOST_PART_BYTES
 # The service allows 10,000; the rest is room for files near the largest size.
 _USUAL_PARTS = 9_000
-# Below this a request costs more than its bytes; so many of them are better packed.
+# Below this a request costs more than its bytes.
 SMALL_BYTES = 128 * 1024
-MANY_SMALL_FILES = 10_000
 
 # Names of user metadata. The first is the MD5 of the whole file; with the second the ETag of a file sent in parts can
 # be computed from its content. The others are spelled as rclone spells them.
@@ -231,10 +230,6 @@ class Totals:
     @property
     def done_bytes(self) -> int:
         return self.bytes.get(ItemState.DONE, 0) + self.part_bytes
-
-    @property
-    def is_better_packed(self) -> bool:
-        return self.small_files >= MANY_SMALL_FILES
 
 
 @dataclass(frozen=True, slots=True)

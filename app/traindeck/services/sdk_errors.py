@@ -196,6 +196,8 @@ def refused(answer: Answer) -> AppError:
 
 def by_status(answer: Answer) -> AppError:
     """For codes without a rule of their own."""
+    if answer.status == 407:
+        return proxy_refused(answer.service, 407, answer.detail)
     if answer.status == 408:
         return too_slow(answer.service, answer.detail)
     if answer.status == 429:
@@ -277,7 +279,7 @@ def no_proxy(service: Service, detail: str) -> Unreachable:
 def proxy_refused(service: Service, status: int, detail: str) -> Unreachable:
     if status == 407:
         return Unreachable(
-            text("The proxy {proxy} does not take its user and password.", proxy=service.proxy),
+            text("The proxy {proxy} does not take its user and password.", proxy=service.proxy or service.host),
             text("Enter them again in the settings of the account."),
             detail,
         )

@@ -60,6 +60,7 @@ class ProfileDialog(QDialog):
         self._build()
         self._bind()
         self._refresh()
+        self.fields["access_key" if form.state.is_change else "name"].setFocus()
         form.look_for_keyring()
 
     def _build(self) -> None:
@@ -75,9 +76,10 @@ class ProfileDialog(QDialog):
         self.fields["name"].setReadOnly(self._form.state.is_change)
         self._fill_regions()
         form.addRow(_buddy(say("R&egion"), self.region), _with_hint(self.region, self._hint("region")))
-        self._row(form, "access_key", say("&Access key (AK)"))
-        self._row(form, "secret_key", say("&Secret key (SK)"))
-        self._build_more()
+        stays = say("Empty: stays as it is") if self._form.state.is_change else ""
+        self._row(form, "access_key", say("&Access key (AK)"), stays)
+        self._row(form, "secret_key", say("&Secret key (SK)"), stays)
+        self._build_more(stays)
         set_role(self.more, "link")
         self.more.setCheckable(True)
         self.more.setAutoDefault(False)  # else Return in a field would press it
@@ -101,7 +103,7 @@ class ProfileDialog(QDialog):
         for widget in (self.more_box, self.error, self.checks, self.note, self.buttons):
             layout.addWidget(widget)
 
-    def _build_more(self) -> None:
+    def _build_more(self, stays: str) -> None:
         form = _form_layout()
         form.setContentsMargins(0, 0, SPACE, 0)
         from_region = say("Empty: from the region")
@@ -120,7 +122,7 @@ class ProfileDialog(QDialog):
         _head(form, say("The way there"))
         self._row(form, "proxy", say("Prox&y"), "http://proxy.campus.cn:8080")
         self._row(form, "proxy_user", say("Proxy &user"), say("Only where it asks for one"))
-        self._row(form, "proxy_password", say("Proxy passwo&rd"))
+        self._row(form, "proxy_password", say("Proxy passwo&rd"), stays if self._form.state.fields.proxy_user else "")
         self._more_names = tuple(name for name in self.fields if name not in ("name", "access_key", "secret_key"))
         inside = QWidget()
         inside.setLayout(form)
@@ -297,6 +299,7 @@ def _form_layout() -> QFormLayout:
 def _head(form: QFormLayout, words: str) -> None:
     label = QLabel(words)
     set_role(label, "strong")
+    label.setContentsMargins(0, SPACE if form.rowCount() else 0, 0, 0)
     form.addRow(label)
 
 

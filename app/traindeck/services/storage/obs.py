@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from traindeck.domain.errors import NoRight
 from traindeck.domain.objects import Bucket, ObjectEntry, ObjectPath
-from traindeck.domain.profiles import Profile
+from traindeck.domain.profiles import Profile, Signature
 from traindeck.domain.secret import Credentials
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
@@ -40,6 +40,7 @@ class ObsStorage:
         self, profile: Profile, credentials: Credentials, calls: BlockingCalls, refused: Refused = nobody_listens
     ) -> None:
         self._account = ObsAccount(profile, credentials, calls, refused)
+        self._is_foreign = profile.signature == Signature.V4
         self._work_in = ObjectPath.parse(profile.work_in).as_folder() if profile.work_in else None
 
     def close(self) -> None:
@@ -72,14 +73,13 @@ class ObsStorage:
 
         answer = await self._account.ask(offer, target, fine=("BadDigest", "InvalidDigest"))
         if answer.status < 300:  # a service that compares nothing has kept it
-            version = self._account.body(answer).versionId or None
-            await self._account.ask(
-                lambda client, _: client.deleteObject(target.bucket, target.key, versionId=version), target
-            )
+            await self._remove_one(target, self._account.body(answer).versionId or None)
 
     async def create_bucket(self, name: str) -> None:
         def create(client: Client, _: CancelToken) -> Any:
-            return client.createBucket(name, location=self._account.region)
+            # S3 knows its first region by not being named, and refuses it when it is.
+            region = self._account.region
+            return client.createBucket(name, location=None if region == "us-east-1" else region)
 
         await self._account.ask(create, ObjectPath(name), fine=("BucketAlreadyOwnedByYou",))
 
@@ -167,6 +167,11 @@ class ObsStorage:
             need_key(path)
             keys[path.bucket].append(path.key)
         for bucket, names in keys.items():
+            if self._is_foreign:
+                # OBS knows a way to write odd names in a list; others would look for the name as it is written.
+                for odd in [name for name in names if not name.isprintable()]:
+                    await self._remove_one(ObjectPath(bucket, odd))
+                names = [name for name in names if name.isprintable()]
             for start in range(0, len(names), PAGE_ROWS):
                 await self._remove_page(bucket, names[start : start + PAGE_ROWS])
 
@@ -184,11 +189,17 @@ class ObsStorage:
         page: Page = self._account.body(await self._account.ask(look, ObjectPath(folder.bucket)))
         return page
 
+    async def _remove_one(self, path: ObjectPath, version: str | None = None) -> None:
+        await self._account.ask(
+            lambda client, _: client.deleteObject(path.bucket, path.key, versionId=version), path, fine=("NoSuchKey",)
+        )
+
     async def _remove_page(self, bucket: str, keys: list[str]) -> None:
         def remove(client: Client, _: CancelToken) -> Any:
             from obs.model import DeleteObjectsRequest, Object
 
-            wanted = DeleteObjectsRequest(quiet=True, objects=[Object(key) for key in keys], encoding_type="url")
+            encoding = None if self._is_foreign else "url"
+            wanted = DeleteObjectsRequest(quiet=True, objects=[Object(key) for key in keys], encoding_type=encoding)
             return client.deleteObjects(bucket, wanted)
 
         answer = await self._account.ask(remove, ObjectPath(bucket))

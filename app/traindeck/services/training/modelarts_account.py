@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 import threading
 import weakref
 from collections.abc import Awaitable, Callable
@@ -143,8 +144,6 @@ class ModelArtsAccount:
             raise Refusal(self._refusal(error)) from None
         except (SdkException, requests.RequestException) as error:
             raise self._trouble(error) from None
-        except OSError as error:  # everything of the network is one of the above: it is the file that cannot be read
-            raise unusable_certificates(self.service, self._ca_file, str(error)) from None
         except (ValueError, TypeError, AttributeError) as error:
             raise Unexpected(self.service.masked(f"{type(error).__name__}: {error}")) from None
         return self._read(answer)
@@ -212,11 +211,21 @@ class ModelArtsAccount:
         said = error.original_error
         return network_trouble(said, self.service) if "Tunnel" in str(said) else no_proxy(self.service, detail)
 
+    def _check_certificates(self) -> None:
+        """A file that is none would look like a service nobody can trust."""
+        if not self._ca_file or not self._url.startswith("https:"):
+            return
+        try:
+            ssl.create_default_context(cafile=self._ca_file)
+        except OSError as error:
+            raise unusable_certificates(self.service, self._ca_file, str(error)) from None
+
     def _connected(self) -> Client:
         with self._making:
             if self._client is None:
                 from traindeck.services.training.modelarts_client import Client
 
+                self._check_certificates()
                 project_id = self._project_id or None
                 self._client = Client.connect(self._url, self._credentials, project_id, self._ca_file, self._proxy)
                 weakref.finalize(self, self._client.close)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import sys
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import pytest
 
+import planted
 from leftovers import Leftovers
 from traindeck.domain import texts
 from watched_loop import run_watched
@@ -92,9 +94,22 @@ async def _limited(test: Coroutine[Any, Any, None], limit_s: float) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     report = yield
+    if planted.found_in(report.capstdout + report.capstderr + report.caplog):
+        report.outcome = "failed"
+        report.longrepr = "a planted secret was printed or logged"
     if report.failed:
         item.stash[_failed] = True
     return report
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Secrets given to the program are in no file that the whole run has left."""
+    factory = getattr(session.config, "_tmp_path_factory", None)
+    base = getattr(factory, "_basetemp", None)
+    if base is not None and (problems := planted.leaks(base)):
+        print("\nsecrets were left in:", *problems, sep="\n  ", file=sys.stderr)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(scope="session")

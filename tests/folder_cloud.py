@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from folder_plane import FolderPlane
 from traindeck.domain.errors import AppError, Conflict, NotFound, Unreachable
 from traindeck.domain.jobs import Engine, Flavor, JobSpec, LogChunk, RemoteJob
 from traindeck.domain.objects import Bucket, ObjectEntry, ObjectPath
@@ -27,6 +28,7 @@ from traindeck.runtime.tasks import TaskScope
 from traindeck.services.code_bundles import CodeBundles
 from traindeck.services.connections import Connection, Connections, LabAddress
 from traindeck.services.job_choices import JobChoices
+from traindeck.services.key_checks import KeyChecks
 from traindeck.services.ports import Progress
 from traindeck.services.profile_desk import ProfileDesk
 from traindeck.services.run_desk import RunDesk
@@ -39,6 +41,7 @@ from traindeck.store.database import open_database
 from traindeck.store.paths import Paths
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileShelf, SettingsFile
+from traindeck.store.transfer_journal import TransferJournal
 
 TORCH = Engine("PyTorch", "pytorch_2.1.0-cuda_12.1-py_3.10.6-ubuntu_22.04-x86_64", "e1", "x86_64")
 TORCH_OLD = Engine("PyTorch", "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64", "e2", "x86_64")
@@ -203,6 +206,9 @@ class MemorySecrets:
     def __init__(self) -> None:
         self._kept: dict[str, Credentials] = {}
 
+    async def backend(self) -> str:
+        return "memory"
+
     async def read(self, profile: str) -> Credentials | None:
         return self._kept.get(profile)
 
@@ -234,8 +240,14 @@ class FolderCloud:
         self.book = ProfileShelf(SettingsFile(self.paths.settings), self.disk)
         secrets = MemorySecrets()
         self.connections = Connections(self.book, secrets, self._open_lab, self._connect)
-        self.profiles = ProfileDesk(self.book, secrets, self.connections)
-        self.transfers = Transfers(self.connections, self.disk)
+        self.profiles = ProfileDesk(self.book, secrets, self.connections, KeyChecks(self.disk))
+        journal_writer = BlockingCalls(1, "journal")
+        owned.callback(journal_writer.close)
+        journal = TransferJournal(self.paths.transfers, journal_writer)
+        owned.callback(journal.close)
+        self.transfers = await owned.enter_async_context(
+            Transfers(self.connections, journal, self.disk, self.paths.transfer_locks, patience_s=0)
+        )
         bundles = CodeBundles(self.paths.bundles, self.disk)
         locks = RunLocks(self.paths.run, self.disk)
         self.submission = Submission(self.records, self.connections, bundles, locks, self.book)
@@ -264,7 +276,7 @@ class FolderCloud:
         return LabAddress(profile, Credentials("LABKEYLABKEY", Secret("not-a-real-one")), "1")
 
     async def _connect(self, profile: Profile, credentials: Credentials) -> Connection:
-        return Connection(profile, self.storage, self.jobs)
+        return Connection(profile, self.storage, self.jobs, lambda _: FolderPlane(self.storage))
 
 
 def offline() -> AppError:

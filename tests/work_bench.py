@@ -22,6 +22,7 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.code_bundles import CodeBundles
 from traindeck.services.connections import Connection, Connections, LabAddress
+from traindeck.services.key_checks import KeyChecks
 from traindeck.services.make_connection import make_connection
 from traindeck.services.profile_desk import ProfileDesk
 from traindeck.services.run_desk import RunDesk
@@ -35,6 +36,7 @@ from traindeck.store.database import open_database
 from traindeck.store.paths import Paths
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileShelf, SettingsFile
+from traindeck.store.transfer_journal import TransferJournal
 
 BUCKET = "bench"
 CREATES = re.compile(r"POST \S*/training-jobs$")
@@ -80,10 +82,19 @@ def code_in(folder: Path, script: str = SCRIPT) -> Path:
 class Bench:
     """One program; several of them may share a home."""
 
-    def __init__(self, home: Path, way: Way, *, look_ups_s: Sequence[float] = SOON_S) -> None:
+    def __init__(
+        self,
+        home: Path,
+        way: Way,
+        *,
+        look_ups_s: Sequence[float] = SOON_S,
+        waits_for_keys: bool = False,
+    ) -> None:
+        self._waits_for_keys = waits_for_keys
         self.paths = Paths(home)
         self._way = way
         self._look_ups_s = look_ups_s
+        self._patience_s = None if waits_for_keys else 0.5
         self._owned = AsyncExitStack()
         self.made: list[Connection] = []
         self.reported: list[tuple[str, AppError]] = []
@@ -104,7 +115,9 @@ class Bench:
         self.book = ProfileShelf(SettingsFile(self.paths.settings), self.disk)
         await self.book.read()
         self.secrets = SessionSecrets(KeyringSecrets(pool(1, "keyring")))
-        self.connections = Connections(self.book, self.secrets, self._open_lab, self._connect)
+        self.connections = Connections(
+            self.book, self.secrets, self._open_lab, self._connect, waits_for_keys=self._waits_for_keys
+        )
         owned.callback(self.connections.close)
         self.bundles = CodeBundles(self.paths.bundles, self.disk)
         self.locks = RunLocks(self.paths.run, self.disk)
@@ -114,9 +127,13 @@ class Bench:
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)
         self.watch = RunWatch(self.records, self.connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
-        self.transfers = Transfers(self.connections, self.disk)
+        journal = TransferJournal(self.paths.transfers, pool(1, "journal"))
+        owned.callback(journal.close)
+        self.transfers = await owned.enter_async_context(
+            Transfers(self.connections, journal, self.disk, self.paths.transfer_locks, patience_s=self._patience_s)
+        )
         self.desk = RunDesk(self.records, self.connections, self.watch, self.transfers)
-        self.profiles = ProfileDesk(self.book, self.secrets, self.connections)
+        self.profiles = ProfileDesk(self.book, self.secrets, self.connections, KeyChecks(self.service))
         self.scope = await owned.enter_async_context(TaskScope(lambda name, error: self.reported.append((name, error))))
         return self
 

@@ -101,7 +101,9 @@ async def _main(wishes: Wishes, guest: Guest | None, application: QApplication, 
     theme = make_theme(application, wishes.theme)
     async with AsyncExitStack() as owned:
         try:
-            core = await owned.enter_async_context(open_core(Paths.for_user(), lab_life=LabLife.OWNED))
+            core = await owned.enter_async_context(
+                open_core(Paths.for_user(), lab_life=LabLife.OWNED, somebody_helps=True)
+            )
             settings = await core.disk.run(lambda _: core.settings.read())
         except AppError as error:
             return await _cannot_start(error, stop, has_guest=guest is not None)
@@ -129,6 +131,7 @@ async def _main(wishes: Wishes, guest: Guest | None, application: QApplication, 
         start_lab()
         scope.start("watch the runs", core.watch.run)
         scope.start("settle open submissions", partial(_settle, core))
+        scope.start("take up transfers", core.transfers.take_up)
         status = await _until_stopped(program, scope, guest)
         program.workspace.window.save_layout()
         program.workspace.window.hide()

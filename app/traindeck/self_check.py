@@ -12,7 +12,7 @@ from traindeck.bootstrap import Program, Wishes, do_without_screen, run_program
 from traindeck.domain.errors import AppError
 from traindeck.domain.texts import say
 
-_SDKS = ("obs", "huaweicloudsdkmodelarts.v1", "aiohttp", "keyring", "tomlkit")
+_SDKS = ("obs", "huaweicloudsdkmodelarts.v1", "aiohttp", "httptools", "keyring", "tomlkit")
 
 Step = Callable[[], Awaitable[str]]
 

@@ -12,12 +12,15 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from traindeck.assembly.core import Core
 from traindeck.domain.jobs import Run, RunState
-from traindeck.domain.texts import Text, say
+from traindeck.domain.profiles import LAB
+from traindeck.domain.texts import Text, say, text
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import TaskScope
+from traindeck.services.environment import ENVIRONMENT
 from traindeck.store.settings import Settings
 from traindeck.ui.about import About
 from traindeck.ui.bucket_view import BucketView
+from traindeck.ui.credentials_drop import CredentialsDrop
 from traindeck.ui.dialogs import Answer, asked, chosen_file, chosen_place, shown
 from traindeck.ui.frame_commands import frame_commands
 from traindeck.ui.job_form_view import JobFormView
@@ -133,6 +136,8 @@ class Workspace:
             on_close_request=self._request_quit,
             toolbar=_TOOLBAR,
         )
+        self._drop = CredentialsDrop(self.window)
+        self._ignore_keys = core.connections.keys_refused.add(self._keys_changed)
         self._add_commands()
         self._connect()
 
@@ -163,10 +168,13 @@ class Workspace:
         models.form.start()
         models.runs.refresh()
         models.buckets.use_profile(models.accounts.current)
+        for name in models.accounts.names:
+            self._tell_about_keys(name)
 
     def dispose(self) -> None:
         """Take the window down; the view-models go on."""
         self._is_open = False
+        self._ignore_keys()
         for key in self.window.open_tabs():
             self.window.close_tab(key)
         self._disconnect()
@@ -224,6 +232,7 @@ class Workspace:
             signal.connect(slot)
         self.window.tab_closed.connect(self._close_page)
         self.window.lab_wanted.connect(self.open_lab)
+        self._drop.dropped.connect(self.connect_account)
 
     def _disconnect(self) -> None:
         for signal, slot in self._news():
@@ -303,10 +312,19 @@ class Workspace:
                 icon="account",
             ),
             Command(
+                "account.change",
+                say("&Keys and settings of this account…"),
+                self._change_account,
+                enabled=self._can_change_account,
+                menu="account",
+                group=2,
+                icon="key",
+            ),
+            Command(
                 "account.remove",
                 say("&Remove this account…"),
                 self._remove_account,
-                enabled=self._can_remove_account,
+                enabled=self._can_change_account,
                 menu="account",
                 group=2,
             ),
@@ -387,8 +405,8 @@ class Workspace:
     def _is_current(self, name: str) -> bool:
         return self._models.accounts.current == name
 
-    def _can_remove_account(self) -> bool:
-        return not self._models.accounts.is_lab
+    def _can_change_account(self) -> bool:
+        return _is_kept_here(self._models.accounts.current)
 
     def _account_changed(self) -> None:
         self._list_accounts()
@@ -411,15 +429,47 @@ class Workspace:
 
     def connect_account(self, credentials: Path | None = None) -> None:
         form = ProfileForm(self._core.profiles, self._scope)
-        form.added.connect(self._models.accounts.look)
         if isinstance(credentials, Path):
             form.load(credentials)
+        self._show_profile(form)
+
+    def _change_account(self) -> None:
+        self.change_account(self._models.accounts.current)
+
+    def change_account(self, name: str) -> None:
+        """Other keys or settings for an account that is there."""
+        self._show_profile(ProfileForm(self._core.profiles, self._scope, self._core.profiles.get(name)))
+
+    def _keys_changed(self, name: str) -> None:
+        self._tell_about_keys(name)
+        if self._core.connections.refusal(name) is None:  # what was asked for in vain meanwhile is asked for again
+            self._refresh()
+            if self._models.form.state.profile == name:
+                self._models.form.load_offer()
+
+    def _tell_about_keys(self, name: str) -> None:
+        """One banner for all that waits; it goes when the keys work again."""
+        connections, notices = self._core.connections, self._models.notices
+        refusal = connections.refusal(name)
+        if refusal is None:
+            notices.keys_work(name)
+        elif _is_kept_here(name):
+            notices.keys_refused(name, refusal, text("Paste new keys…"), partial(self.change_account, name))
+        else:
+            notices.keys_refused(name, refusal, text("Try again"), partial(connections.release, name))
+
+    def _show_profile(self, form: ProfileForm) -> None:
+        form.added.connect(self._account_saved)
         dialog = ProfileDialog(form, self._theme, self.window)
 
         async def show() -> None:
             await shown(dialog)
 
         self._scope.start("connect an account", show)
+
+    def _account_saved(self, _: str) -> None:
+        self._models.accounts.look()
+        self._refresh()
 
     def _remove_account(self) -> None:
         self._models.accounts.remove_current(self._confirm)
@@ -471,6 +521,11 @@ class Workspace:
 
     def _about(self) -> None:
         About(self._theme, self.window).open()
+
+
+def _is_kept_here(name: str) -> bool:
+    """Neither the Lab's account nor that of the environment can be given other keys."""
+    return name not in (LAB, ENVIRONMENT)
 
 
 def make_theme(application: QApplication, chosen: str) -> Theme:

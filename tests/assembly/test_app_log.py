@@ -114,7 +114,8 @@ from work_bench import code_in, spec
 
 retrying.FIRST_S = 0.001
 obs, modelarts, iam, region, nowhere, session = sys.argv[1:]
-good = Credentials(os.environ["GOOD_AK"], Secret(os.environ["GOOD_SK"]))
+password = Secret(os.environ["PROXY_PASSWORD"])
+good = Credentials(os.environ["GOOD_AK"], Secret(os.environ["GOOD_SK"]), proxy_password=password)
 wrong = Credentials(os.environ["GOOD_AK"], Secret(os.environ["WRONG_SK"]))
 short_lived = Credentials(os.environ["GOOD_AK"], Secret(os.environ["GOOD_SK"]), Secret(os.environ["TOKEN"]))
 
@@ -141,7 +142,7 @@ async def main():
     async with open_core(Paths.for_user()) as core:
         keep = {"this_session_only": session == "session"}
         for name, keys, place in (("good", good, modelarts), ("wrong", wrong, modelarts), ("away", good, nowhere)):
-            profile = Profile(name, Provider.MODELARTS, region, obs, place, place)
+            profile = Profile(name, Provider.MODELARTS, region, obs, place, iam if place == modelarts else place)
             await tried(f"add {name}", core.profiles.add(profile, keys, **keep))
             await tried(f"add {name} again", core.profiles.add(profile, keys, **keep))
             await visit(core, name)
@@ -149,6 +150,9 @@ async def main():
         await tried("add token", core.profiles.add(profile, short_lived))
         await tried("keep token", core.profiles.add(profile, short_lived, this_session_only=True))
         await visit(core, "token")
+        profile = Profile("proxy", Provider.MODELARTS, region, obs, modelarts, iam, proxy="http://ann@" + nowhere[7:])
+        await tried("add proxy", core.profiles.add(profile, good, **keep))
+        await visit(core, "proxy")
 
         async def stumble():
             raise ValueError(f"with the keys in hand: {good} {wrong!r} {core.connections}")
@@ -164,6 +168,11 @@ asyncio.run(main())
 """
 
 
+def _path() -> str:
+    """Where this very program and the tests are, wherever that is."""
+    return os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
 @pytest.mark.parametrize("kept", ["session", "keyring"])
 def test_a_secret_reaches_no_file_and_no_screen(lab: LabProcess, tmp_path: Path, unused: str, kept: str) -> None:
     if kept == "keyring" and not is_installed:
@@ -173,9 +182,10 @@ def test_a_secret_reaches_no_file_and_no_screen(lab: LabProcess, tmp_path: Path,
         "GOOD_SK": lab.secret_key,
         "WRONG_SK": f"wrong{secrets.token_hex(16)}",
         "TOKEN": f"token{secrets.token_hex(16)}",
+        "PROXY_PASSWORD": f"password {secrets.token_hex(16)}",
     }
     home = tmp_path / "home"
-    environment = {**os.environ, **planted, "PYTHONPATH": str(TESTS), "TRAINDECK_HOME": str(home)}
+    environment = {**os.environ, **planted, "PYTHONPATH": _path(), "TRAINDECK_HOME": str(home)}
     places = [lab.obs, lab.modelarts, lab.iam, lab.region, unused, kept]
     if kept == "keyring":
         del environment["PYTHON_KEYRING_BACKEND"]
@@ -186,7 +196,8 @@ def test_a_secret_reaches_no_file_and_no_screen(lab: LabProcess, tmp_path: Path,
     assert done.returncode == 0, done.stderr.decode()
     said = done.stdout + done.stderr
     # The path was really walked: accepted, refused, unreachable.
-    for words in (b"submit gave Run", b"secret key does not fit", b"Nothing answers", b"add good again refused"):
+    accepted = (b"submit gave Run", b"Nothing answers", b"add good again refused")
+    for words in (*accepted, b"secret key does not fit", b"The proxy"):
         assert words in said, said.decode()
     files = [path for path in home.rglob("*") if path.is_file()]
     assert {"traindeck.log", "records.db", "settings.json"} <= {path.name for path in files}

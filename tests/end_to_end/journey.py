@@ -171,13 +171,13 @@ async def connect(hands: Hands, access_key: str, project: str, obs: str, modelar
         "name": "campus", "access_key": access_key, "secret_key": os.environ["SECRET_KEY"], "project_id": project,
         "obs_endpoint": obs, "modelarts_endpoint": modelarts, "iam_endpoint": iam,
     }  # fmt: skip
-    for name, words in typed.items():
-        await hands.fill(dialog.fields[name], words)
+    await fill_account(hands, dialog, typed)
     await hands.press(Qt.Key.Key_Return)
-    await hands.until(lambda: dialog.error.text())
+    await hands.until(lambda: dialog.error.text() and dialog.save.isEnabled())
     tell("kept", error=dialog.error.text(), buttons=[button.text() for button in hands.visible(QPushButton, dialog)])
     await hands.click(dialog.session)
     await hands.until(lambda: dialog.checks.isVisible() and dialog.save.isEnabled())
+    await hands.click(dialog.more)
     facts = [label for label in dialog.checks.findChildren(QLabel) if label.text()]
     await hands.until(lambda: all(_is_in_sight(label) for label in facts))
     tell("checked", facts=[label.text() for label in facts], keys_in_sight=typed["secret_key"] in hands.texts(dialog))
@@ -243,6 +243,50 @@ async def look_at_the_lab(hands: Hands) -> None:
     await hands.choose("View", "Language", "简体中文")
     await hands.until(lambda: "运行中" in hands.texts(hands.window.tabs.currentWidget()))
     assert isinstance(hands.window.tabs.currentWidget(), LabPageView)
+
+
+async def lose_keys(hands: Hands, access_key: str, obs: str, modelarts: str, iam: str, rotated: str) -> None:
+    """The keys of an account become others once `rotated` is there: one banner, and everything goes on."""
+    hands.program.workspace.connect_account()
+    await hands.until(lambda: isinstance(hands.dialog(), ProfileDialog))
+    dialog = hands.dialog()
+    assert isinstance(dialog, ProfileDialog)
+    await hands.click(dialog.more)
+    typed = {
+        "name": "campus", "access_key": access_key, "secret_key": os.environ["SECRET_KEY"],
+        "obs_endpoint": obs, "modelarts_endpoint": modelarts, "iam_endpoint": iam,
+    }  # fmt: skip
+    await fill_account(hands, dialog, typed)
+    await hands.click(dialog.session)
+    await hands.until(lambda: dialog.checks.isVisible() and dialog.save.isEnabled())
+    tell("connected", words=hands.texts(dialog))
+    await hands.press(Qt.Key.Key_Escape)
+    await hands.until(lambda: hands.dialog() is None)
+    await hands.until(Path(rotated).exists)
+    hands.program.workspace.commands.run("run.refresh")
+    bar = hands.window.notice_bar
+    await hands.until(lambda: bar.isVisible() and "refused" in bar.title.text())
+    tell("refused", title=bar.title.text(), hint=bar.hint.text(), button=bar.retry.text(),
+         notices=len(hands.program.models.notices.all))  # fmt: skip
+    await hands.click(bar.retry)
+    await hands.until(lambda: isinstance(hands.dialog(), ProfileDialog))
+    again = hands.dialog()
+    assert isinstance(again, ProfileDialog)
+    await hands.fill(again.fields["access_key"], "LAB" + access_key[:2:-1])
+    await hands.fill(again.fields["secret_key"], os.environ["SECRET_KEY"][::-1])
+    await hands.click(again.session)
+    await hands.until(lambda: again.checks.isVisible() and again.save.isEnabled())
+    await hands.press(Qt.Key.Key_Escape)
+    await hands.until(lambda: not hands.program.models.notices.all)
+    tell("accepted", words=hands.texts())
+
+
+async def fill_account(hands: Hands, dialog: ProfileDialog, typed: dict[str, str]) -> None:
+    for name, words in typed.items():
+        edit = dialog.fields[name]
+        if dialog.more_box.isAncestorOf(edit):
+            await hands.bring_into_view(edit, dialog.more_box)
+        await hands.fill(edit, words)
 
 
 async def switch_language(hands: Hands) -> None:
@@ -401,7 +445,7 @@ JOURNEYS: dict[str, Journey] = {
     journey.__name__: journey
     for journey in (
         sample_twice, glance, open_dialog_and_stay, submit_and_stay, submit_only, watch_to_the_end, outlive_the_lab,
-        quit_by_question, read_the_bar, submit_in_vain, connect, empty_the_lab, look_at_the_lab,
+        quit_by_question, read_the_bar, submit_in_vain, connect, lose_keys, empty_the_lab, look_at_the_lab,
         switch_language, switch_theme,
     )
 }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
+import ssl
 import struct
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -64,11 +65,17 @@ class FaultyProxy:
     `readdress` mends what a changed Host header breaks, such as a signature over it.
     """
 
-    def __init__(self, upstream: str, readdress: Callable[[Request, str], None] | None = None) -> None:
+    def __init__(
+        self,
+        upstream: str,
+        readdress: Callable[[Request, str], None] | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         address = urlsplit(upstream)
         assert address.hostname and address.port
         self._upstream = (address.hostname, address.port)
         self._readdress = readdress
+        self._tls = tls
         self._tasks: set[asyncio.Task[None]] = set()
         self._clients: set[asyncio.StreamWriter] = set()
         self.faults: deque[Fault] = deque()
@@ -78,8 +85,8 @@ class FaultyProxy:
         self.url = ""
 
     async def __aenter__(self) -> FaultyProxy:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self._tls)
+        self.url = f"{'https' if self._tls else 'http'}://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
         return self
 
     async def __aexit__(

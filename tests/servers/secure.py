@@ -4,60 +4,70 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import TracebackType
+from urllib.parse import urlsplit
+
+from servers.connections import ConnectionServer, both_ways
 
 
-class SecureServer:
+class SecureServer(ConnectionServer):
     """Answers every request with 404; `requests` counts what got through the handshake."""
 
-    def __init__(self, folder: Path, name: str = "localhost") -> None:
-        self.ca_file = _certificate(folder, name)
+    def __init__(self, folder: Path, *names: str) -> None:
+        super().__init__()
+        self.ca_file = _certificate(folder, names or ("localhost",))
         self._key_file = folder / "key.pem"
-        self._tasks: set[asyncio.Task[None]] = set()
         self.requests = 0
-        self.url = ""
 
-    async def __aenter__(self) -> SecureServer:
+    @property
+    def url(self) -> str:
+        return f"https://localhost:{self.port}"
+
+    def secured(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.ca_file, self._key_file)
-        self._server = await asyncio.start_server(self._answer, "127.0.0.1", 0, ssl=context)
-        self.url = f"https://localhost:{self._server.sockets[0].getsockname()[1]}"
-        return self
+        return context
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            await reader.readuntil(b"\r\n\r\n")
-            self.requests += 1
-            writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-            await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # the client did not trust us, or the test is over
-        finally:
-            self._tasks.discard(task)
-            writer.close()
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        self.requests += 1
+        writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        await writer.drain()
 
 
-def _certificate(folder: Path, name: str) -> Path:
+class SecureFront(SecureServer):
+    """TLS before a real server on loopback; `hosts` are the names it was asked by."""
+
+    def __init__(self, folder: Path, server: str, *names: str) -> None:
+        super().__init__(folder, *names)
+        self._behind = urlsplit(server)
+        self.hosts: list[str] = []
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One request a connection; the server behind knows the names, at its own port only."""
+        head = await reader.readuntil(b"\r\n\r\n")
+        self.requests += 1
+        lines = head.decode("latin-1").split("\r\n")[:-2]
+        for at, line in enumerate(lines):
+            name, _, value = line.partition(":")
+            if name.lower() == "host":
+                self.hosts.append(value.strip().rpartition(":")[0])
+                lines[at] = f"Host: {self.hosts[-1]}:{self._behind.port}"
+        lines = [line for line in lines if not line.lower().startswith("connection:")]
+        behind, out = await asyncio.open_connection(self._behind.hostname, self._behind.port)
+        out.write("\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1"))
+        await both_ways(reader, writer, behind, out)
+
+
+def _certificate(folder: Path, names: Sequence[str]) -> Path:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, names[0])])
     now = datetime.now(UTC)
     public = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
     certificate = (
@@ -68,7 +78,7 @@ def _certificate(folder: Path, name: str) -> Path:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(public, critical=False)
         .sign(key, hashes.SHA256())

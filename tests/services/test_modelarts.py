@@ -32,7 +32,7 @@ from traindeck.domain.secret import Credentials, Secret
 from traindeck.services import retrying
 from traindeck.services.make_connection import make_connection
 from traindeck.services.training import modelarts, modelarts_client
-from traindeck.services.training.modelarts import ModelArtsTraining, find_project
+from traindeck.services.training.modelarts import find_project
 
 SCRIPT = """
 import argparse, sys, time
@@ -397,21 +397,35 @@ async def test_proxies_and_netrc_of_the_user_do_not_touch_the_lab(
 
 
 async def test_the_project_is_found_by_the_region(way: Way, lab: LabProcess) -> None:
-    assert await find_project(lab.iam, lab.region, way.credentials, way.calls) == lab.project_id
+    assert await find_project(way.profile, way.credentials, way.calls) == lab.project_id
     with pytest.raises(AccessRefused, match="no project in the region cn-east-9"):
-        await find_project(lab.iam, "cn-east-9", way.credentials, way.calls)
+        await find_project(way.at(region="cn-east-9").profile, way.credentials, way.calls)
     wrong = Credentials(way.credentials.access_key, Secret("wrong"))
     with pytest.raises(AccessRefused, match="secret key"):
-        await find_project(lab.iam, lab.region, wrong, way.calls)
+        await find_project(way.profile, wrong, way.calls)
 
 
-async def test_a_connection_knows_its_project(way: Way, lab: LabProcess) -> None:
+async def test_a_connection_finds_its_project_when_it_needs_one(way: Way, unused_port: int) -> None:
     without = way.at(project_id="")
     connection = await make_connection(without.profile, without.credentials, without.calls)
-    assert connection.profile.project_id == lab.project_id
     assert await connection.training.engines()
-    assert isinstance(connection.training, ModelArtsTraining)
-    connection.training.close()
+    assert await connection.training.flavors()
+    connection.close()
+    nowhere = without.at(iam_endpoint=f"http://127.0.0.1:{unused_port}")
+    connection = await make_connection(nowhere.profile, nowhere.credentials, nowhere.calls)
+    assert isinstance(await connection.storage.buckets(), list)
+    # A request that never left is not one whose answer was lost.
+    with pytest.raises(Unreachable):
+        await connection.training.create("x", spec("bench"), ObjectPath("bench", "code/"))
+    connection.close()
+
+
+async def test_storage_of_somebody_else_is_not_asked_about_jobs_elsewhere(way: Way) -> None:
+    alone = way.at(project_id="", modelarts_endpoint="", iam_endpoint="")
+    connection = await make_connection(alone.profile, alone.credentials, alone.calls)
+    with pytest.raises(InvalidInput, match="storage only"):
+        await connection.training.engines()
+    connection.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder is not made read-only by its mode there")
@@ -426,7 +440,9 @@ def test_a_home_that_cannot_be_written_is_no_obstacle(lab: LabProcess, tmp_path:
         "from traindeck.services.training.modelarts import find_project\n"
         "calls = BlockingCalls(1, 'sdk')\n"
         "keys = Credentials(os.environ['AK'], Secret(os.environ['SK']))\n"
-        f"print(asyncio.run(find_project({lab.iam!r}, {lab.region!r}, keys, calls)))\n"
+        "from traindeck.domain.profiles import Profile, Provider\n"
+        f"profile = Profile('p', Provider.MODELARTS, {lab.region!r}, iam_endpoint={lab.iam!r})\n"
+        "print(asyncio.run(find_project(profile, keys, calls)))\n"
         "calls.close()\n"
     )
     environment = {**os.environ, "HOME": str(home), "AK": lab.access_key, "SK": lab.secret_key}

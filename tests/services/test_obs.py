@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-import socket
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from servers.faults import Answer, Cut, FaultyProxy, Flip, Reset, Stall
 from servers.lab_process import LabProcess
+from servers.secure import SecureFront
 from servers.way import Way
 from traindeck.domain.errors import (
     AccessRefused,
@@ -80,27 +80,26 @@ async def test_both_signatures_of_path_style_work(way: Way, place: ObjectPath, s
         assert await listed(storage, place, recursive=True) == []
 
 
-async def test_the_dialect_of_the_public_cloud_works(
-    way: Way, place: ObjectPath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Bucket in the host name and OBS signatures; only the name look-up is ours."""
-    look_up = socket.getaddrinfo
-
-    def to_loopback(host: str, *rest: object, **named: object) -> object:
-        return look_up("127.0.0.1" if host.endswith(".localhost") else host, *rest, **named)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(socket, "getaddrinfo", to_loopback)
-    monkeypatch.setattr(obs_client, "is_loopback", lambda url: False)
-    with way.at(obs_endpoint=way.profile.obs_url.replace("127.0.0.1", "localhost")).storage() as storage:
-        await storage.create_bucket(place.bucket)
-        for name in ODD_NAMES:
-            await storage.put(name.encode(), place.join(name))
-        assert {entry.path.key for entry in await listed(storage, place, recursive=True)} == set(ODD_NAMES)
-        await storage.download(place.join("a b"), tmp_path / "back")
-        assert (tmp_path / "back").read_text() == "a b"
-        await storage.remove([place.join(name) for name in ODD_NAMES])
-        await storage.remove_bucket(place.bucket)
-        assert place.bucket not in [bucket.name for bucket in await storage.buckets()]
+async def test_the_dialect_of_the_public_cloud_works(way: Way, place: ObjectPath, tmp_path: Path) -> None:
+    """Bucket in the host name, OBS signatures, and certificates that are looked at."""
+    names = ("localhost", f"{place.bucket}.localhost")
+    async with SecureFront(tmp_path, way.profile.obs_endpoint, *names) as front:
+        there = way.at(obs_endpoint=front.url, signature="obs", ca_file=str(front.ca_file))
+        with there.storage() as storage:
+            await storage.create_bucket(place.bucket)
+            for name in ODD_NAMES:
+                await storage.put(name.encode(), place.join(name))
+            assert {entry.path.key for entry in await listed(storage, place, recursive=True)} == set(ODD_NAMES)
+            await storage.download(place.join("a b"), tmp_path / "back")
+            assert (tmp_path / "back").read_text() == "a b"
+            await storage.try_to_write(place.join("trial"))
+            await storage.remove([place.join(name) for name in ODD_NAMES])
+            await storage.remove_bucket(place.bucket)
+            assert place.bucket not in [bucket.name for bucket in await storage.buckets()]
+        assert set(front.hosts) == set(names)
+        # A bucket whose name is not in the certificate is not spoken to.
+        with there.storage() as storage, pytest.raises(Unreachable, match="not safe"):
+            await storage.info(ObjectPath("another-bucket", "x"))
 
 
 async def test_one_level_shows_folders_first_and_no_marker_of_its_own(way: Way, place: ObjectPath) -> None:

@@ -11,6 +11,7 @@ from servers.lab_process import LabProcess
 from servers.secret_service import SecretService, is_installed
 from servers.way import Way
 from traindeck.domain.errors import AccessRefused, Conflict, InvalidInput, KeyringMissing, NotFound
+from traindeck.domain.findings import CheckUp
 from traindeck.domain.profiles import LAB, Profile, Provider
 from traindeck.domain.secret import Credentials, Secret
 from traindeck.services import retrying
@@ -39,6 +40,13 @@ def profile_at(lab: LabProcess, name: str = "mine", **fields: str) -> Profile:
     return Profile(name, Provider.MODELARTS, lab.region, **addresses)
 
 
+ALL_GOOD = {"clock": True, "obs": True, "project": True, "modelarts": True, "write": True}
+
+
+def verdicts(told: CheckUp) -> dict[str, bool | None]:
+    return {check.id: check.passed for check in told.checks}
+
+
 def keys_of(lab: LabProcess) -> Credentials:
     return Credentials(lab.access_key, Secret(lab.secret_key))
 
@@ -56,7 +64,10 @@ async def test_keys_outlive_the_program_in_the_keyring_alone(
     async with Bench(home, way) as bench:
         assert [profile.name for profile in bench.profiles.all()] == [LAB, "mine"]
         await bench.profiles.use("mine")
-        assert [check.passed for check in await bench.profiles.check("mine")] == [True, True, True]
+        await bench.prepare()
+        told = await bench.profiles.check("mine")
+        assert verdicts(told) == ALL_GOOD
+        assert told.accepted is True and str(told.verdict) == "The credential is valid."
         await bench.profiles.remove("mine")
         assert bench.profiles.current == LAB
         assert await bench.secrets.read("mine") is None
@@ -72,7 +83,8 @@ async def test_keys_for_this_session_never_reach_the_keyring(
 ) -> None:
     async with Bench(tmp_path / "home", way) as bench:
         await bench.profiles.add(profile_at(lab), keys_of(lab), this_session_only=True)
-        assert [check.passed for check in await bench.profiles.check("mine")] == [True, True, True]
+        await bench.prepare()
+        assert verdicts(await bench.profiles.check("mine")) == ALL_GOOD
     async with Bench(tmp_path / "home", way) as bench:
         with pytest.raises(AccessRefused, match="not in the keyring"):
             await bench.connections.open("mine")
@@ -86,10 +98,12 @@ async def test_without_a_keyring_nothing_is_kept_but_this_session_can_have_them(
             await bench.profiles.add(profile_at(lab), keys_of(lab))
         assert [profile.name for profile in bench.profiles.all()] == [LAB]
         await bench.profiles.add(profile_at(lab), keys_of(lab), this_session_only=True)
-        assert [check.passed for check in await bench.profiles.check("mine")] == [True, True, True]
+        await bench.prepare()
+        assert verdicts(await bench.profiles.check("mine")) == ALL_GOOD
         better = Credentials(lab.access_key, Secret("wrong"))
         await bench.profiles.add(profile_at(lab), better, replace_old=True, this_session_only=True)
-        assert [check.passed for check in await bench.profiles.check("mine")] == [False, None, None]
+        told = await bench.profiles.check("mine")
+        assert told.accepted is False and verdicts(told)["obs"] is False
         await bench.profiles.remove("mine")
         assert [profile.name for profile in bench.profiles.all()] == [LAB]
 
@@ -98,25 +112,39 @@ async def test_the_checks_tell_wrong_keys_from_no_answer(
     lab: LabProcess, way: Way, unused_port: int, tmp_path: Path
 ) -> None:
     nowhere = f"http://127.0.0.1:{unused_port}"
+    everywhere = dict.fromkeys(("obs_endpoint", "modelarts_endpoint", "iam_endpoint"), nowhere)
+    wrong = Credentials(lab.access_key, Secret("wrong"))
+    unknown = Credentials("AKUNKNOWN0000000000X", Secret("SKUNKNOWN"))
+    good, no, none = True, False, None
+    # Each: what is set, the keys, whether they are taken, and clock, OBS, project, ModelArts, right to write.
     cases = {
-        "good": ({}, keys_of(lab), [True, True, True]),
-        "wrong": ({}, Credentials(lab.access_key, Secret("wrong")), [False, None, None]),
-        "unknown": ({}, Credentials("AKUNKNOWN0000000000X", Secret("SKUNKNOWN")), [False, None, None]),
-        "offline": (dict.fromkeys(("obs_endpoint", "modelarts_endpoint", "iam_endpoint"), nowhere), keys_of(lab),
-                    [None, None, None]),
-        "no OBS": ({"obs_endpoint": nowhere}, keys_of(lab), [True, None, True]),
-        "no training": ({"modelarts_endpoint": nowhere}, keys_of(lab), [True, True, None]),
-        "wrong with project": ({"project_id": lab.project_id}, Credentials(lab.access_key, Secret("wrong")),
-                               [False, False, False]),
+        "good": ({}, keys_of(lab), good, [good, good, good, good, good]),
+        "wrong": ({}, wrong, no, [good, no, no, none, none]),
+        "unknown": ({}, unknown, no, [good, no, no, none, none]),
+        "offline": (everywhere, keys_of(lab), none, [none, none, none, none, none]),
+        "no OBS": ({"obs_endpoint": nowhere}, keys_of(lab), good, [none, none, good, good, none]),
+        "no training": ({"modelarts_endpoint": nowhere}, keys_of(lab), good, [good, good, good, none, good]),
+        "no IAM": ({"iam_endpoint": nowhere}, keys_of(lab), good, [good, good, none, none, good]),
+        "wrong with project": ({"project_id": lab.project_id}, wrong, no, [good, no, no, no, none]),
+        "storage only": ({"modelarts_endpoint": ""}, keys_of(lab), good, [good, good, none, none, good]),
+        "one folder": ({"work_in": "obs://bench/team/"}, keys_of(lab), good, [good, good, good, good, good]),
+        "no such place": ({"work_in": "obs://no-such-bucket/"}, keys_of(lab), good, [good, no, good, good, none]),
     }  # fmt: skip
     async with Bench(tmp_path / "home", way) as bench:
-        for name, (fields, keys, verdicts) in cases.items():
+        await bench.prepare()
+        before = await bench.objects()
+        for name, (fields, keys, accepted, expected) in cases.items():
             profile = profile_at(lab, name.replace(" ", "-"), **fields)
             await bench.profiles.add(profile, keys, this_session_only=True)
-            checks = await bench.profiles.check(profile.name)
-            assert [check.passed for check in checks] == verdicts, name
-            assert all(check.hint for check in checks if check.passed is False)
-        assert [check.passed for check in await bench.profiles.check(LAB)] == [True, True, True]
+            stages: list[CheckUp] = []
+            told = await bench.profiles.check(profile.name, stages.append)
+            assert list(verdicts(told).values()) == expected, (name, told)
+            assert told.accepted is accepted, name
+            assert all(check.hint for check in told.checks if check.passed is False), name
+            assert stages[0].is_running and not told.is_running
+            assert len(stages) >= 5 and len(stages[0].checks) == 5
+        assert verdicts(await bench.profiles.check(LAB)) == ALL_GOOD
+        assert await bench.objects() == before, "the check of the right to write left something"
 
 
 @pytest.mark.parametrize(
@@ -126,6 +154,12 @@ async def test_the_checks_tell_wrong_keys_from_no_answer(
         ({"name": "has blank"}, "AKEXAMPLE", "SKEXAMPLE"),
         ({"region": "Beijing 4"}, "AKEXAMPLE", "SKEXAMPLE"),
         ({}, "", "SKEXAMPLE"),
+        ({}, "   ", "SKEXAMPLE"),
+        ({}, "AKEXAMPLE", " \t "),
+        ({"proxy": "socks5://127.0.0.1:1080"}, "AKEXAMPLE", "SKEXAMPLE"),
+        ({"proxy": "http://me:password@proxy:3128"}, "AKEXAMPLE", "SKEXAMPLE"),
+        ({"work_in": "obs://A/"}, "AKEXAMPLE", "SKEXAMPLE"),
+        ({"obs_endpoint": "obs.example.com"}, "AKEXAMPLE", "SKEXAMPLE"),
         ({}, "AKEXAMPLE", ""),
         ({}, "AKEXAMPLE", "with\nline"),
         ({}, "全角", "SKEXAMPLE"),

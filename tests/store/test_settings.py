@@ -53,6 +53,20 @@ async def test_two_programs_do_not_undo_each_other(tmp_path: Path, disk: Blockin
     assert len(SettingsFile(tmp_path / "settings.json").read().profiles) == 24
 
 
+def test_profiles_of_an_older_program_are_carried_over(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    entry = {
+        "name": "work", "provider": "modelarts", "region": "cn-east-3", "obs_endpoint": "", "iam_endpoint": "",
+        "modelarts_endpoint": "", "project_id": "p", "signature": "auto", "path_style": False, "ca_file": "",
+    }  # fmt: skip
+    path.write_text(json.dumps({"schema": 1, "current_profile": "work", "profiles": [entry]}), encoding="utf-8")
+    (found,) = SettingsFile(path).read().profiles
+    assert (found.name, found.project_id, found.proxy, found.work_in) == ("work", "p", "", "")
+    later = replace(found, proxy="http://ann@proxy:3128", work_in="obs://team/ann/")
+    SettingsFile(path).change(lambda settings: replace(settings, profiles=(later,)))
+    assert SettingsFile(path).read().profiles == (later,)
+
+
 def test_a_newer_or_damaged_file_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     for content in (json.dumps({"schema": 99}), "{ not json", "[]"):

@@ -11,14 +11,16 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+import planted
 from frame_bench import ICONS, Frame, frame
 from qt_support import press, until
 from traindeck.domain.errors import KeyringMissing
+from traindeck.domain.findings import Check, CheckUp
 from traindeck.domain.profiles import Profile
-from traindeck.domain.secret import Credentials
+from traindeck.domain.secret import Credentials, Secret
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import TaskScope
-from traindeck.services.profile_desk import Check
+from traindeck.services.key_checks import Found
 from traindeck.ui.about import About
 from traindeck.ui.command_palette import CommandPalette
 from traindeck.ui.dialogs import CANCEL, Answer, Question, asked
@@ -27,7 +29,7 @@ from traindeck.ui.theme import Theme
 from traindeck.ui.welcome_page import WelcomePage
 from traindeck.viewmodels.profile_form import ProfileForm
 
-AK, SK = "AKIAEXAMPLE123456789", "wJalrXUtnFEMIexampleSECRET0123456789abcd"
+AK, SK = "AKIAEXAMPLE123456789", planted.SECRET_KEY
 
 
 def palette_of(at: Frame) -> CommandPalette:
@@ -100,11 +102,14 @@ class Counter:
         self.taken: list[tuple[Profile, Credentials]] = []
         self.used = ""
         self.has_keyring = True
-        self.checks = [
-            Check(text("Keys and project"), True, text("The credential is valid.")),
-            Check(text("OBS"), False, text("The keys may not list the buckets."), text("Ask for the right.")),
-            Check(text("ModelArts"), None, text("Not checked: there is no way in yet.")),
-        ]
+        self.told = CheckUp(
+            (
+                Check(text("Project"), True, text("It was found.")),
+                Check(text("OBS"), False, text("The keys may not list the buckets."), text("Ask for the right.")),
+                Check(text("ModelArts"), None, text("Not checked: there is no way in yet.")),
+            ),
+            accepted=True,
+        )
 
     def all(self) -> list[Profile]:
         return [profile for profile, _ in self.taken]
@@ -125,8 +130,14 @@ class Counter:
         self.taken.append((profile, credentials))
         return profile
 
-    async def check(self, name: str) -> list[Check]:
-        return self.checks
+    async def change(self, profile: Profile, proxy_password: Secret | None = None) -> Profile:
+        raise AssertionError("nobody changes an account here")
+
+    async def keyring(self) -> str:
+        return "Secret Service"
+
+    async def check(self, name: str, found: Found = lambda _: None) -> CheckUp:
+        return self.told
 
 
 @pytest.fixture

@@ -20,9 +20,10 @@ from traindeck.domain.jobs import JobSpec, Run, RunState
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Profile, Provider
 from traindeck.domain.texts import text
+from traindeck.domain.transfers import Kind, TransferState
 from traindeck.runtime.language import speak
 from traindeck.runtime.tasks import TaskScope
-from traindeck.services.transfers import Transfer, TransferState
+from traindeck.services.transfers import Transfer
 from traindeck.ui.dialogs import ErrorReport
 from traindeck.ui.welcome_page import WelcomePage
 from traindeck.viewmodels.commands import Command
@@ -267,11 +268,11 @@ async def test_the_status_bar_tells_the_rate_of_what_moves(qapp: QApplication, t
             assert bar.rate.text() == "No transfers"
             target = str(ObjectPath.parse("obs://bucket/key"))
             at.status.refresh()
-            moved.tell(Transfer(1, "up", "a", target, TransferState.RUNNING))
-            moved.tell(Transfer(1, "up", "a", target, TransferState.RUNNING, done_bytes=5_000_000))
+            moved.tell(Transfer(1, Kind.UPLOAD, "a", target, TransferState.RUNNING))
+            moved.tell(Transfer(1, Kind.UPLOAD, "a", target, TransferState.RUNNING, done_bytes=5_000_000))
             at.status.refresh()
             assert bar.rate.text().endswith("/s")
-            moved.tell(Transfer(1, "up", "a", target, TransferState.DONE, done_bytes=5_000_000))
+            moved.tell(Transfer(1, Kind.UPLOAD, "a", target, TransferState.DONE, done_bytes=5_000_000))
             at.status.refresh()
             assert bar.rate.text() == "No transfers"
 

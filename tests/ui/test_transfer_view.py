@@ -13,7 +13,8 @@ from PySide6.QtWidgets import QApplication
 from folder_cloud import FolderCloud, code_folder, offline
 from panel_bench import light_theme
 from traindeck.domain.objects import ObjectPath
-from traindeck.services.transfers import Transfer, TransferState
+from traindeck.domain.transfers import Kind, TransferState
+from traindeck.services.transfers import Transfer
 from traindeck.ui.table_models import SHARE_ROLE, TransferTableModel
 from traindeck.ui.theme import Theme
 from traindeck.ui.transfer_view import TransferView
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 def theme(qapp: QApplication) -> Iterator[Theme]:
     with light_theme(qapp) as theme:
         yield theme
+
+
+def moving(number: int, done: int) -> Transfer:
+    return Transfer(number, Kind.UPLOAD, "a", "b", total_bytes=1000, done_bytes=done)
 
 
 def opened(cloud: FolderCloud, theme: Theme, qtbot: QtBot) -> tuple[TransferList, TransferView]:
@@ -70,12 +75,12 @@ async def test_a_transfer_is_cancelled_by_the_button_and_by_the_key(tmp_path: Pa
 async def test_a_failure_is_told_with_its_reason(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with FolderCloud(tmp_path) as cloud:
         transfers, view = opened(cloud, theme, qtbot)
-        row = Transfer(1, "up", "/home/li/数据", "obs://bucket/数据/", TransferState.RUNNING, 200, 50)
-        cloud.transfers._show(row)
+        row = Transfer(1, Kind.UPLOAD, "/home/li/数据", "obs://bucket/数据/", total_bytes=200, done_bytes=50)
+        cloud.transfers._take([row])
         transfers.look()
         cell = view.model.index(0, TransferTableModel.PROGRESS)
         assert (cell.data(), cell.data(SHARE_ROLE)) == ("25%", 0.25)
-        cloud.transfers._show(replace(row, state=TransferState.FAILED, error=offline()))
+        cloud.transfers._take([replace(row, state=TransferState.FAILED, error=offline())])
         transfers.look()
         assert cell.data() == "The service cannot be reached."
         assert "Look at the network." in cell.data(Qt.ItemDataRole.ToolTipRole)
@@ -91,7 +96,7 @@ async def test_a_thousand_moving_rows_leave_the_window_free(
         for step in range(20):
             for number in range(1000):
                 done = step * 10
-                cloud.transfers._rows[number] = Transfer(number, "up", "a", "b", TransferState.RUNNING, 1000, done)
+                cloud.transfers._rows[number] = moving(number, done)
             cloud.transfers.changed.tell(cloud.transfers._rows[0])
             await until(lambda done=done: transfers.state.rows and transfers.state.rows[0].transfer.done_bytes == done)
         assert view.model.rowCount() == 1000

@@ -1,12 +1,19 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from folder_cloud import FolderCloud, code_folder, offline
+from traindeck.domain.errors import Unreachable
 from traindeck.domain.objects import ObjectPath
-from traindeck.services.transfers import Transfer, TransferState
+from traindeck.domain.transfers import Kind, TransferState
+from traindeck.runtime.listeners import Listeners
+from traindeck.services.transfers import Transfer
 from traindeck.viewmodels.transfer_list import TransferList, TransferRow
+from traindeck.viewmodels.transfer_words import kind_sign, kind_words, progress_words, transfer_tone
 from waiting import until
 
 TARGET = ObjectPath("bucket", "code/")
@@ -40,25 +47,49 @@ async def test_cancel_and_failure_stay_in_the_list_with_their_reason(tmp_path: P
         cloud.storage.trouble = offline()
         cloud.scope.start("up again", lambda: _upload(cloud, source))
         await until(lambda: transfers.state.rows[0].transfer.state is TransferState.FAILED)
-        assert transfers.state.rows[0].transfer.error is cloud.storage.trouble
+        error = transfers.state.rows[0].transfer.error
+        assert type(error) is Unreachable and "The service cannot be reached" in error.sentence()
         assert len(transfers.state.rows) == 2
         transfers.close()
 
 
-async def test_the_rate_is_that_of_the_last_seconds(tmp_path: Path) -> None:
-    async with FolderCloud(tmp_path) as cloud:
-        now = 0.0
-        transfers = TransferList(cloud.transfers, clock=lambda: now)
-        row = Transfer(1, "up", "a", "b", TransferState.RUNNING, total_bytes=10_000)
-        for done in (0, 1000, 2000, 3000, 3000, 3000, 3000, 3000):
-            cloud.transfers._show(Transfer(1, "up", "a", "b", TransferState.RUNNING, 10_000, done))
-            transfers.look()
-            now += 1.0
-        assert transfers.state.rows[0].bytes_per_s == 0.0
-        assert transfers.state.rows[0].seconds_left is None
-        transfers.close()
-        assert TransferRow(row, 500.0).seconds_left == 20.0
-        assert TransferRow(Transfer(1, "up", "a", "b", TransferState.RUNNING)).share is None
+class Shown:
+    """Rows as the test wants them."""
+
+    def __init__(self) -> None:
+        self.changed: Listeners[Transfer] = Listeners()
+        self.row = Transfer(1, Kind.UPLOAD, "a", "b", total_bytes=10_000)
+
+    def rows(self) -> list[Transfer]:
+        return [self.row]
+
+    def cancel(self, transfer_id: int) -> None:
+        raise AssertionError(transfer_id)
+
+    def clear_finished(self) -> None:
+        raise AssertionError
+
+
+async def test_the_rate_is_that_of_the_last_seconds() -> None:
+    now, shown = 0.0, Shown()
+    transfers = TransferList(shown, clock=lambda: now)
+    for done in (0, 1000, 2000, 3000, 3000, 3000, 3000, 3000):
+        shown.row = replace(shown.row, done_bytes=done)
+        transfers.look()
+        now += 1.0
+    assert transfers.state.rows[0].bytes_per_s == 0.0
+    assert transfers.state.rows[0].seconds_left is None
+    transfers.close()
+    assert TransferRow(replace(shown.row, done_bytes=0), 500.0).seconds_left == 20.0
+    assert TransferRow(replace(shown.row, total_bytes=None)).share is None
+
+
+@pytest.mark.parametrize("state", TransferState)
+def test_every_state_has_its_words_and_its_tone(state: TransferState) -> None:
+    row = TransferRow(Transfer(1, Kind.COPY, "a", "b", state, error=offline()))
+    assert progress_words(row)
+    assert transfer_tone(row)
+    assert kind_sign(row) == "→" and kind_words(row)
 
 
 async def _upload(cloud: FolderCloud, source: Path) -> None:

@@ -19,6 +19,7 @@ from traindeck.runtime.resources import resource
 from traindeck.services.code_bundles import CodeBundles
 from traindeck.services.connections import Connection, Connections
 from traindeck.services.job_choices import JobChoices
+from traindeck.services.key_checks import KeyChecks
 from traindeck.services.lab_runs import end_lab_runs
 from traindeck.services.make_connection import make_connection
 from traindeck.services.profile_desk import ProfileDesk
@@ -34,6 +35,10 @@ from traindeck.store.database import open_database
 from traindeck.store.paths import Paths
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileShelf, SettingsFile
+from traindeck.store.transfer_journal import TransferJournal
+
+# A script wants to know; the network's own short pauses are over by then.
+PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,10 @@ class Core:
 
 
 @asynccontextmanager
-async def open_core(paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND) -> AsyncIterator[Core]:
+async def open_core(
+    paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND, somebody_helps: bool = False
+) -> AsyncIterator[Core]:
+    """`somebody_helps`: there is who can give new keys or mend the network, so work waits instead of failing."""
     async with AsyncExitStack() as owned:
 
         def pool(workers: int, name: str) -> BlockingCalls:
@@ -87,10 +95,15 @@ async def open_core(paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND) -> 
         async def make(profile: Profile, credentials: Credentials) -> Connection:
             return await make_connection(profile, credentials, service)
 
-        connections = Connections(book, secrets, lab.address, make)
+        connections = Connections(book, secrets, lab.address, make, waits_for_keys=somebody_helps)
         owned.callback(connections.close)
         logs = RunLogs(records, paths.run_log, disk)
-        transfers = Transfers(connections, disk)
+        journal = TransferJournal(paths.transfers, pool(1, "journal"))
+        owned.callback(journal.close)
+        patience_s = None if somebody_helps else PATIENCE_S
+        transfers = await owned.enter_async_context(
+            Transfers(connections, journal, pool(4, "transfers"), paths.transfer_locks, patience_s=patience_s)
+        )
         bundles, locks = CodeBundles(paths.bundles, disk), RunLocks(paths.run, disk)
         submission = Submission(records, connections, bundles, locks, book)
         watch = RunWatch(records, connections, logs, settle=submission.settle)
@@ -102,7 +115,7 @@ async def open_core(paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND) -> 
             settings=settings,
             records=records,
             connections=connections,
-            profiles=ProfileDesk(book, secrets, connections),
+            profiles=ProfileDesk(book, secrets, connections, KeyChecks(service)),
             choices=JobChoices(connections),
             submission=submission,
             desk=desk,

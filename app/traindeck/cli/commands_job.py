@@ -14,11 +14,11 @@ from traindeck.cli.progress import Progress, Stages
 from traindeck.cli.waiting import (
     bring_up_to_date,
     check_again,
+    following,
     print_held,
     print_logs,
     settle,
     until_over,
-    watching,
 )
 from traindeck.domain import job_file
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound
@@ -116,7 +116,7 @@ async def logs(call: Call) -> int:
             for worker in workers
         ]
         if call.options.follow:
-            async with watching(core):
+            async with following(call, core, run):
                 await print_logs(call, core, run, printers)
         else:
             for printer in printers:

@@ -9,6 +9,7 @@ from traindeck.cli import terminal
 from traindeck.cli.call import DONE, Call
 from traindeck.cli.copying import copy
 from traindeck.cli.output import aligned
+from traindeck.cli.syncing import sync
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.objects import Bucket, ObjectEntry, ObjectPath, size_words
 from traindeck.domain.texts import say, text
@@ -69,7 +70,7 @@ async def rm(call: Call) -> int:
     return DONE
 
 
-COMMANDS = {"ls": ls, "mb": mb, "cp": copy, "rm": rm}
+COMMANDS = {"ls": ls, "mb": mb, "cp": copy, "sync": sync, "rm": rm}
 
 
 async def _listing(storage: ObjectStorage, path: ObjectPath, *, recursive: bool) -> AsyncIterator[list[ObjectEntry]]:

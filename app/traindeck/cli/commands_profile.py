@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from traindeck.cli import keys, terminal
 from traindeck.cli.call import DONE, Call
+from traindeck.domain.errors import InvalidInput
+from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Profile, Provider, Signature
-from traindeck.domain.texts import say
-from traindeck.services.environment import environment_profile
+from traindeck.domain.proxy import parse_proxy
+from traindeck.domain.texts import say, text
 
 if TYPE_CHECKING:
-    from traindeck.services.profile_desk import Check
+    from traindeck.domain.findings import Check
 
 _CREDENTIALS = 3
 _SERVICE = 5
@@ -30,11 +32,27 @@ async def add(call: Call) -> int:
         signature=Signature(asked.signature),
         path_style=asked.path_style,
         ca_file=asked.ca,
+        proxy=parse_proxy(asked.proxy).address if asked.proxy else "",
+        work_in=str(ObjectPath.parse(asked.work_in).as_folder()) if asked.work_in else "",
     )
+    if asked.keep_keys:
+        if not asked.replace:
+            raise InvalidInput(
+                text("--keep-keys is for an account that is there already."), text("Give it together with --replace.")
+            )
+        password = keys.proxy_password(asked)
+        async with call.core() as core:
+            kept = await core.profiles.change(profile, password)
+            current = core.profiles.current
+        return _told(call, kept, current)
     credentials = keys.gathered(asked)
     async with call.core() as core:
         kept = await core.profiles.add(profile, credentials, replace_old=asked.replace)
         current = core.profiles.current
+    return _told(call, kept, current)
+
+
+def _told(call: Call, kept: Profile, current: str) -> int:
     words = say("Added “{name}”. “traindeck profile check {name}” tries its keys.", name=kept.name)
     if current != kept.name:
         words += "\n" + say("“traindeck profile use {name}” makes it the current one.", name=kept.name)
@@ -45,8 +63,6 @@ async def add(call: Call) -> int:
 async def show_all(call: Call) -> int:
     async with call.core() as core:
         profiles, current = core.profiles.all(), core.profiles.current
-    if (in_environment := environment_profile()) is not None:
-        profiles.append(in_environment)
     if call.output.json_wanted:
         call.output.document([_document(profile, current) for profile in profiles])
         return DONE
@@ -77,21 +93,30 @@ async def check(call: Call) -> int:
     async with call.core() as core:
         name = call.options.name or call.profile(core)
         core.connections.profile(name)
-        checks = await core.profiles.check(name)
+        told = await core.profiles.check(name)
     if call.output.json_wanted:
-        call.output.document({"name": name, "checks": [_finding(check) for check in checks]})
+        call.output.document(
+            {
+                "name": name,
+                "valid": told.accepted,
+                "verdict": say(told.verdict),
+                "ends": told.expires.isoformat() if told.expires else None,
+                "checks": [_finding(check) for check in told.checks],
+            }
+        )
     else:
         marks = {True: say("ok"), False: say("wrong"), None: say("not checked")}
         call.output.table(
             [say("Check"), say("Result"), say("Found")],
-            [(say(check.title), marks[check.passed], say(check.fact)) for check in checks],
+            [(say(check.title), marks[check.passed], say(check.fact)) for check in told.checks],
         )
-    for check in checks:
+    call.output.note(say(told.verdict))
+    for check in told.checks:
         if check.hint is not None:
             call.output.note(f"{say(check.title)}: {say(check.hint)}")
-    if any(check.passed is False for check in checks):
+    if told.accepted is False or any(check.passed is False for check in told.checks):
         return _CREDENTIALS
-    return _SERVICE if any(check.passed is None for check in checks) else DONE
+    return _SERVICE if any(check.may_try_again for check in told.checks) else DONE
 
 
 async def remove(call: Call) -> int:
@@ -127,12 +152,15 @@ def _document(profile: Profile, current: str) -> dict[str, object]:
         "signature": profile.signature.value,
         "path_style": profile.path_style,
         "ca_file": profile.ca_file,
+        "proxy": profile.proxy,
+        "work_in": profile.work_in,
         "key_hint": profile.key_hint,
     }
 
 
 def _finding(check: Check) -> dict[str, object]:
     return {
+        "id": check.id,
         "title": say(check.title),
         "passed": check.passed,
         "fact": say(check.fact),

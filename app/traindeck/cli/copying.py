@@ -45,17 +45,10 @@ class _Copying:
                 case ObjectPath(), Path():
                     return await self.core.transfers.download(self.profile, source, target, progress=progress.at)
                 case ObjectPath(), ObjectPath():
-                    return await self._between(source, target, progress)
+                    return await self.core.transfers.copy(self.profile, source, target, progress=progress.at)
         raise InvalidInput(
             text("Both sides are on this computer."), text("Write at least one side as obs://bucket/key.")
         )
-
-    async def _between(self, source: ObjectPath, target: ObjectPath, progress: Progress) -> int:
-        with tempfile.TemporaryDirectory(prefix="traindeck-") as name:
-            here = Path(name) / (source.name if target.is_folder else target.name)
-            count = await self.core.transfers.download(self.profile, source, here, progress=progress.at)
-            await self.core.transfers.upload(self.profile, here, target, progress=progress.at)
-        return count
 
     async def from_standard_input(self, target: ObjectPath) -> int:
         storage = (await self.core.connections.open(self.profile)).storage
@@ -83,7 +76,7 @@ class _Copying:
 
 
 async def copy(call: Call) -> int:
-    sources, target = [_place(source) for source in call.options.sources], _place(call.options.target)
+    sources, target = [place(source) for source in call.options.sources], place(call.options.target)
     _refuse_impossible(sources, target)
     if isinstance(target, Path) and (len(sources) > 1 or call.options.target.endswith(("/", os.sep))):
         with local_errors(target):
@@ -109,7 +102,7 @@ async def copy(call: Call) -> int:
     return DONE
 
 
-def _place(spelling: str) -> Place | None:
+def place(spelling: str) -> Place | None:
     """None is the standard stream."""
     if spelling == STREAM:
         return None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from dataclasses import replace
 
 from traindeck.cli import terminal
 from traindeck.domain.errors import InvalidInput
+from traindeck.domain.proxy import parse_proxy
 from traindeck.domain.secret import Credentials, Secret
 from traindeck.domain.texts import say, text
 from traindeck.services.environment import ACCESS, ENVIRONMENT, SECRET, TOKEN, environment_keys
@@ -16,19 +18,34 @@ from traindeck.services.key_file import read_credentials
 def gathered(options: Namespace) -> Credentials:
     """From the file or the environment if named, else from the terminal or standard input."""
     if options.csv is not None:
-        return read_credentials(options.csv)
+        return _with_password(_lasting(read_credentials(options.csv)), options)
     if options.env:
-        return from_environment()
+        return _with_password(from_environment(), options)
     if terminal.somebody_is_there():
-        return _from_terminal()
+        return _with_password(_from_terminal(), options)
     lines = terminal.lines_from_standard_input()
     if not any(lines) and ACCESS in os.environ:
         return from_environment()
     return from_lines(lines)
 
 
+def proxy_password(options: Namespace) -> Secret | None:
+    """Asked for where the proxy has a user; it is a secret like the keys."""
+    if not options.proxy or not parse_proxy(options.proxy).user:
+        return None
+    if terminal.somebody_is_there():
+        given = terminal.asked_unseen(f"{say('Password of the proxy, not shown')}: ")
+    else:
+        given = next(iter(terminal.lines_from_standard_input()), "")
+    return Secret(given) if given else None
+
+
+def _with_password(credentials: Credentials, options: Namespace) -> Credentials:
+    return replace(credentials, proxy_password=proxy_password(options))
+
+
 def from_lines(lines: list[str]) -> Credentials:
-    access_key, secret_key, token = (*lines, "", "", "")[:3]
+    access_key, secret_key, token, password = (*lines, "", "", "", "")[:4]
     if not access_key or not secret_key:
         raise InvalidInput(
             text("The keys are missing."),
@@ -37,7 +54,11 @@ def from_lines(lines: list[str]) -> Credentials:
                 "They are never arguments."
             ),
         )
-    return _lasting(Credentials(access_key, Secret(secret_key), Secret(token) if token else None))
+    return _lasting(
+        Credentials(
+            access_key, Secret(secret_key), Secret(token) if token else None, Secret(password) if password else None
+        )
+    )
 
 
 def from_environment() -> Credentials:

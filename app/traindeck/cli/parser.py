@@ -154,7 +154,8 @@ def _profile(groups: Adder, common: ArgumentParser) -> None:
     add = _leaf(profile, common, "add", say("add an account; its keys go to the keyring"))
     add.epilog = say(
         "The access key and the secret key are read as lines from standard input; a terminal is asked for them. They "
-        "are never arguments. Temporary keys are not kept: see --profile environment."
+        "are never arguments. A third line is the token of temporary keys, which are not kept: see --profile "
+        "environment. A fourth one is the password of the proxy; after --csv, --env and --keep-keys it is the first."
     )
     add.add_argument("name", metavar="NAME")
     add.add_argument("--region", required=True, metavar="R", help=say("for example cn-north-4"))
@@ -169,9 +170,16 @@ def _profile(groups: Adder, common: ArgumentParser) -> None:
     add.add_argument(
         "--ca", type=_absolute, default="", metavar="FILE", help=say("certificates to trust, for a private cloud")
     )
+    add.add_argument(
+        "--proxy", default="", metavar="URL", help=say("http://host:port or http://user@host:port, without a password")
+    )
+    add.add_argument(
+        "--work-in", default="", metavar="PATH", help=say("for keys that reach one bucket or folder only: which")
+    )
     add.add_argument("--csv", type=Path, metavar="FILE", help=say("take the keys from a credentials.csv"))
     add.add_argument("--env", action="store_true", help=say("take the keys from HUAWEICLOUD_SDK_AK and _SK"))
     add.add_argument("--replace", action="store_true", help=say("replace an account of this name"))
+    add.add_argument("--keep-keys", action="store_true", help=say("with --replace: change all but the keys"))
     _leaf(profile, common, "list", say("list the accounts"))
     use = _leaf(profile, common, "use", say("make an account the current one"))
     use.add_argument("name", metavar="NAME")
@@ -196,10 +204,35 @@ def _obs(groups: Adder, common: ArgumentParser) -> None:
     )
     cp.add_argument("sources", nargs="+", metavar="SRC")
     cp.add_argument("target", metavar="DST")
+    _sync(obs, common)
     rm = _leaf(obs, common, "rm", say("remove objects"))
     rm.add_argument("paths", nargs="+", metavar="PATH")
     rm.add_argument("-r", "--recursive", action="store_true", help=say("everything below a folder or in a bucket"))
     _yes(rm)
+
+
+def _sync(obs: Adder, common: ArgumentParser) -> None:
+    sync = _leaf(obs, common, "sync", say("make a folder like another one; only what differs is moved"))
+    sync.epilog = say(
+        "Either side may be obs://bucket/folder/. What “.traindeckignore” in the folder names is left alone on both "
+        "sides."
+    )
+    sync.add_argument("source", metavar="SRC")
+    sync.add_argument("target", metavar="DST")
+    sync.add_argument(
+        "--compare", choices=("time", "size", "md5"), default="time", help=say("what tells that two files are the same")
+    )
+    sync.add_argument("-n", "--dry-run", action="store_true", help=say("only list what would change"))
+    sync.add_argument("--delete", action="store_true", help=say("remove what is not on the other side"))
+    sync.add_argument(
+        "--max-delete", type=_count, default=1000, metavar="N", help=say("change nothing if more would be removed")
+    )
+    sync.add_argument("--ignore", action="append", default=[], metavar="RULE", help=say("leave out, as in .gitignore"))
+    sync.add_argument("--links", choices=("follow", "skip"), default="follow", help=say("what to do with links"))
+    sync.add_argument("--empty-folders", action="store_true", help=say("folders without files too"))
+    sync.add_argument("--keep-times", action="store_true", help=say("keep the times of files"))
+    sync.add_argument("--keep-modes", action="store_true", help=say("keep the rights of files"))
+    _yes(sync)
 
 
 def _job(groups: Adder, common: ArgumentParser) -> None:

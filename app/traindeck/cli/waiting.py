@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from traindeck.cli.call import Call
 from traindeck.cli.log_lines import LogPrinter
 from traindeck.cli.run_words import state_words
-from traindeck.domain.errors import AppError
+from traindeck.domain.errors import AppError, KeysRefused
 from traindeck.domain.jobs import Run, RunState
 from traindeck.domain.texts import say
+from traindeck.services.environment import ENVIRONMENT
 
 if TYPE_CHECKING:
     from traindeck.assembly.core import Core
@@ -32,6 +33,43 @@ async def watching(core: Core) -> AsyncIterator[None]:
             yield
         finally:
             watch.cancel()
+
+
+@asynccontextmanager
+async def keys_needed(core: Core, profile: str) -> AsyncIterator[None]:
+    """The keys of the environment are what they are while we run: when they are refused, what is inside ends too."""
+
+    async def wait() -> None:
+        await refused.wait()
+        if (error := core.connections.refusal(profile)) is not None:
+            raise error
+
+    def told(name: str) -> None:
+        if name == profile == ENVIRONMENT:
+            refused.set()
+
+    refused = asyncio.Event()
+    stop_listening = core.connections.keys_refused.add(told)
+    try:
+        async with asyncio.TaskGroup() as group:
+            waiting = group.create_task(wait(), name="wait for a refusal")
+            try:
+                yield
+            finally:
+                waiting.cancel()
+    finally:
+        stop_listening()
+
+
+@asynccontextmanager
+async def following(call: Call, core: Core, run: Run) -> AsyncIterator[None]:
+    """The run is looked after inside; that the service does not answer, or does again, is said."""
+    stop_listening = core.watch.weather.add(_weather_teller(call, core, run.profile))
+    try:
+        async with watching(core), keys_needed(core, run.profile):
+            yield
+    finally:
+        stop_listening()
 
 
 async def settle(call: Call, core: Core, limit_s: float | None = _SETTLE_S) -> AppError | None:
@@ -95,12 +133,9 @@ async def bring_up_to_date(call: Call, core: Core) -> None:
 
 async def until_over(call: Call, core: Core, run: Run, *, follow: bool) -> Run:
     """Wait for the end of a run and say on the way what becomes of it; Ctrl-C ends the waiting only."""
-    stop_listening = [
-        core.watch.changed.add(_state_teller(call, run)),
-        core.watch.weather.add(_weather_teller(call, core, run.profile)),
-    ]
+    stop_listening = core.watch.changed.add(_state_teller(call, run))
     try:
-        async with watching(core):
+        async with following(call, core, run):
             if follow:
                 await print_logs(call, core, run)
             return await core.watch.until_over(run.id)
@@ -115,8 +150,7 @@ async def until_over(call: Call, core: Core, run: Run, *, follow: bool) -> Run:
         )
         raise
     finally:
-        for stop in stop_listening:
-            stop()
+        stop_listening()
 
 
 async def print_logs(call: Call, core: Core, run: Run, printers: Sequence[LogPrinter] = ()) -> None:
@@ -177,7 +211,15 @@ def _weather_teller(call: Call, core: Core, profile: str) -> Callable[[str], Non
         now = trouble.sentence() if trouble else ""
         if changed == profile and now != last:
             last = now
-            if now:
+            if isinstance(trouble, KeysRefused):
+                call.output.note(
+                    say(
+                        "Waiting for keys that work: {reason} “traindeck profile add {name} --replace” takes new ones.",
+                        reason=now,
+                        name=profile,
+                    )
+                )
+            elif now:
                 call.output.note(say("No answer for now, trying again: {reason}", reason=now))
             else:
                 call.output.note(say("The service answers again."))

@@ -3,10 +3,14 @@
 AppError
 ├── InvalidInput         what the user gave cannot be used as it is
 ├── AccessRefused        keys or rights
+│   ├── ClockOff         signed at a time the service does not believe
+│   ├── KeysRefused      the service does not take these keys, whatever is asked
+│   ├── NoRight          it knows the keys, and this is not theirs to do
 │   └── KeyringMissing   the system has no place for a secret
 ├── NotFound
 ├── Conflict             it exists already, or its state does not allow this
 │   └── NameTaken        a job of the very name we gave
+├── NotOffered           the service does not have this
 ├── ServiceTrouble       the service or the network; worth another try
 │   ├── Unreachable      nothing was sent
 │   └── AnswerLost       something was sent, nobody knows what became of it
@@ -49,6 +53,18 @@ class AccessRefused(AppError):
     kind = "credentials"
 
 
+class ClockOff(AccessRefused):
+    pass
+
+
+class KeysRefused(AccessRefused):
+    """Asking again with the same keys is of no use, and too much of it locks the account."""
+
+
+class NoRight(AccessRefused):
+    pass
+
+
 class KeyringMissing(AccessRefused):
     pass
 
@@ -65,9 +81,14 @@ class NameTaken(Conflict):
     pass
 
 
+class NotOffered(AppError):
+    kind = "service"
+
+
 class ServiceTrouble(AppError):
     retryable = True
     kind = "service"
+    retry_after_s: float | None = None
 
     def __init__(self, title: Text, hint: Text, detail: str = "", retry_after_s: float | None = None) -> None:
         super().__init__(title, hint, detail)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from urllib.parse import urlsplit
 
 LAB = "lab"
+_PUBLIC = (".myhuaweicloud.com", ".myhuaweicloud.cn")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _REGION = re.compile(r"[a-z0-9][a-z0-9_-]{1,39}")
 
@@ -38,6 +40,10 @@ class Profile:
     path_style: bool = False
     ca_file: str = ""
     key_hint: str = ""
+    proxy: str = ""
+    """Its address with the user, without the password."""
+    work_in: str = ""
+    """Where keys that reach one bucket or folder only may work."""
 
     @property
     def is_lab(self) -> bool:
@@ -56,6 +62,13 @@ class Profile:
     @property
     def iam_url(self) -> str:
         return self.iam_endpoint or f"https://iam.{self.region}.myhuaweicloud.com"
+
+    @property
+    def has_training(self) -> bool:
+        """Whether anybody can be asked about jobs: a store of somebody else's has no ModelArts beside it."""
+        if self.modelarts_endpoint or not self.obs_endpoint:
+            return True
+        return (urlsplit(self.obs_endpoint).hostname or "").endswith(_PUBLIC)
 
 
 def is_profile_name(name: str) -> bool:

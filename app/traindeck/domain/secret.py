@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 
 class Secret:
@@ -37,6 +38,14 @@ class Credentials:
     access_key: str
     secret_key: Secret
     token: Secret | None = field(default=None)
+    proxy_password: Secret | None = field(default=None)
+    expires: datetime | None = field(default=None)
+    """When temporary keys end, where whoever made them said so."""
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """Everything in here that must not be shown."""
+        return tuple(secret for secret in (self.secret_key, self.token, self.proxy_password) if secret)
 
     @property
     def hint(self) -> str:

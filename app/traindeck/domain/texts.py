@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 ENGLISH = "en"
 CHINESE = "zh_CN"
@@ -52,6 +53,11 @@ def say(message: str | Text, /, **fields: object) -> str:
     if isinstance(message, str):
         message = Text(message, fields)
     return _speech.catalogue.get(message.english, message.english).format_map(message.fields)
+
+
+def moment_words(moment: datetime) -> str:
+    """In the user's own time."""
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
 
 
 def _in_english(fields: Mapping[str, object]) -> dict[str, object]:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import BinaryIO
 
 from aiohttp import web
@@ -84,6 +85,9 @@ async def paced(pieces: AsyncIterator[bytes], bytes_per_second: int) -> AsyncIte
 
 async def spoiled(http: web.BaseRequest, response: web.StreamResponse, trouble: Trouble) -> web.StreamResponse:
     """Send a ready answer as the faults want it."""
+    if trouble.of(Kind.CLOCK_SKEW) and not response.prepared:
+        # Clients that were refused set their clock by it.
+        response.headers["Date"] = format_datetime(trouble.now, usegmt=True)
     if not trouble.spoils_answers or response.prepared or not isinstance(response, web.Response):
         return response
     body = response.body

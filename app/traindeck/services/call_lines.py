@@ -84,7 +84,9 @@ def connected(
 ) -> socket.socket:
     """As socket.create_connection, except that a cancelled call does not wait for it."""
     problem = OSError(f"no address for {address[0]}")
-    for family, kind, protocol, _, place in socket.getaddrinfo(*address, 0, socket.SOCK_STREAM):
+    # Names below it mean this computer too, which not every system knows.
+    host = "localhost" if address[0].endswith(".localhost") else address[0]
+    for family, kind, protocol, _, place in socket.getaddrinfo(host, address[1], 0, socket.SOCK_STREAM):
         line = socket.socket(family, kind, protocol)
         try:
             for option in options:

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-import pathspec
-
 from traindeck.domain.errors import Conflict, InvalidInput, NotFound
 from traindeck.domain.objects import size_words
+from traindeck.domain.sync_rules import IgnoreRules
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
@@ -100,8 +99,8 @@ class CodeBundles:
 
     def _copy_all(self, folder: Path, target: Path, ignore: Sequence[str], token: CancelToken) -> Iterator[FrozenFile]:
         total = 0
-        spec = _ignored(folder, ignore)
-        for count, (relative, source) in enumerate(_walk(folder, spec), start=1):
+        rules = _ignored(folder, ignore)
+        for count, (relative, source) in enumerate(_walk(folder, rules), start=1):
             token.check()
             if count > MOST_ENTRIES:
                 raise InvalidInput(
@@ -148,17 +147,17 @@ class CodeBundles:
             ) from error
 
 
-def _ignored(folder: Path, ignore: Sequence[str]) -> pathspec.GitIgnoreSpec:
+def _ignored(folder: Path, ignore: Sequence[str]) -> IgnoreRules:
     lines = list(_ALWAYS_IGNORED)
     for name in _IGNORE_FILES:
         try:
             lines += (folder / name).read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
             continue  # there is no such file, the usual case
-    return pathspec.GitIgnoreSpec.from_lines([*lines, *ignore])
+    return IgnoreRules([*lines, *ignore])
 
 
-def _walk(folder: Path, spec: pathspec.GitIgnoreSpec) -> Iterator[tuple[PurePosixPath, Path]]:
+def _walk(folder: Path, rules: IgnoreRules) -> Iterator[tuple[PurePosixPath, Path]]:
     """Files in a fixed order; links to folders are not followed, they may lead in circles."""
     pending = [PurePosixPath()]
     while pending:
@@ -174,9 +173,9 @@ def _walk(folder: Path, spec: pathspec.GitIgnoreSpec) -> Iterator[tuple[PurePosi
         for entry in found:
             relative = here / entry.name
             if entry.is_dir(follow_symlinks=False):
-                if not spec.match_file(f"{relative}/"):
+                if not rules.leaves_out(f"{relative}/"):
                     below.append(_named(relative))
-            elif entry.is_file() and not spec.match_file(str(relative)):
+            elif entry.is_file() and not rules.leaves_out(str(relative)):
                 yield _named(relative), Path(entry.path)
         pending += reversed(below)
 

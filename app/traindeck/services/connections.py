@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
 
-from traindeck.domain.errors import AccessRefused, AppError, NotFound
+from traindeck.domain.errors import AccessRefused, AppError, KeysRefused, NotFound
 from traindeck.domain.profiles import LAB, Profile, Provider
 from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import text
+from traindeck.runtime.listeners import Listeners
+from traindeck.services.data_ports import DataPlane
 from traindeck.services.environment import ENVIRONMENT, environment_profile
+from traindeck.services.keys_news import Refused
 from traindeck.services.ports import ObjectStorage, ProfileBook, SecretStore, TrainingBackend
 
 
@@ -29,6 +34,10 @@ class Connection:
     profile: Profile
     storage: ObjectStorage
     training: TrainingBackend
+    make_plane: Callable[[Refused], DataPlane]
+    """What moves data; used and closed by whoever makes one, on one loop, where he is told of refused keys too."""
+    refused: Listeners[KeysRefused] = field(default_factory=Listeners, compare=False)
+    """Told when a service does not take the keys any more; the error reaches whoever asked as well."""
 
     def close(self) -> None:
         self.storage.close()
@@ -37,13 +46,43 @@ class Connection:
 
 OpenLab = Callable[[], Awaitable[LabAddress]]
 MakeConnection = Callable[[Profile, Credentials], Awaitable[Connection]]
+Result = TypeVar("Result")
+# Another program may be the one the new keys are given to; looking costs a word with the keyring.
+LOOK_AGAIN_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Keys that were refused, and what with."""
+
+    profile: Profile
+    credentials: Credentials
+    error: KeysRefused
 
 
 class Connections:
-    """Opens each profile once and keeps it until its keys or addresses change."""
+    """Opens each profile once and keeps it until its keys or addresses change.
 
-    def __init__(self, book: ProfileBook, secrets: SecretStore, open_lab: OpenLab, make: MakeConnection) -> None:
+    Keys that a service refused are not shown to it again: whoever wants in with them gets the same error at once,
+    until there are others or somebody asks for another try.
+    """
+
+    def __init__(
+        self,
+        book: ProfileBook,
+        secrets: SecretStore,
+        open_lab: OpenLab,
+        make: MakeConnection,
+        *,
+        waits_for_keys: bool = False,
+    ) -> None:
+        """`waits_for_keys`: somebody is there who can give new ones, so work in between waits for them."""
         self._book = book
+        self._waits_for_keys = waits_for_keys
+        self._held: dict[str, _Held] = {}
+        self._released: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self.keys_refused: Listeners[str] = Listeners()
+        """The name of a profile whose keys were refused, or are worth a try again: see `refusal`."""
         self._secrets = secrets
         self._open_lab = open_lab
         self._make = make
@@ -66,8 +105,69 @@ class Connections:
             text("“traindeck profile list” shows the names; “traindeck profile add {name}” adds it.", name=name),
         )
 
+    def refusal(self, name: str) -> KeysRefused | None:
+        """Why nothing goes on with this profile; None: its keys are good as far as anybody knows."""
+        held = self._held.get(name)
+        return held.error if held else None
+
+    def _hold(self, name: str, connection: Connection, error: KeysRefused) -> None:
+        """Nobody gets in with these keys any more; what an older connection was told says nothing about them."""
+        known = self._open.get(name)
+        if name in self._held or known is None or known[2] is not connection:
+            return
+        self._held[name] = _Held(known[0], known[1], error)
+        self._released[name].clear()
+        self.keys_refused.tell(name)
+
+    def release(self, name: str) -> None:
+        """There are new keys, or the old ones are to be tried again: everything that waits goes on."""
+        if self._held.pop(name, None) is None:
+            return
+        self.forget(name)
+        self._released[name].set()
+        self.keys_refused.tell(name)
+
+    async def until_usable(self, name: str) -> None:
+        """Come back when the keys of this profile were not refused, or are others now."""
+        while (held := self._held.get(name)) is not None:
+            try:
+                async with asyncio.timeout(LOOK_AGAIN_S):
+                    await self._released[name].wait()
+            except TimeoutError:
+                await self._look_for_new_keys(name, held)
+
+    async def _look_for_new_keys(self, name: str, held: _Held) -> None:
+        try:
+            now = await self.way_in(name)
+        except AppError:
+            return  # a keyring that is locked, a profile that was removed: nothing new
+        if now != (held.profile, held.credentials) and self._held.get(name) is held:
+            self.release(name)
+
+    async def work(
+        self, name: str, work: Callable[[Connection], Awaitable[Result]], waiting: Callable[[], None] | None = None
+    ) -> Result:
+        """The result of `work`, begun again with new keys where somebody can give them; `waiting` is told before."""
+        while True:
+            connection: Connection | None = None
+            try:
+                connection = await self.open(name)
+                return await work(connection)
+            except KeysRefused as error:
+                if not self._waits_for_keys:
+                    raise
+                if connection is not None:
+                    self._hold(name, connection, error)
+            if waiting:
+                waiting()
+            await self.until_usable(name)
+
     async def open(self, name: str) -> Connection:
-        profile, credentials = await self._way_in(name)
+        profile, credentials = await self.way_in(name)
+        if (held := self._held.get(name)) is not None:
+            if (held.profile, held.credentials) == (profile, credentials):
+                raise held.error
+            self.release(name)
         opening = self._opening[name]
         has_company = opening.locked()
         async with opening:
@@ -84,7 +184,7 @@ class Connections:
                 self._failed[name] = (profile, credentials, error)
                 raise
             self.forget(name)
-            # The maker may have found the project id; the key stays what the book says.
+            connection.refused.add(partial(self._hold, name, connection))
             self._open[name] = (profile, credentials, connection)
             return connection
 
@@ -98,7 +198,8 @@ class Connections:
         for name in list(self._open):
             self.forget(name)
 
-    async def _way_in(self, name: str) -> tuple[Profile, Credentials]:
+    async def way_in(self, name: str) -> tuple[Profile, Credentials]:
+        """Where the profile leads, and what opens it now."""
         if name == LAB:
             address = await self._open_lab()
             return address.profile, address.credentials

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from traindeck.domain.errors import InvalidInput
-from traindeck.domain.profiles import Profile, Provider, is_region
+from traindeck.domain.profiles import Profile, Provider, Signature, is_region
 from traindeck.domain.secret import Credentials, Secret
 from traindeck.domain.texts import text
 
@@ -16,6 +16,17 @@ ACCESS = "HUAWEICLOUD_SDK_AK"
 SECRET = "HUAWEICLOUD_SDK_SK"
 TOKEN = "HUAWEICLOUD_SDK_SECURITY_TOKEN"
 REGION = "HUAWEICLOUD_SDK_REGION"
+# For machines that have no place to keep an account in.
+ADDRESSES = {
+    "obs_endpoint": "TRAINDECK_OBS_ENDPOINT",
+    "modelarts_endpoint": "TRAINDECK_MODELARTS_ENDPOINT",
+    "iam_endpoint": "TRAINDECK_IAM_ENDPOINT",
+    "project_id": "TRAINDECK_PROJECT_ID",
+    "ca_file": "TRAINDECK_CA_FILE",
+    "work_in": "TRAINDECK_WORK_IN",
+}
+SIGNATURE = "TRAINDECK_SIGNATURE"
+PATH_STYLE = "TRAINDECK_PATH_STYLE"
 _USUAL_REGION = "cn-north-4"
 
 
@@ -36,4 +47,19 @@ def environment_profile() -> Profile | None:
             text("“{region}” is not the name of a region.", region=region),
             text("Set {variable} as the console's address has it, for example cn-north-4.", variable=REGION),
         )
-    return Profile(ENVIRONMENT, Provider.MODELARTS, region, key_hint=keys.hint)
+    addresses = {name: os.environ.get(variable, "").strip() for name, variable in ADDRESSES.items()}
+    signature = os.environ.get(SIGNATURE, "").strip() or Signature.AUTO.value
+    if signature not in list(Signature):
+        raise InvalidInput(
+            text("“{signature}” is no way to sign.", signature=signature),
+            text("Set {variable} to auto, obs, v2 or v4.", variable=SIGNATURE),
+        )
+    return Profile(
+        ENVIRONMENT,
+        Provider.MODELARTS,
+        region,
+        signature=Signature(signature),
+        path_style=os.environ.get(PATH_STYLE, "").strip() not in ("", "0"),
+        key_hint=keys.hint,
+        **addresses,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from pathlib import Path
 
-from traindeck.domain.credentials_file import parse_credentials
+from traindeck.domain.credentials_file import parse_credentials, too_long
 from traindeck.domain.secret import Credentials
 from traindeck.runtime.platform_files import local_errors
 
@@ -15,8 +15,9 @@ MOST_BYTES = 64 * 1024
 def read_credentials(path: Path) -> Credentials:
     with local_errors(path), path.open("rb") as file:
         content = file.read(MOST_BYTES + 1)
-    # Whatever is longer is something else, and is not looked at.
-    return parse_credentials(_decoded(content) if len(content) <= MOST_BYTES else "")
+    if len(content) > MOST_BYTES:  # something else, and not looked at
+        raise too_long(path.name)
+    return parse_credentials(_decoded(content), path.name)
 
 
 def _decoded(content: bytes) -> str:

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from traindeck.domain.errors import KeysRefused
 from traindeck.domain.profiles import Profile
 from traindeck.domain.secret import Credentials
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.listeners import Listeners
 from traindeck.services.connections import Connection
+from traindeck.services.data_ports import DataPlane
+from traindeck.services.keys_news import Refused
 from traindeck.services.storage.obs import ObsStorage
-from traindeck.services.training.modelarts import ModelArtsTraining, find_project
+from traindeck.services.training.modelarts import ModelArtsTraining
 
 
 async def make_connection(profile: Profile, credentials: Credentials, calls: BlockingCalls) -> Connection:
-    """A connection for `profile`; its project is looked up where the profile names none."""
-    if not profile.project_id:
-        project_id = await find_project(
-            profile.iam_url,
-            profile.region,
-            credentials,
-            calls,
-            ca_file=profile.ca_file,
-            is_lab=profile.is_lab,
-        )
-        profile = replace(profile, project_id=project_id)
-    return Connection(profile, ObsStorage(profile, credentials, calls), ModelArtsTraining(profile, credentials, calls))
+    """A connection for `profile`; nobody is asked before something is wanted."""
+    refused: Listeners[KeysRefused] = Listeners()
+
+    def make_plane(tell: Refused) -> DataPlane:
+        from traindeck.services.storage.wire.data_plane import WireDataPlane
+
+        return WireDataPlane(profile, credentials, refused=tell)
+
+    return Connection(
+        profile,
+        ObsStorage(profile, credentials, calls, refused.tell),
+        ModelArtsTraining(profile, credentials, calls, refused.tell),
+        make_plane,
+        refused,
+    )

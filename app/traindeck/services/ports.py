@@ -19,6 +19,9 @@ Progress = Callable[[int], None]
 class SecretStore(Protocol):
     """The one place a secret is kept."""
 
+    async def backend(self) -> str:
+        """What it is called; raises KeyringMissing where there is none."""
+
     async def read(self, profile: str) -> Credentials | None: ...
 
     async def write(self, profile: str, credentials: Credentials) -> None: ...

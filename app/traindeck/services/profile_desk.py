@@ -3,41 +3,45 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from urllib.parse import urlsplit
 
-from traindeck.domain.errors import AppError, Conflict, InvalidInput, KeyringMissing
+from traindeck.domain.errors import Conflict, InvalidInput, KeyringMissing
+from traindeck.domain.findings import CheckUp
+from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import LAB, Profile, is_profile_name, is_region
-from traindeck.domain.secret import Credentials
-from traindeck.domain.texts import Text, text
-from traindeck.services.connections import Connection, Connections
-from traindeck.services.environment import ACCESS, ENVIRONMENT, SECRET
+from traindeck.domain.proxy import parse_proxy
+from traindeck.domain.secret import Credentials, Secret
+from traindeck.domain.texts import text
+from traindeck.services.connections import Connections
+from traindeck.services.environment import ACCESS, ENVIRONMENT, SECRET, environment_profile
+from traindeck.services.key_checks import Found, KeyChecks, unseen
 from traindeck.services.ports import ProfileBook
 from traindeck.services.secrets import SessionSecrets
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One finding about a profile; `passed` is None when it could not be looked at."""
-
-    title: Text
-    passed: bool | None
-    fact: Text
-    hint: Text | None = None
-
-
 class ProfileDesk:
     """The accounts of this user."""
 
-    def __init__(self, book: ProfileBook, secrets: SessionSecrets, connections: Connections) -> None:
+    def __init__(
+        self, book: ProfileBook, secrets: SessionSecrets, connections: Connections, checks: KeyChecks
+    ) -> None:
+        self._checks = checks
         self._book = book
         self._secrets = secrets
         self._connections = connections
 
     def all(self) -> list[Profile]:
-        return [self._connections.profile(LAB), *self._book.all()]
+        """The Lab's, those on this computer, and the one in the environment while its variables are set."""
+        found = [self._connections.profile(LAB), *self._book.all()]
+        try:
+            in_environment = environment_profile()
+        except InvalidInput as error:
+            log.warning("the account of the environment: %s", error)
+            return found
+        return found if in_environment is None else [*found, in_environment]
 
     @property
     def current(self) -> str:
@@ -59,20 +63,41 @@ class ProfileDesk:
         replace_old: bool = False,
         this_session_only: bool = False,
     ) -> Profile:
-        """Keep the secret first: a profile without its keys is of no use."""
-        _refuse_unusable(profile, credentials)
+        """Keep the secret first: a profile without its keys is of no use. Temporary keys are for this session only."""
+        _refuse_unusable_profile(profile)
+        _refuse_unusable_keys(credentials)
         if not replace_old and any(other.name == profile.name for other in self._book.all()):
             raise Conflict(
                 text("There is a profile “{name}” already.", name=profile.name),
                 text("Remove it first, or take another name."),
             )
-        if this_session_only:
+        return await self._keep(profile, credentials, this_session_only=this_session_only)
+
+    async def change(self, profile: Profile, proxy_password: Secret | None = None) -> Profile:
+        """Other settings for a profile that keeps its keys; without a new password of the proxy that stays too."""
+        _refuse_unusable_profile(profile)
+        _, credentials = await self._connections.way_in(profile.name)
+        if proxy_password or not profile.proxy:
+            credentials = replace(credentials, proxy_password=proxy_password)
+        this_session_only = self._secrets.is_kept(profile.name)
+        return await self._keep(profile, credentials, this_session_only=this_session_only)
+
+    async def _keep(self, profile: Profile, credentials: Credentials, *, this_session_only: bool) -> Profile:
+        if this_session_only or credentials.token:
             self._secrets.keep(profile.name, credentials)
         else:
             await self._secrets.write(profile.name, credentials)
         kept = replace(profile, key_hint=credentials.hint)
         await self._book.put(kept)
+        self._connections.release(profile.name)
         return kept
+
+    async def keyring(self) -> str:
+        """What keeps the keys here; raises KeyringMissing with what to do where nothing can."""
+        return await self._secrets.backend()
+
+    def get(self, name: str) -> Profile:
+        return self._connections.profile(name)
 
     async def remove(self, name: str) -> bool:
         """Whether its keys are certainly gone too; where no keyring answers, they may be left in it."""
@@ -94,53 +119,16 @@ class ProfileDesk:
         self._connections.forget(name)
         return keys_are_gone
 
-    async def check(self, name: str) -> list[Check]:
-        """Ask the services themselves; what cannot be asked is said to be not checked."""
-        opened = text("Keys and project")
-        storage, training = text("OBS"), text("ModelArts")
-        self._connections.forget(name)  # what an earlier way in proved may no longer hold
-        try:
-            connection = await self._connections.open(name)
-        except AppError as error:
-            unknown = text("Not checked: there is no way in yet.")
-            return [
-                Check(opened, _verdict(error), error.title, error.hint),
-                Check(storage, None, unknown),
-                Check(training, None, unknown),
-            ]
-        asked = [
-            await _checked(storage, lambda: _buckets(connection)),
-            await _checked(training, lambda: _engines(connection)),
-        ]
-        was_looked_up = not connection.profile.is_lab and not self._connections.profile(name).project_id
-        if was_looked_up or any(check.passed for check in asked):
-            return [Check(opened, True, text("The credential is valid.")), *asked]
-        # Nobody has accepted the keys: what speaks against them, if anything does, counts for them too.
-        verdict = min(asked, key=lambda check: check.passed is None)
-        return [replace(verdict, title=opened), *asked]
+    async def check(self, name: str, found: Found = unseen) -> CheckUp:
+        """Ask the services themselves; `found` is told what is known so far, and what cannot be asked is not green."""
+        profile, credentials = await self._connections.way_in(name)
+        told = await self._checks.run(profile, credentials, found)
+        if told.accepted:
+            self._connections.release(name)
+        return told
 
 
-async def _checked(title: Text, ask: Callable[[], Awaitable[Text]]) -> Check:
-    try:
-        return Check(title, True, await ask())
-    except AppError as error:
-        return Check(title, _verdict(error), error.title, error.hint)
-
-
-def _verdict(error: AppError) -> bool | None:
-    """No answer says nothing about the keys."""
-    return None if error.retryable else False
-
-
-async def _buckets(connection: Connection) -> Text:
-    return text("Buckets in sight: {count}.", count=len(await connection.storage.buckets()))
-
-
-async def _engines(connection: Connection) -> Text:
-    return text("Engines offered: {count}.", count=len(await connection.training.engines()))
-
-
-def _refuse_unusable(profile: Profile, credentials: Credentials) -> None:
+def _refuse_unusable_profile(profile: Profile) -> None:
     if profile.name in (LAB, ENVIRONMENT) or not is_profile_name(profile.name):
         raise InvalidInput(
             text("“{name}” cannot be the name of a profile.", name=profile.name),
@@ -151,14 +139,29 @@ def _refuse_unusable(profile: Profile, credentials: Credentials) -> None:
             text("“{region}” is not the name of a region.", region=profile.region),
             text("Write it as in the console's address, for example cn-north-4."),
         )
+    for address in (profile.obs_endpoint, profile.modelarts_endpoint, profile.iam_endpoint):
+        parts = urlsplit(address)
+        if address and (parts.scheme not in ("http", "https") or not parts.hostname):
+            raise InvalidInput(
+                text("“{url}” is not the address of a service.", url=address),
+                text("Write it with https:// and the host name."),
+            )
+    if profile.proxy:
+        parse_proxy(profile.proxy)
+    if profile.work_in:
+        ObjectPath.parse(profile.work_in)
+
+
+def _refuse_unusable_keys(credentials: Credentials) -> None:
     access_key, secret_key = credentials.access_key, credentials.secret_key.reveal()
-    if not access_key or not secret_key:
+    if not access_key.strip() or not secret_key.strip():
         # An empty key would make the SDK look for credentials of the machine it runs on.
         raise InvalidInput(
             text("The access key or the secret key is empty."),
             text("Paste both, as they stand in credentials.csv."),
         )
-    if not all(part.isascii() and part.isprintable() and " " not in part for part in (access_key, secret_key)):
+    parts = (access_key, secret_key, credentials.token.reveal() if credentials.token else "")
+    if not all(part.isascii() and part.isprintable() and " " not in part for part in parts):
         raise InvalidInput(
             text("The keys hold characters that no key has."),
             text("Paste them again, without blanks or line ends, as they stand in credentials.csv."),

@@ -21,15 +21,20 @@ PATIENCE_S = 30.0
 _chance = random.Random()
 
 
-async def retried(attempt: Callable[[], Awaitable[Result]], tries: int = TRIES) -> Result:
-    """Only for what may be done twice: reading, and writing the same again."""
+async def retried(
+    attempt: Callable[[], Awaitable[Result]], tries: int = TRIES, may_again: Callable[[], bool] = lambda: True
+) -> Result:
+    """Only for what may be done twice: reading, and writing the same again.
+
+    `may_again` is asked after each failure whether that still holds.
+    """
     pauses = delays(FIRST_S, LONGEST_S, _chance)
     for _ in range(tries - 1):
         try:
             return await attempt()
         except ServiceTrouble as error:
             pause = max(next(pauses), error.retry_after_s or 0.0)
-            if pause > PATIENCE_S:
+            if pause > PATIENCE_S or not may_again():
                 raise
         await asyncio.sleep(pause)
     return await attempt()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
-from traindeck.domain.errors import AccessRefused, AppError, NotFound, ServiceTrouble, Unreachable
+from traindeck.domain.errors import AccessRefused, AppError, KeysRefused, NotFound, ServiceTrouble, Unreachable
 from traindeck.domain.jobs import RemoteJob, Run, RunState
 from traindeck.domain.profiles import LAB
 from traindeck.domain.texts import text
@@ -195,6 +195,9 @@ class RunWatch:
                 if not runs and not account.lingering:
                     return
                 news = await self._look(profile, account, runs)
+            except KeysRefused as error:
+                await self._without_keys(profile, account, error)
+                continue
             except AppError as error:
                 asked_for = _retry_after_s(error)
                 wait = max(self._after(error, account), asked_for)
@@ -207,6 +210,13 @@ class RunWatch:
             self.weather.tell(profile)
             await asyncio.sleep(asked_for)
             await self._pause(wait - asked_for)
+
+    async def _without_keys(self, profile: str, account: _Account, error: KeysRefused) -> None:
+        """Ask nothing until there are others; then go on at once."""
+        log.warning("watching: %s %s", error, error.detail)
+        account.trouble, account.next_look = error, None
+        self.weather.tell(profile)
+        await self._connections.until_usable(profile)
 
     def _after(self, error: AppError, account: _Account) -> float:
         """How long to leave the service alone after it failed us."""

@@ -9,25 +9,35 @@ import ssl
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
-from traindeck.domain.errors import AccessRefused, AppError, InvalidInput, ServiceTrouble, Unreachable
+from traindeck.domain.errors import (
+    AccessRefused,
+    AppError,
+    ClockOff,
+    InvalidInput,
+    KeysRefused,
+    NoRight,
+    ServiceTrouble,
+    Unreachable,
+)
 from traindeck.domain.secret import Credentials
-from traindeck.domain.texts import text
+from traindeck.domain.texts import moment_words, text
 
 # A gateway may answer with the request it could not verify, signature and token included.
 _SIGNED = re.compile(
     r"(?i)\b(signature|x-security-token|security-token|x-(?:amz|obs)-security-token|authorization)"
     r"(\s*[=:]\s*)[^\s,;&|\"<]+(?:\s+Access=\S+)?"
 )
+_TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})")
 _DETAIL_LIMIT = 2000
 
 
 def without_keys(detail: str, credentials: Credentials) -> str:
     """The same text, fit for a report: no secret, no whole access key."""
-    for secret in (credentials.secret_key, credentials.token):
-        if secret:
-            detail = detail.replace(secret.reveal(), "…")
+    for secret in credentials.secrets:
+        for spelled in {secret.reveal(), quote(secret.reveal(), safe="")}:
+            detail = detail.replace(spelled, "…")
     if credentials.access_key:
         detail = detail.replace(credentials.access_key, credentials.hint)
     detail = _SIGNED.sub(r"\1\2…", detail)
@@ -41,6 +51,8 @@ class Service:
     host: str
     is_lab: bool
     credentials: Credentials
+    proxy: str = ""
+    """The place of the proxy on the way there; empty: there is none."""
 
     def masked(self, detail: str) -> str:
         return without_keys(detail, self.credentials)
@@ -66,7 +78,7 @@ class Answer:
 
 def check_usable(url: str, credentials: Credentials) -> None:
     """Refuse what would make the SDKs fail in odd ways, or look for keys elsewhere."""
-    if not credentials.access_key or not credentials.secret_key:
+    if not credentials.access_key.strip() or not credentials.secret_key.reveal().strip():
         raise AccessRefused(
             text("The keys are incomplete."), text("Both are needed, the access key and the secret key.")
         )
@@ -86,7 +98,7 @@ def check_usable(url: str, credentials: Credentials) -> None:
 
 
 def wrong_secret_key(answer: Answer) -> AppError:
-    return AccessRefused(
+    return KeysRefused(
         text("The secret key does not fit the access key {key}.", key=answer.service.credentials.hint),
         text("Paste both keys again, without blanks; a new pair is made under My Credentials in the console."),
         answer.detail,
@@ -94,7 +106,7 @@ def wrong_secret_key(answer: Answer) -> AppError:
 
 
 def unknown_access_key(answer: Answer) -> AppError:
-    return AccessRefused(
+    return KeysRefused(
         text(
             "The access key {key} is not known to {host}.",
             key=answer.service.credentials.hint,
@@ -106,8 +118,12 @@ def unknown_access_key(answer: Answer) -> AppError:
 
 
 def expired_token(answer: Answer) -> AppError:
-    return AccessRefused(
-        text("The temporary keys {key} are no longer valid.", key=answer.service.credentials.hint),
+    keys = answer.service.credentials
+    title = text("The temporary keys {key} are no longer valid.", key=keys.hint)
+    if keys.expires is not None and keys.expires <= datetime.now(UTC):
+        title = text("The temporary keys {key} ended at {time}.", key=keys.hint, time=moment_words(keys.expires))
+    return KeysRefused(
+        title,
         text("Get new ones in the console and paste them."),
         answer.detail,
     )
@@ -120,13 +136,13 @@ def wrong_clock(answer: Answer) -> AppError:
         if off_by
         else text("The clock of this computer is off by more than 15 minutes.")
     )
-    return AccessRefused(
+    return ClockOff(
         title, text("Let the system set its time by itself, also the time zone; then try again."), answer.detail
     )
 
 
 def no_right(answer: Answer) -> AppError:
-    return AccessRefused(
+    return NoRight(
         text("The keys {key} have no right to do this.", key=answer.service.credentials.hint),
         text("Ask the owner of the account for the permission, or use other keys."),
         answer.detail,
@@ -180,6 +196,8 @@ def refused(answer: Answer) -> AppError:
 
 def by_status(answer: Answer) -> AppError:
     """For codes without a rule of their own."""
+    if answer.status == 407:
+        return proxy_refused(answer.service, 407, answer.detail)
     if answer.status == 408:
         return too_slow(answer.service, answer.detail)
     if answer.status == 429:
@@ -205,6 +223,10 @@ CUT = (
 def network_trouble(error: BaseException, service: Service) -> ServiceTrouble:
     """Unreachable when certainly nothing was sent, else ServiceTrouble."""
     detail = service.masked(f"{type(error).__name__}: {error}")
+    if service.proxy and (status := _TUNNEL.search(str(error))):
+        return proxy_refused(service, int(status[1]), detail)
+    if service.proxy and isinstance(error, ConnectionRefusedError | socket.gaierror):
+        return no_proxy(service, detail)
     if isinstance(error, ConnectionRefusedError):
         return not_running(service, detail)
     if isinstance(error, socket.gaierror):
@@ -246,6 +268,36 @@ def not_trusted(service: Service, detail: str) -> Unreachable:
     )
 
 
+def no_proxy(service: Service, detail: str) -> Unreachable:
+    return Unreachable(
+        text("The proxy {proxy} does not answer.", proxy=service.proxy),
+        text("Check its address in the profile, and the network connection."),
+        detail,
+    )
+
+
+def proxy_refused(service: Service, status: int, detail: str) -> Unreachable:
+    if status == 407:
+        return Unreachable(
+            text("The proxy {proxy} does not take its user and password.", proxy=service.proxy or service.host),
+            text("Enter them again in the settings of the account."),
+            detail,
+        )
+    return Unreachable(
+        text("The proxy {proxy} does not let us through to {host}.", proxy=service.proxy, host=service.host),
+        text("Ask who runs it to allow this address, or use another proxy."),
+        detail,
+    )
+
+
+def unusable_certificates(service: Service, ca_file: str, detail: str) -> InvalidInput:
+    return InvalidInput(
+        text("“{file}” cannot be read as a file of certificates.", file=ca_file),
+        text("Give a CA file in PEM form (BEGIN CERTIFICATE) in the settings of the account, or none."),
+        service.masked(detail),
+    )
+
+
 def no_answer(service: Service, detail: str) -> Unreachable:
     return Unreachable(
         text("{host} cannot be reached.", host=service.host),
@@ -272,9 +324,14 @@ def cut_off(service: Service, detail: str) -> ServiceTrouble:
 
 def _minutes_off(server_date: str) -> int:
     """How far the clocks are apart; 0 when the server did not say."""
+    return round(abs(seconds_ahead(server_date) or 0.0) / 60)
+
+
+def seconds_ahead(server_date: str) -> float | None:
+    """By how much the server's clock is before ours; None when it did not say."""
     try:
         there = parsedate_to_datetime(server_date)
     except ValueError:
-        return 0
+        return None
     there = there if there.tzinfo else there.replace(tzinfo=UTC)
-    return round(abs((datetime.now(UTC) - there).total_seconds()) / 60)
+    return (there - datetime.now(UTC)).total_seconds()

@@ -35,7 +35,7 @@ _NAMES = {
     _SECRET_SERVICE: "Secret Service",
     _KWALLET: "KWallet",
     _KEYCHAIN: "macOS Keychain",
-    _WINDOWS: "Windows Credential Manager",
+    _WINDOWS: "Windows Credential Locker",
 }
 _IMPROVED = {_SECRET_SERVICE: "traindeck.services.secret_service.SecretServiceKeyring"}
 
@@ -53,13 +53,16 @@ class KeyringSecrets:
     def close(self) -> None:
         self._calls.close()
 
+    async def backend(self) -> str:
+        """The name of the keyring in use; raises KeyringMissing with what to do where there is none."""
+        return (await self._calls.run(lambda _: self._opened()))[0]
+
     async def available_backend(self) -> str | None:
         """The name of the keyring in use; None: there is none."""
         try:
-            found = await self._calls.run(lambda _: self._opened())
+            return await self.backend()
         except KeyringMissing:
             return None
-        return found[0]
 
     async def read(self, profile: str) -> Credentials | None:
         found = await self._use(lambda backend: backend.get_password(SERVICE, _user(profile)))
@@ -71,7 +74,10 @@ class KeyringSecrets:
                 text("Temporary keys are not put into the keyring."),
                 text("Use them for this session only; they end by themselves."),
             )
-        entry = json.dumps({"ak": credentials.access_key, "sk": credentials.secret_key.reveal()})
+        kept = {"ak": credentials.access_key, "sk": credentials.secret_key.reveal()}
+        if credentials.proxy_password:
+            kept["proxy"] = credentials.proxy_password.reveal()
+        entry = json.dumps(kept)
         if len(entry.encode("utf-16-le")) > MOST_UNITS * 2:
             raise InvalidInput(
                 text("These keys are too long for a keyring."), text("Check that nothing else was pasted with them.")
@@ -122,6 +128,10 @@ class SessionSecrets:
         """Hold these until the program ends, and write them nowhere."""
         self._kept[profile] = credentials
 
+    async def backend(self) -> str:
+        """The name of the keyring beneath; raises KeyringMissing where there is none."""
+        return await self._beneath.backend()
+
     def is_kept(self, profile: str) -> bool:
         return profile in self._kept
 
@@ -151,8 +161,11 @@ def _user(profile: str) -> str:
 def _parsed(entry: str, profile: str) -> Credentials:
     try:
         content = json.loads(entry)
-        return Credentials(str(content["ak"]), Secret(str(content["sk"])))
-    except (ValueError, KeyError, TypeError):
+        proxy = content.get("proxy")
+        return Credentials(
+            str(content["ak"]), Secret(str(content["sk"])), proxy_password=Secret(str(proxy)) if proxy else None
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
         # Nothing of the entry goes into the error: it may be the secret itself.
         raise AccessRefused(
             text("The entry of “{name}” in the keyring cannot be read.", name=profile),

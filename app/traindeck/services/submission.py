@@ -33,6 +33,7 @@ _UPLOADS = 8
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
 Stage = Callable[[Text], None]
+_NO_KEYS = text("The keys are refused. Waiting for new ones…")
 
 
 def _quiet(_: Text) -> None:
@@ -175,10 +176,12 @@ class Submission:
             return await self._send(run, bundle, stage)
 
     async def _send(self, run: Run, bundle: Bundle, stage: Stage) -> Run:
+        async def upload(connection: Connection) -> None:
+            await self._upload(connection, bundle, ObjectPath.parse(run.code_url), stage)
+
         try:
             stage(text("Connecting…"))
-            connection = await self._connections.open(run.profile)
-            await self._upload(connection, bundle, ObjectPath.parse(run.code_url), stage)
+            await self._connections.work(run.profile, upload, lambda: stage(_NO_KEYS))
             # From here on the request may have left: only the service knows.
             run = await self._become(run, state=RunState.SUBMITTING, submitted=self._clock())
         except AppError as error:
@@ -194,24 +197,30 @@ class Submission:
             await self._become(run, state=RunState.NOT_SENT, reason=mistake.sentence())
             raise
         stage(text("Sending the job…"))
-        return await self._request(run, connection, stage)
+        return await self._request(run, stage)
 
-    async def _request(self, run: Run, connection: Connection, stage: Stage) -> Run:
+    async def _request(self, run: Run, stage: Stage) -> Run:
         spec = run.spec.for_run(run.name)
+
+        async def create(connection: Connection) -> Run:
+            try:
+                job = await connection.training.create(run.name, spec, ObjectPath.parse(run.code_url))
+            except AnswerLost as error:
+                log.warning("no answer to the submission of %s: %s", run.name, error)
+                stage(text("No answer came. Checking whether the job arrived…"))
+                return await self._look_up(run, connection, self._look_ups_s)
+            except NameTaken:
+                # The name has a random part: if it exists, it is this very request that made it.
+                stage(text("The service has a job of this name already. Looking whether it is this one…"))
+                return await self._look_up(run, connection, (0.0, *self._look_ups_s))
+            return await self._adopt(run, job)
+
         try:
-            job = await connection.training.create(run.name, spec, ObjectPath.parse(run.code_url))
-        except AnswerLost as error:
-            log.warning("no answer to the submission of %s: %s", run.name, error)
-            stage(text("No answer came. Checking whether the job arrived…"))
-            return await self._look_up(run, connection, self._look_ups_s)
-        except NameTaken:
-            # The name has a random part: if it exists, it is this very request that made it.
-            stage(text("The service has a job of this name already. Looking whether it is this one…"))
-            return await self._look_up(run, connection, (0.0, *self._look_ups_s))
+            # Refused keys mean that nothing was made, so the same may be sent again with others.
+            return await self._connections.work(run.profile, create, lambda: stage(_NO_KEYS))
         except AppError as error:
             await self._become(run, state=RunState.NOT_SENT, reason=error.sentence())
             raise
-        return await self._adopt(run, job)
 
     async def _look_up(self, run: Run, connection: Connection, moments_s: Sequence[float]) -> Run:
         try:

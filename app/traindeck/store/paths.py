@@ -26,6 +26,14 @@ class Paths:
         return self.home / "records.db"
 
     @property
+    def transfers(self) -> Path:
+        return self.home / "transfers.db"
+
+    @property
+    def transfer_locks(self) -> Path:
+        return self.home / "transfers"
+
+    @property
     def settings(self) -> Path:
         return self.home / "settings.json"
 

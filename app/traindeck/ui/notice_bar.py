@@ -87,6 +87,7 @@ class NoticeBar(QFrame):
         self.detail.setText(notice.detail)
         self.details.setVisible(bool(notice.detail))
         self.retry.setVisible(notice.retry is not None)
+        self.retry.setText(say(notice.retry_words) if notice.retry_words else say("Try again"))
         others = len(self._notices.all) - 1
         self.more.setText(say("{count} more", count=others) if others else "")
         self.more.setVisible(bool(others))

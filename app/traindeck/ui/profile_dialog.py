@@ -1,10 +1,10 @@
-"""Add an account: keys, region, and what the services say to them."""
+"""Add or change an account: keys, region, and what the services say to them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -12,23 +12,25 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QFormLayout,
-    QFrame,
-    QGridLayout,
     QLabel,
     QLineEdit,
     QPushButton,
+    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
 
-from traindeck.domain.profiles import REGIONS
-from traindeck.domain.texts import say
+from traindeck.domain.profiles import REGIONS, Signature
+from traindeck.domain.texts import moment_words, say
+from traindeck.ui.check_card import CheckCard
 from traindeck.ui.theme import HALF, SPACE, Theme, set_role
-from traindeck.viewmodels.profile_form import ProfileForm
+from traindeck.viewmodels.profile_form import SECRETS, ProfileForm
 from traindeck.viewmodels.status import region_words
 
-_WIDTH = 560
-_MORE = ("obs_endpoint", "modelarts_endpoint", "iam_endpoint", "project_id", "ca_file")
+_WIDTH = 600
+_MORE_HEIGHT = 290
+# What other programs and the desk leave of the screen.
+_SCREEN_SHARE = 0.9
 
 
 class ProfileDialog(QDialog):
@@ -37,19 +39,20 @@ class ProfileDialog(QDialog):
     def __init__(self, form: ProfileForm, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._form = form
-        self._theme = theme
-        self.setWindowTitle(say("Connect your account"))
+        title = say("Keys of “{name}”", name=form.state.fields.name)
+        self.setWindowTitle(title if form.state.is_change else say("Connect your account"))
         self.setAcceptDrops(True)
         self.setMinimumWidth(_WIDTH)
         self.fields: dict[str, QLineEdit] = {}
         self._wrong: dict[str, QLabel] = {}
         self.region = QComboBox()
+        self.signature = QComboBox()
         self.path_style = QCheckBox(say("&Bucket name in the path, not in the host"))
         self.more = QPushButton(say("&More settings"))
-        self.more_box = QWidget()
+        self.more_box = QScrollArea()
         self.error = QLabel()
-        self.checks = QFrame()
-        self._checks_grid = QGridLayout(self.checks)
+        self.checks = CheckCard(theme)
+        self.note = QLabel()
         self.save = QPushButton()
         self.session = QPushButton(say("Keep for &this session only"))
         self.buttons = QDialogButtonBox()
@@ -57,34 +60,34 @@ class ProfileDialog(QDialog):
         self._build()
         self._bind()
         self._refresh()
+        self.fields["access_key" if form.state.is_change else "name"].setFocus()
+        form.look_for_keyring()
 
     def _build(self) -> None:
         intro = QLabel(
-            say("Paste the access key (AK) and the secret key (SK), or drop credentials.csv on this window.")
+            say("Paste new keys, or leave both fields empty to keep those in use ({key}).", key=self._form.key_hint)
+            if self._form.state.is_change
+            else say("Paste the access key (AK) and the secret key (SK), or drop credentials.csv on this window.")
         )
         intro.setWordWrap(True)
         set_role(intro, "dim")
         form = _form_layout()
         self._row(form, "name", say("&Name"), say("How you want to call it, for example campus"))
+        self.fields["name"].setReadOnly(self._form.state.is_change)
         self._fill_regions()
         form.addRow(_buddy(say("R&egion"), self.region), _with_hint(self.region, self._hint("region")))
-        self._row(form, "access_key", say("&Access key (AK)"), "")
-        self._row(form, "secret_key", say("&Secret key (SK)"), "")
-        self.fields["secret_key"].setEchoMode(QLineEdit.EchoMode.Password)
-        self._build_more()
+        stays = say("Empty: stays as it is") if self._form.state.is_change else ""
+        self._row(form, "access_key", say("&Access key (AK)"), stays)
+        self._row(form, "secret_key", say("&Secret key (SK)"), stays)
+        self._build_more(stays)
         set_role(self.more, "link")
         self.more.setCheckable(True)
         self.more.setAutoDefault(False)  # else Return in a field would press it
         set_role(self.error, "error")
-        self.error.setWordWrap(True)
         self.error.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        set_role(self.checks, "card")
-        self._checks_grid.setContentsMargins(2 * SPACE, SPACE + HALF, 2 * SPACE, SPACE + HALF)
-        self._checks_grid.setHorizontalSpacing(SPACE + HALF)
-        self._checks_grid.setColumnStretch(2, 1)
-        note = QLabel(say("The secret key is kept in the keyring of this computer and nowhere else."))
-        note.setWordWrap(True)
-        set_role(note, "small")
+        set_role(self.note, "small")
+        for label in (self.error, self.note):
+            label.setWordWrap(True)
         set_role(self.save, "primary")
         self.save.setDefault(True)
         self.buttons.addButton(self.save, QDialogButtonBox.ButtonRole.ActionRole)
@@ -97,26 +100,45 @@ class ProfileDialog(QDialog):
         layout.addWidget(intro)
         layout.addLayout(form)
         layout.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
-        for widget in (self.more_box, self.error, self.checks, note, self.buttons):
+        for widget in (self.more_box, self.error, self.checks, self.note, self.buttons):
             layout.addWidget(widget)
 
-    def _build_more(self) -> None:
+    def _build_more(self, stays: str) -> None:
         form = _form_layout()
-        form.setContentsMargins(0, 0, 0, 0)
+        form.setContentsMargins(0, 0, SPACE, 0)
         from_region = say("Empty: from the region")
+        _head(form, say("Keys that are not for everything"))
+        self._row(form, "token", say("Security to&ken"), say("Only with temporary keys"))
+        self._row(form, "work_in", say("&Work in"), "obs://bucket/folder/")
+        _head(form, say("Another cloud or store"))
         self._row(form, "obs_endpoint", say("&OBS address"), from_region)
+        self._fill_signatures()
+        form.addRow(_buddy(say("Si&gnature"), self.signature), self.signature)
+        form.addRow("", self.path_style)
         self._row(form, "modelarts_endpoint", say("Mo&delArts address"), from_region)
         self._row(form, "iam_endpoint", say("&IAM address"), from_region)
         self._row(form, "project_id", say("&Project ID"), say("Empty: found by itself"))
         self._row(form, "ca_file", say("CA &file"), say("Only for a certificate of your own"))
-        form.addRow("", self.path_style)
-        self.more_box.setLayout(form)
+        _head(form, say("The way there"))
+        self._row(form, "proxy", say("Prox&y"), "http://proxy.campus.cn:8080")
+        self._row(form, "proxy_user", say("Proxy &user"), say("Only where it asks for one"))
+        self._row(form, "proxy_password", say("Proxy passwo&rd"), stays if self._form.state.fields.proxy_user else "")
+        self._more_names = tuple(name for name in self.fields if name not in ("name", "access_key", "secret_key"))
+        inside = QWidget()
+        inside.setLayout(form)
+        self.more_box.setWidget(inside)
+        self.more_box.setWidgetResizable(True)
+        self.more_box.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.more_box.setFixedHeight(_MORE_HEIGHT)
         self.more_box.hide()
 
-    def _row(self, form: QFormLayout, name: str, label: str, placeholder: str) -> None:
+    def _row(self, form: QFormLayout, name: str, label: str, placeholder: str = "") -> None:
         edit = QLineEdit()
         edit.setObjectName(f"profile.{name}")
         edit.setPlaceholderText(placeholder)
+        if name in SECRETS:
+            # In this mode Qt gives nothing of it to the clipboard, to drags or to input methods.
+            edit.setEchoMode(QLineEdit.EchoMode.Password)
         self.fields[name] = edit
         form.addRow(_buddy(label, edit), _with_hint(edit, self._hint(name)))
 
@@ -135,11 +157,26 @@ class ProfileDialog(QDialog):
         self.region.setMinimumContentsLength(30)
         for region, _, _ in REGIONS:
             self.region.addItem(f"{region_words(region)}  ({region})", region)
+        chosen = self._form.state.fields.region
+        self.region.setCurrentIndex(self.region.findData(chosen))
+        if self.region.currentIndex() < 0:
+            self.region.setEditText(chosen)
+
+    def _fill_signatures(self) -> None:
+        self.signature.setObjectName("profile.signature")
+        for signature, words in (
+            (Signature.AUTO, say("Automatic")),
+            (Signature.OBS, "OBS"),
+            (Signature.V2, "S3, v2"),
+            (Signature.V4, "S3, v4"),
+        ):
+            self.signature.addItem(words, signature.value)
 
     def _bind(self) -> None:
         for edit in self.fields.values():
             edit.textEdited.connect(self._on_edited)
         self.region.currentTextChanged.connect(self._on_region)
+        self.signature.currentIndexChanged.connect(self._on_signature)
         self.path_style.toggled.connect(self._form.set_path_style)
         self.more.toggled.connect(self.more_box.setVisible)
         self.save.clicked.connect(self._form.submit)
@@ -157,6 +194,9 @@ class ProfileDialog(QDialog):
         at = self.region.findText(shown)
         self._form.set("region", str(self.region.itemData(at)) if at >= 0 else shown)
 
+    def _on_signature(self, at: int) -> None:
+        self._form.set("signature", str(self.signature.itemData(at)))
+
     def event(self, event: QEvent) -> bool:
         handled = super().event(event)
         if event.type() == QEvent.Type.LayoutRequest:
@@ -165,20 +205,49 @@ class ProfileDialog(QDialog):
 
     def _fit(self) -> None:
         """Room for every wrapped line, and no more; a dialog does not follow those by itself."""
+        if self.more_box.isVisible():
+            self._fit_more()
         height = self._column.totalHeightForWidth(self.width())
         if height != self.height():
             self.setMinimumHeight(height)
             self.resize(self.width(), height)
 
+    def _fit_more(self) -> None:
+        """What is needed less often gives way where the screen is low."""
+        others = self._column.totalHeightForWidth(self.width()) - self.more_box.height()
+        room = int(self.screen().availableGeometry().height() * _SCREEN_SHARE) - others
+        self.more_box.setFixedHeight(max(_MORE_HEIGHT // 2, min(_MORE_HEIGHT, room)))
+
     def _refresh(self) -> None:
         state = self._form.state
+        self._show_values()
+        self._show_mistakes()
+        self.error.setText(state.error.sentence() if state.error else "")
+        self.error.setVisible(state.error is not None)
+        self.note.setText(self._note())
+        self.note.setVisible(not state.has_no_keyring)
+        self.save.setEnabled(not state.busy)
+        self.session.setVisible(state.has_no_keyring)
+        self.session.setEnabled(not state.busy)
+        self.save.setText(
+            say("Checking…") if state.busy else say("Save and check again") if state.saved else say("Save and check")
+        )
+        self.checks.show_findings(state.told)
+
+    def _show_values(self) -> None:
+        fields = self._form.state.fields
         for name, edit in self.fields.items():
-            held = getattr(state.fields, name)
-            value = held.reveal() if name == "secret_key" else held
+            held = getattr(fields, name)
+            value = held.reveal() if name in SECRETS else held
             if edit.text().strip() != value:
                 edit.setText(value)
+        self.signature.setCurrentIndex(self.signature.findData(fields.signature))
+        self.path_style.setChecked(fields.path_style)
+
+    def _show_mistakes(self) -> None:
+        errors = self._form.state.errors
         for name, hint in self._wrong.items():
-            message = state.errors.get(name)
+            message = errors.get(name)
             hint.setText(say(message) if message else "")
             hint.setVisible(message is not None)
             field = self.region if name == "region" else self.fields[name]
@@ -186,36 +255,26 @@ class ProfileDialog(QDialog):
             if (field.property("role") or "") != role:
                 set_role(field, role)
             field.setAccessibleDescription(hint.text())
-        if any(name in state.errors for name in _MORE):
+        hidden = [name for name in self._more_names if name in errors]
+        if hidden:
             self.more.setChecked(True)
-        self.error.setText(state.error.sentence() if state.error else "")
-        self.error.setVisible(state.error is not None)
-        self.save.setEnabled(not state.busy)
-        self.session.setVisible(state.has_no_keyring)
-        self.session.setEnabled(not state.busy)
-        self.save.setText(
-            say("Checking…") if state.busy else say("Save and check again") if state.saved else say("Save and check")
-        )
-        self._show_checks()
+            self.more_box.ensureWidgetVisible(self.fields[hidden[0]])
 
-    def _show_checks(self) -> None:
-        while (item := self._checks_grid.takeAt(0)) is not None:
-            if (old := item.widget()) is not None:
-                old.hide()
-                old.deleteLater()
-        checks = self._form.state.checks
-        self.checks.setVisible(bool(checks))
-        for row, check in enumerate(checks):
-            name, color, word = _MARKS[check.passed]
-            mark, title = QLabel(), QLabel(say(check.title))
-            mark.setPixmap(self._theme.icon(name, color).pixmap(QSize(18, 18)))
-            mark.setAccessibleName(_verdict(word))
-            mark.setToolTip(_verdict(word))
-            set_role(title, "strong")
-            fact = QLabel(say(check.fact) if check.hint is None else f"{say(check.fact)} {say(check.hint)}")
-            fact.setWordWrap(True)
-            for column, label in enumerate((mark, title, fact)):
-                self._checks_grid.addWidget(label, row, column, Qt.AlignmentFlag.AlignTop)
+    def _note(self) -> str:
+        state = self._form.state
+        if state.is_temporary:
+            if state.expires is not None:
+                return say(
+                    "Temporary keys are kept for this session only. These end at {time}.",
+                    time=moment_words(state.expires),
+                )
+            return say("Temporary keys are kept for this session only.")
+        if state.keyring:
+            return say(
+                "The secret key is kept in the keyring of this computer ({keyring}) and nowhere else.",
+                keyring=state.keyring,
+            )
+        return say("The secret key is kept in the keyring of this computer and nowhere else.")
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if any(url.isLocalFile() for url in event.mimeData().urls()):
@@ -228,19 +287,6 @@ class ProfileDialog(QDialog):
             self._form.load(Path(files[0]))
 
 
-_MARKS = {
-    True: ("check", "good", "passed"),
-    False: ("error", "bad", "failed"),
-    None: ("unknown", "dim", "not checked"),
-}
-
-
-def _verdict(word: str) -> str:
-    if word == "passed":
-        return say("Passed")
-    return say("Check failed") if word == "failed" else say("Not checked")
-
-
 def _form_layout() -> QFormLayout:
     form = QFormLayout()
     form.setHorizontalSpacing(2 * SPACE)
@@ -248,6 +294,13 @@ def _form_layout() -> QFormLayout:
     form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
     form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
     return form
+
+
+def _head(form: QFormLayout, words: str) -> None:
+    label = QLabel(words)
+    set_role(label, "strong")
+    label.setContentsMargins(0, SPACE if form.rowCount() else 0, 0, 0)
+    form.addRow(label)
 
 
 def _buddy(title: str, field: QWidget) -> QLabel:

@@ -15,6 +15,8 @@ QToolTip { background: $surface; color: $text; border: 1px solid $border_strong;
 
 QLabel[role="title"] { font-size: ${title_pt}pt; font-weight: 600; }
 QLabel[role="heading"] { font-size: ${heading_pt}pt; font-weight: 600; }
+QLabel[role="verdict-good"] { font-size: ${heading_pt}pt; font-weight: 600; color: $good; }
+QLabel[role="verdict-bad"] { font-size: ${heading_pt}pt; font-weight: 600; color: $bad; }
 QLabel[role="strong"] { font-weight: 600; }
 QLabel[role="dim"] { color: $dim; }
 QLabel[role="small"] { color: $dim; font-size: ${small_pt}pt; }

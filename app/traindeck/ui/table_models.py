@@ -14,7 +14,7 @@ from traindeck.domain.texts import say
 from traindeck.viewmodels.run_list import RunList
 from traindeck.viewmodels.run_words import Tone, age_words, all_state_words, moment_words, state_words, tone_of
 from traindeck.viewmodels.transfer_list import TransferList, TransferRow
-from traindeck.viewmodels.transfer_words import progress_words, rate_words, transfer_tone
+from traindeck.viewmodels.transfer_words import kind_sign, kind_words, progress_words, rate_words, transfer_tone
 
 Row = TypeVar("Row")
 Index = QModelIndex | QPersistentModelIndex
@@ -214,7 +214,7 @@ class TransferTableModel(RowsModel[TransferRow]):
             return self._words(row, column)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             if column == self.DIRECTION:
-                return say("Upload") if row.transfer.direction == "up" else say("Download")
+                return kind_words(row)
             return f"{self.headers()[column]}: {self._words(row, column)}"
         if role == SHARE_ROLE and column == self.PROGRESS:
             return row.share
@@ -230,7 +230,7 @@ class TransferTableModel(RowsModel[TransferRow]):
     def _words(self, row: TransferRow, column: int) -> str:
         transfer = row.transfer
         texts = {
-            self.DIRECTION: "↑" if transfer.direction == "up" else "↓",
+            self.DIRECTION: kind_sign(row),
             self.SOURCE: transfer.source,
             self.TARGET: transfer.target,
             self.PROGRESS: progress_words(row),

@@ -15,13 +15,14 @@ from types import TracebackType
 from PySide6.QtCore import QObject, Signal, qVersion
 
 from traindeck import __version__
-from traindeck.domain.errors import AppError, Unexpected
-from traindeck.domain.texts import Text
+from traindeck.domain.errors import AppError, KeysRefused, Unexpected
+from traindeck.domain.texts import Text, text
 
 log = logging.getLogger(__name__)
 
 _KEPT = 20
 _NOTHING = Text("")
+_KEYS = "keys of "
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Notice:
     detail: str = ""
     is_error: bool = True
     retry: Callable[[], None] | None = None
+    retry_words: Text | None = None  # None: as usual
     times: int = 1
 
 
@@ -65,6 +67,8 @@ class Notices(QObject):
 
     def report(self, name: str, error: AppError) -> None:
         """The report of a TaskScope: `name` is the task's, and a second failure of it takes the place of the first."""
+        if isinstance(error, KeysRefused) and any(notice.name.startswith(_KEYS) for notice in self._notices):
+            return
         before = next((notice for notice in self._notices if notice.name == name and notice.is_error), None)
         retry = self._retries.get(name) if error.retryable else None
         notice = Notice(next(self._numbers), name, error.title, error.hint, error.detail, retry=retry)
@@ -73,6 +77,18 @@ class Notices(QObject):
         self._put(notice)
         if isinstance(error, Unexpected):
             self._crash(error.detail)
+
+    def keys_refused(self, profile: str, error: AppError, words: Text, action: Callable[[], None]) -> None:
+        """One message for everything that waits for other keys; it stays until `keys_work`."""
+        title = text("The keys of “{name}” are refused.", name=profile)
+        hint = text(
+            "{why} Everything that uses this account waits; with keys that work it all goes on.", why=error.title
+        )
+        number = next(self._numbers)
+        self._put(Notice(number, _KEYS + profile, title, hint, error.detail, retry=action, retry_words=words))
+
+    def keys_work(self, profile: str) -> None:
+        self.settled(_KEYS + profile)
 
     def news(self, message: Text, hint: Text | None = None, *, name: str = "") -> None:
         self._put(Notice(next(self._numbers), name or message.english, message, hint or _NOTHING, is_error=False))
@@ -94,7 +110,8 @@ class Notices(QObject):
     def retry(self, number: int) -> None:
         notice = next((notice for notice in self._notices if notice.number == number), None)
         if notice is not None and notice.retry is not None:
-            self.dismiss(number)
+            if not notice.name.startswith(_KEYS):
+                self.dismiss(number)
             notice.retry()
 
     def crash(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

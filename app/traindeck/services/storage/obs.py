@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
@@ -9,44 +10,76 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from traindeck.domain.errors import InvalidInput
+from traindeck.domain.errors import NoRight
 from traindeck.domain.objects import Bucket, ObjectEntry, ObjectPath
-from traindeck.domain.profiles import Profile
+from traindeck.domain.profiles import Profile, Signature
 from traindeck.domain.secret import Credentials
-from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
+from traindeck.services.data_ports import Page
+from traindeck.services.keys_news import Refused, nobody_listens
 from traindeck.services.ports import Progress
 from traindeck.services.sdk_errors import Answer, not_understood
 from traindeck.services.storage.obs_account import ObsAccount
-from traindeck.services.storage.obs_errors import damaged, obs_error
+from traindeck.services.storage.obs_errors import damaged, need_key, obs_error
 from traindeck.services.storage.obs_sending import MD5, is_encrypted, send_bytes, send_file
 
 if TYPE_CHECKING:
-    from traindeck.services.storage.obs_client import Client, Page
+    from traindeck.services.storage.obs_client import Client
 
 PAGE_ROWS = 1000
 READ_BYTES = 256 * 1024
+_TRIAL = "may this be written?"
+_WRONG_MD5 = base64.b64encode(hashlib.md5(b"something else", usedforsecurity=False).digest()).decode("ascii")
 
 
 class ObsStorage:
     """One account's object storage; progress goes back when bytes have to be moved again."""
 
-    def __init__(self, profile: Profile, credentials: Credentials, calls: BlockingCalls) -> None:
-        self._account = ObsAccount(profile, credentials, calls)
+    def __init__(
+        self, profile: Profile, credentials: Credentials, calls: BlockingCalls, refused: Refused = nobody_listens
+    ) -> None:
+        self._account = ObsAccount(profile, credentials, calls, refused)
+        self._is_foreign = profile.signature == Signature.V4
+        self._work_in = ObjectPath.parse(profile.work_in).as_folder() if profile.work_in else None
 
     def close(self) -> None:
         """Close idle connections; the next call opens new ones."""
         self._account.close()
 
+    @property
+    def clock_ahead_s(self) -> float | None:
+        """By how much the service's clock was before ours at its last answer; None: it has not said."""
+        return self._account.clock_ahead_s
+
     async def buckets(self) -> list[Bucket]:
-        answer = await self._account.ask(lambda client, _: client.listBuckets(isQueryLocation=True), None)
+        try:
+            answer = await self._account.ask(lambda client, _: client.listBuckets(isQueryLocation=True), None)
+        except NoRight:
+            if self._work_in is None:
+                raise
+            return [Bucket(self._work_in.bucket, None, self._account.region)]
         found: list[Bucket] = self._account.body(answer)
         return found
 
+    async def try_to_write(self, target: ObjectPath) -> None:
+        """Raise what keeps us from writing there; nothing is kept, for the checksum that goes with it is wrong."""
+
+        def offer(client: Client, _: CancelToken) -> Any:
+            from obs.model import PutObjectHeader
+
+            header = PutObjectHeader(md5=_WRONG_MD5, contentLength=len(_TRIAL))
+            return client.putContent(target.bucket, target.key, content=_TRIAL, headers=header)
+
+        answer = await self._account.ask(offer, target, fine=("BadDigest", "InvalidDigest"))
+        if answer.status < 300:  # a service that compares nothing has kept it
+            await self._remove_one(target, self._account.body(answer).versionId or None)
+
     async def create_bucket(self, name: str) -> None:
         def create(client: Client, _: CancelToken) -> Any:
-            return client.createBucket(name, location=self._account.region)
+            # S3 knows its first region by not being named, and refuses it when it is.
+            region = self._account.region
+            return client.createBucket(name, location=None if region == "us-east-1" else region)
 
         await self._account.ask(create, ObjectPath(name), fine=("BucketAlreadyOwnedByYou",))
 
@@ -57,7 +90,14 @@ class ObsStorage:
         folder = folder.as_folder()
         marker = ""
         while True:
-            page = await self._page(folder, marker, None if recursive else "/")
+            try:
+                page = await self._page(folder, marker, None if recursive else "/")
+            except NoRight:
+                step = self._step_from(folder)
+                if step is None:
+                    raise
+                yield [ObjectEntry(step)]
+                return
             entries = _entries(page, folder)
             if entries:
                 yield entries
@@ -67,6 +107,14 @@ class ObsStorage:
                 words = "the same page again"
                 raise not_understood(Answer(self._account.service, 200, message=words))
             marker = page.next_marker
+
+    def _step_from(self, folder: ObjectPath) -> ObjectPath | None:
+        """The next folder on the way to the only place the keys reach, for who may not look into those above it."""
+        goal = self._work_in
+        if goal is None or goal.bucket != folder.bucket or goal == folder or not goal.key.startswith(folder.key):
+            return None
+        name = goal.key[len(folder.key) :].partition("/")[0]
+        return folder.join(f"{name}/")
 
     async def info(self, path: ObjectPath) -> ObjectEntry | None:
         if path.is_bucket:
@@ -89,15 +137,15 @@ class ObsStorage:
         return ObjectEntry(path, int(body.contentLength), modified, (body.etag or "").strip('"'))
 
     async def upload(self, source: Path, target: ObjectPath, progress: Progress | None = None) -> None:
-        _need_key(target)
+        need_key(target)
         await send_file(self._account, source, target, progress)
 
     async def put(self, content: bytes, target: ObjectPath) -> None:
-        _need_key(target)
+        need_key(target)
         await send_bytes(self._account, bytes(content), target)
 
     async def download(self, source: ObjectPath, target: Path, progress: Progress | None = None) -> None:
-        _need_key(source)
+        need_key(source)
         part = target.with_name(target.name + ".part")
 
         def fetch(client: Client, token: CancelToken) -> Any:
@@ -116,9 +164,14 @@ class ObsStorage:
     async def remove(self, paths: Sequence[ObjectPath]) -> None:
         keys: dict[str, list[str]] = defaultdict(list)
         for path in paths:
-            _need_key(path)
+            need_key(path)
             keys[path.bucket].append(path.key)
         for bucket, names in keys.items():
+            if self._is_foreign:
+                # OBS knows a way to write odd names in a list; others would look for the name as it is written.
+                for odd in [name for name in names if not name.isprintable()]:
+                    await self._remove_one(ObjectPath(bucket, odd))
+                names = [name for name in names if name.isprintable()]
             for start in range(0, len(names), PAGE_ROWS):
                 await self._remove_page(bucket, names[start : start + PAGE_ROWS])
 
@@ -136,11 +189,17 @@ class ObsStorage:
         page: Page = self._account.body(await self._account.ask(look, ObjectPath(folder.bucket)))
         return page
 
+    async def _remove_one(self, path: ObjectPath, version: str | None = None) -> None:
+        await self._account.ask(
+            lambda client, _: client.deleteObject(path.bucket, path.key, versionId=version), path, fine=("NoSuchKey",)
+        )
+
     async def _remove_page(self, bucket: str, keys: list[str]) -> None:
         def remove(client: Client, _: CancelToken) -> Any:
             from obs.model import DeleteObjectsRequest, Object
 
-            wanted = DeleteObjectsRequest(quiet=True, objects=[Object(key) for key in keys], encoding_type="url")
+            encoding = None if self._is_foreign else "url"
+            wanted = DeleteObjectsRequest(quiet=True, objects=[Object(key) for key in keys], encoding_type=encoding)
             return client.deleteObjects(bucket, wanted)
 
         answer = await self._account.ask(remove, ObjectPath(bucket))
@@ -203,12 +262,3 @@ def _entries(page: Page, folder: ObjectPath) -> list[ObjectEntry]:
         is_marker = path.is_folder and row.size_bytes == 0
         entries.append(ObjectEntry(path) if is_marker else ObjectEntry(path, row.size_bytes, row.modified, row.etag))
     return entries
-
-
-def _need_key(path: ObjectPath) -> None:
-    # Without a key the same request would mean the bucket itself.
-    if path.is_bucket:
-        raise InvalidInput(
-            text("“{place}” is a bucket, not an object.", place=str(path)),
-            text("Name a file or folder inside it."),
-        )

@@ -5,15 +5,18 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from traindeck.domain.errors import AppError, ServiceTrouble, Unexpected
+from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Profile
 from traindeck.domain.secret import Credentials
 from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
 from traindeck.services.call_lines import breakable
+from traindeck.services.keys_news import Refused, nobody_listens
+from traindeck.services.proxies import proxy_of, proxy_to
 from traindeck.services.retrying import TRIES, retried
 from traindeck.services.sdk_errors import (
     Answer,
@@ -23,6 +26,8 @@ from traindeck.services.sdk_errors import (
     network_trouble,
     no_answer,
     not_understood,
+    seconds_ahead,
+    unusable_certificates,
 )
 from traindeck.services.sdk_loading import load
 from traindeck.services.storage.obs_errors import obs_error
@@ -38,8 +43,14 @@ Request = Callable[["Client", CancelToken], Any]
 class ObsAccount:
     """One account at one endpoint; made at once, connected when first asked."""
 
-    def __init__(self, profile: Profile, credentials: Credentials, calls: BlockingCalls) -> None:
+    def __init__(
+        self, profile: Profile, credentials: Credentials, calls: BlockingCalls, refused: Refused = nobody_listens
+    ) -> None:
         check_usable(profile.obs_url, credentials)
+        proxy_of(profile, credentials)  # an address that is none is said before anything is asked
+        self.clock_ahead_s: float | None = None
+        """By how much the service's clock was before ours at its last answer."""
+        self._refused = refused
         self.region = profile.region
         self._profile = profile
         self._credentials = credentials
@@ -65,6 +76,7 @@ class ObsAccount:
 
         async def attempt() -> Any:
             answer = await self._calls.run(lambda token: self._in_worker(request, token))
+            self._compare_clocks(answer)
             if answer.status < 300 or answer.errorCode in fine:
                 return answer
             refusal = self.refusal(answer)
@@ -72,7 +84,16 @@ class ObsAccount:
                 return None
             raise obs_error(refusal, place)
 
-        return await retried(attempt, tries)
+        try:
+            return await retried(attempt, tries)
+        except KeysRefused as error:
+            self._refused(error)
+            raise
+
+    def _compare_clocks(self, answer: Any) -> None:
+        ahead_s = seconds_ahead(dict(answer.header or ()).get("date", ""))
+        if ahead_s is not None:
+            self.clock_ahead_s = ahead_s
 
     async def in_worker(self, work: Callable[[], Result]) -> Result:
         """For a look at the disk, which may be slow."""
@@ -135,7 +156,12 @@ class ObsAccount:
             if self._client is None:
                 from traindeck.services.storage.obs_client import Client
 
-                self._client = Client(self._profile, self._credentials)
+                proxy = proxy_to(self._profile.obs_url, self._profile, self._credentials)
+                self.service = replace(self.service, proxy=proxy.place if proxy else "")
+                try:
+                    self._client = Client(self._profile, self._credentials, proxy)
+                except OSError as error:  # nothing has been asked yet: it is the file that cannot be read
+                    raise unusable_certificates(self.service, self._profile.ca_file, str(error)) from None
                 weakref.finalize(self, self._client.close_idle)
             return self._client
 

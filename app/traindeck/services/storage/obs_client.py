@@ -9,23 +9,24 @@ import http.client
 import ssl
 import threading
 import time
-import xml.etree.ElementTree as ET
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeVar
-from urllib.parse import unquote_plus
 
 import certifi
 from obs import ObsClient, convertor
 
 from traindeck.domain.objects import Bucket
 from traindeck.domain.profiles import Profile, Signature
+from traindeck.domain.proxy import Proxy
 from traindeck.domain.secret import Credentials
 from traindeck.services.call_lines import connected, in_use
+from traindeck.services.data_ports import Page
 from traindeck.services.loopback import is_loopback
 from traindeck.services.sdk_errors import CUT
+from traindeck.services.storage.documents import document, moment
+from traindeck.services.storage.listing_pages import page_of
 
 CONNECT_S = 6.0
 SOCKET_S = 30.0
@@ -36,29 +37,14 @@ CHUNK_BYTES = 256 * 1024
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One object of a listing."""
-
-    key: str
-    size_bytes: int
-    modified: datetime | None
-    etag: str
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    rows: list[Row]
-    folders: list[str]
-    next_marker: str  # empty: this was the last
-
-
 class NotReached(Exception):
     """The connection could not be made: nothing was sent."""
 
 
 class _Plain(http.client.HTTPConnection):
-    """Waits shorter for a connection than for an answer."""
+    """Waits shorter for a connection than for an answer; `place` is where it leads, by a proxy or not."""
+
+    place = ("", 0)
 
     def connect(self) -> None:
         self.timeout = CONNECT_S
@@ -94,7 +80,7 @@ class _Idle:
 
     def put_nowait(self, connection: _Plain) -> None:
         with self._lock:
-            self._waiting[connection.host, connection.port].append((time.monotonic(), connection))
+            self._waiting[connection.place].append((time.monotonic(), connection))
 
     def clear(self) -> None:
         with self._lock:
@@ -108,40 +94,28 @@ class _Convertor(convertor.Convertor):  # type: ignore[misc]
     """Reads listings itself: the SDK's times are in local time without zone, an hour off in summer."""
 
     def parseListObjects(self, xml: str, headers: object = None) -> Page:
-        root = _document(xml, "ListBucketResult")
-        decode = unquote_plus if root.findtext("EncodingType") == "url" else str
-        rows = [
-            Row(
-                decode(node.findtext("Key") or ""),
-                int(node.findtext("Size") or 0),
-                _moment(node.findtext("LastModified")),
-                (node.findtext("ETag") or "").strip('"'),
-            )
-            for node in root.iterfind("Contents")
-        ]
-        folders = [decode(node.findtext("Prefix") or "") for node in root.iterfind("CommonPrefixes")]
-        more = root.findtext("IsTruncated") == "true"
-        # Other S3 services omit the marker when no delimiter was given: it is the last name then.
-        last = max([*(row.key for row in rows[-1:]), *folders[-1:]], default="")
-        return Page(rows, folders, (decode(root.findtext("NextMarker") or "") or last) if more else "")
+        return page_of(xml)
 
     def parseListBuckets(self, xml: str, headers: object = None) -> list[Bucket]:
-        root = _document(xml, "ListAllMyBucketsResult")
+        root = document(xml, "ListAllMyBucketsResult")
         return [
-            Bucket(node.findtext("Name") or "", _moment(node.findtext("CreationDate")), node.findtext("Location") or "")
+            Bucket(node.findtext("Name") or "", moment(node.findtext("CreationDate")), node.findtext("Location") or "")
             for node in root.iterfind("Buckets/Bucket")
         ]
 
     def parseDeleteObjects(self, xml: str, headers: object = None) -> object:
-        _document(xml, "DeleteResult")
+        document(xml, "DeleteResult")
         return super().parseDeleteObjects(xml, headers)
 
 
 class Client(ObsClient):  # type: ignore[misc]
     """One account at one endpoint; for many threads at once."""
 
-    def __init__(self, profile: Profile, credentials: Credentials) -> None:
-        path_style = profile.path_style or is_loopback(profile.obs_url)
+    def __init__(self, profile: Profile, credentials: Credentials, proxy: Proxy | None = None) -> None:
+        # OBS's own signature does not exist with the bucket in the path.
+        by_name = profile.signature == Signature.OBS and not profile.path_style
+        path_style = profile.path_style or (is_loopback(profile.obs_url) and not by_name)
+        self._proxy = proxy
         self._ca_file = profile.ca_file or certifi.where()
         super().__init__(
             access_key_id=credentials.access_key,
@@ -185,8 +159,7 @@ class Client(ObsClient):  # type: ignore[misc]
         connection = None if redirect else self._idle.take(server, port)
         self._mine.reused = connection is not None
         if connection is None:
-            secure = self.is_secure if scheme is None else scheme == "https"
-            connection = _Secure(server, port, context=self.context) if secure else _Plain(server, port)
+            connection = self._connection(server, port, self.is_secure if scheme is None else scheme == "https")
             if redirect:
                 # Read by the SDK: not to be kept.
                 connection._clear = True  # type: ignore[attr-defined]
@@ -194,6 +167,21 @@ class Client(ObsClient):  # type: ignore[misc]
             in_use(connection.sock)
         self._mine.connection = connection
         return connection
+
+    def _connection(self, server: str, port: int, secure: bool) -> _Plain:
+        host, at = (self._proxy.host, self._proxy.port) if self._proxy else (server, port)
+        connection = _Secure(host, at, context=self.context) if secure else _Plain(host, at)
+        if self._proxy:
+            connection.set_tunnel(server, port, self._proxy.headers)
+        connection.place = (server, port)
+        return connection
+
+    def _add_auth_headers(self, headers: dict[str, str], *arguments: Any, **named: Any) -> dict[str, str]:
+        # Some services with this signature do not look at Date.
+        if self.signature == "v4" and self.ha.date_header() not in headers:
+            headers[self.ha.date_header()] = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+        signed: dict[str, str] = super()._add_auth_headers(headers, *arguments, **named)
+        return signed
 
     def _make_request_internal(self, *arguments: Any, **named: Any) -> Any:
         try:
@@ -209,15 +197,3 @@ class Client(ObsClient):  # type: ignore[misc]
         # The SDK drops this one.
         kept: list[tuple[str, str]] = super()._rename_response_headers(headers)
         return [*kept, *((name, value) for name, value in headers.items() if name == "retry-after")]
-
-
-def _document(xml: str, name: str) -> ET.Element:
-    """The SDK takes any XML, so that a sign-in page reads as an empty bucket."""
-    root = ET.fromstring(xml)
-    if root.tag != name:
-        raise ValueError(f"expected {name}, got {root.tag}")
-    return root
-
-
-def _moment(iso: str | None) -> datetime | None:
-    return datetime.fromisoformat(iso) if iso else None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from traindeck.domain.errors import (
-    AccessRefused,
     AppError,
     Conflict,
     InvalidInput,
+    NoRight,
     NotFound,
     ServiceTrouble,
 )
@@ -23,11 +23,13 @@ from traindeck.services.sdk_errors import (
     wrong_clock,
     wrong_secret_key,
 )
+from traindeck.services.storage.obs_rare_errors import rare_error, rare_status
 
 
 def obs_error(answer: Answer, place: ObjectPath | None) -> AppError:
     """The error for a refused request about `place` (None: about the account)."""
-    bucket, where = (place.bucket, str(place)) if place else ("", "")
+    host = answer.service.host
+    bucket, where = (place.bucket, str(place)) if place else (host, host)
     match answer.code:
         case "SignatureDoesNotMatch" | "TooManyWrongSignature":
             return wrong_secret_key(answer)
@@ -42,7 +44,7 @@ def obs_error(answer: Answer, place: ObjectPath | None) -> AppError:
         case "TooManyRequests" | "SlowDown":
             return too_many_requests(answer)
         case "AccessDenied" | "AllAccessDisabled":
-            return _no_access(answer, where)
+            return _no_access(answer, place)
         case "VirtualHostDomainRequired":
             return InvalidInput(
                 text("{host} does not accept path-style addresses.", host=answer.service.host),
@@ -106,7 +108,17 @@ def obs_error(answer: Answer, place: ObjectPath | None) -> AppError:
         case "BadDigest" | "IncompleteBody" | "RequestTimeout":
             return damaged(answer, where)
         case _:
-            return _without_code(answer, place, where)
+            rare = rare_error(answer, bucket, where)
+            return rare if rare is not None else _without_code(answer, place, where)
+
+
+def need_key(path: ObjectPath) -> None:
+    # Without a key the same request would mean the bucket itself.
+    if path.is_bucket:
+        raise InvalidInput(
+            text("“{place}” is a bucket, not an object.", place=str(path)),
+            text("Name a file or folder inside it."),
+        )
 
 
 def damaged(answer: Answer, where: str) -> ServiceTrouble:
@@ -118,11 +130,11 @@ def damaged(answer: Answer, where: str) -> ServiceTrouble:
     )
 
 
-def _no_access(answer: Answer, where: str) -> AppError:
-    if not where:
+def _no_access(answer: Answer, place: ObjectPath | None) -> AppError:
+    if place is None:
         return no_right(answer)
-    return AccessRefused(
-        text("The keys {key} may not do this with “{place}”.", key=answer.service.credentials.hint, place=where),
+    return NoRight(
+        text("The keys {key} may not do this with “{place}”.", key=answer.service.credentials.hint, place=str(place)),
         text("Check whose bucket it is, its policy, and the rights of the keys."),
         answer.detail,
     )
@@ -137,5 +149,5 @@ def _without_code(answer: Answer, place: ObjectPath | None, where: str) -> AppEr
             answer.detail,
         )
     if answer.status == 403:
-        return _no_access(answer, where)
-    return by_status(answer)
+        return _no_access(answer, place)
+    return rare_status(answer, place.bucket if place else where, where) or by_status(answer)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import socket
 from typing import Any
 
+from requests import Session
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 from urllib3.poolmanager import PoolManager
 
+from traindeck.domain.proxy import Proxy
 from traindeck.services.call_lines import connected, in_use
+from traindeck.services.loopback import is_loopback
 
 
 class _Breakable(HTTPConnection):
@@ -48,7 +51,14 @@ class _SecurePool(HTTPSConnectionPool):
 
 
 class BreakableAdapter(HTTPAdapter):
-    """As the adapter of the library, with these connections."""
+    """As the adapter of the library, with these connections; what opens the proxy is in no address."""
+
+    def __init__(self, proxy: Proxy | None = None, **settings: Any) -> None:
+        self._proxy = proxy
+        super().__init__(**settings)
+
+    def proxy_headers(self, proxy: str) -> dict[str, str]:
+        return self._proxy.headers if self._proxy else dict(super().proxy_headers(proxy))
 
     def init_poolmanager(self, *arguments: Any, **named: Any) -> None:
         super().init_poolmanager(*arguments, **named)
@@ -59,6 +69,13 @@ class BreakableAdapter(HTTPAdapter):
         if type(manager).__module__.startswith("urllib3.poolmanager"):  # one for SOCKS makes its own connections
             _use_ours(manager)
         return manager
+
+
+def go_by(session: Session, proxy: Proxy | None, url: str) -> None:
+    """Reach `url` by the proxy of the profile, else as the system says; this computer always directly."""
+    session.trust_env = proxy is None and not is_loopback(url)
+    if proxy is not None:
+        session.proxies = dict.fromkeys(("http", "https"), proxy.url)
 
 
 def _use_ours(manager: PoolManager) -> None:

@@ -8,21 +8,21 @@ from __future__ import annotations
 import requests
 
 from traindeck.domain.errors import ServiceTrouble
+from traindeck.domain.proxy import Proxy
 from traindeck.domain.texts import text
-from traindeck.services.loopback import is_loopback
-from traindeck.services.training.breakable_http import BreakableAdapter
+from traindeck.services.training.breakable_http import BreakableAdapter, go_by
 
 _TIMEOUT_S = (5, 30)
 _BLOCK = 1 << 18
 _PART, _WHOLE, _NOTHING_THERE = 206, 200, (404, 416)
 
 
-def fetched(link: str, start: int, most_bytes: int, ca_file: str) -> bytes:
+def fetched(link: str, start: int, most_bytes: int, ca_file: str, proxy: Proxy | None = None) -> bytes:
     """At most so many bytes from `start` on; none where the file is not that long yet."""
     with requests.Session() as session:
         for scheme in ("http://", "https://"):
-            session.mount(scheme, BreakableAdapter(max_retries=0))
-        session.trust_env = not is_loopback(link)
+            session.mount(scheme, BreakableAdapter(proxy, max_retries=0))
+        go_by(session, proxy, link)
         session.auth = _no_keys
         session.verify = ca_file or True
         wanted = {"Range": f"bytes={start}-{start + most_bytes - 1}", "Accept-Encoding": "identity"}

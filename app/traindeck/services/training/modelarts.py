@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from traindeck.domain.errors import AccessRefused, AnswerLost, ServiceTrouble, Unexpected, Unreachable
+from traindeck.domain.errors import (
+    AccessRefused,
+    AnswerLost,
+    InvalidInput,
+    ServiceTrouble,
+    Unexpected,
+    Unreachable,
+)
 from traindeck.domain.jobs import Engine, Flavor, JobSpec, LogChunk, RemoteJob
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Profile
@@ -13,6 +21,8 @@ from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.services.call_lines import breakable
+from traindeck.services.keys_news import Refused, nobody_listens
+from traindeck.services.proxies import proxy_of
 from traindeck.services.sdk_errors import Answer, not_understood
 from traindeck.services.sdk_loading import load
 from traindeck.services.training.job_documents import Document, engine_of, flavor_of, job_request, remote_job
@@ -32,23 +42,39 @@ MOST_PAGES = 20
 
 
 class ModelArtsTraining:
-    """Where one account's jobs run; `profile` names its project."""
+    """Where one account's jobs run; its project is looked up where `profile` names none."""
 
-    def __init__(self, profile: Profile, credentials: Credentials, calls: BlockingCalls) -> None:
+    def __init__(
+        self, profile: Profile, credentials: Credentials, calls: BlockingCalls, refused: Refused = nobody_listens
+    ) -> None:
         self._calls = calls
         self._ca_file = profile.ca_file
+        self._proxy = proxy_of(profile, credentials)
         self._account = ModelArtsAccount(
             profile.modelarts_url,
             credentials,
             calls,
             project_id=profile.project_id,
+            find_project=partial(find_project, profile, credentials, calls, refused),
             ca_file=profile.ca_file,
+            proxy=self._proxy,
             is_lab=profile.is_lab,
+            refused=refused,
         )
 
     def close(self) -> None:
         """Close idle connections; the next call opens new ones."""
         self._account.close()
+
+    async def is_authorised(self) -> bool:
+        """Whether the account has let ModelArts reach its data; without that no job can be made."""
+
+        def ask(client: Client) -> Any:
+            from huaweicloudsdkmodelarts.v1 import GetAuthorizationsRequest
+
+            return client.get_authorizations(GetAuthorizationsRequest())
+
+        return bool(self._items(await self._account.ask(ask), "auth"))
 
     async def engines(self) -> list[Engine]:
         def ask(client: Client) -> Any:
@@ -68,6 +94,7 @@ class ModelArtsTraining:
 
     async def create(self, name: str, spec: JobSpec, code: ObjectPath) -> RemoteJob:
         body = job_request(name, spec, code)
+        await self._account.know_project()
 
         def ask(client: Client) -> Any:
             from huaweicloudsdkmodelarts.v1 import CreateTrainingJobRequest
@@ -163,7 +190,7 @@ class ModelArtsTraining:
             from traindeck.services.training.log_link import fetched
 
             with breakable(token):
-                return fetched(str(link), start, most_bytes, self._ca_file)
+                return fetched(str(link), start, most_bytes, self._ca_file, self._proxy)
 
         return await self._calls.run(fetch)
 
@@ -204,16 +231,24 @@ class ModelArtsTraining:
 
 
 async def find_project(
-    iam_url: str,
-    region: str,
-    credentials: Credentials,
-    calls: BlockingCalls,
-    *,
-    ca_file: str = "",
-    is_lab: bool = False,
+    profile: Profile, credentials: Credentials, calls: BlockingCalls, refused: Refused = nobody_listens
 ) -> str:
-    """The id of the account's project in `region`."""
-    account = ModelArtsAccount(iam_url, credentials, calls, ca_file=ca_file, is_lab=is_lab)
+    """The id of the account's project in the region of the profile."""
+    if not profile.has_training:
+        raise InvalidInput(
+            text("The account “{name}” has storage only: it names no address of ModelArts.", name=profile.name),
+            text("Give the address of ModelArts in its settings, or use another account for jobs."),
+        )
+    region = profile.region
+    account = ModelArtsAccount(
+        profile.iam_url,
+        credentials,
+        calls,
+        ca_file=profile.ca_file,
+        proxy=proxy_of(profile, credentials),
+        is_lab=profile.is_lab,
+        refused=refused,
+    )
     try:
         document = await account.ask(lambda client: client.projects(region))
     finally:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import ssl
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from traindeck.domain.errors import AppError, ServiceTrouble, Unexpected
+from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected
+from traindeck.domain.proxy import Proxy
 from traindeck.domain.secret import Credentials
 from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
 from traindeck.services.call_lines import breakable
+from traindeck.services.keys_news import Refused, nobody_listens
 from traindeck.services.retrying import TRIES, retried
 from traindeck.services.sdk_errors import (
     Answer,
@@ -20,11 +24,14 @@ from traindeck.services.sdk_errors import (
     check_usable,
     cut_off,
     host_unknown,
+    network_trouble,
     no_answer,
+    no_proxy,
     not_running,
     not_trusted,
     not_understood,
     too_slow,
+    unusable_certificates,
 )
 from traindeck.services.sdk_loading import load
 from traindeck.services.training.modelarts_errors import modelarts_error
@@ -33,6 +40,8 @@ if TYPE_CHECKING:
     from traindeck.services.training.modelarts_client import Client
 
 NO_CONTENT = 204
+
+FindProject = Callable[[], Awaitable[str]]
 
 
 class Refusal(Exception):
@@ -57,11 +66,19 @@ class ModelArtsAccount:
         calls: BlockingCalls,
         *,
         project_id: str = "",
+        find_project: FindProject | None = None,
         ca_file: str = "",
+        proxy: Proxy | None = None,
         is_lab: bool = False,
+        refused: Refused = nobody_listens,
     ) -> None:
+        """`find_project` is asked once, before the first request, where `project_id` is not known."""
         check_usable(url, credentials)
-        self.service = Service(urlsplit(url).netloc, is_lab, credentials)
+        self.service = Service(urlsplit(url).netloc, is_lab, credentials, proxy.place if proxy else "")
+        self._find_project = None if project_id else find_project
+        self._finding = asyncio.Lock()
+        self._proxy = proxy
+        self._refused = refused
         self._url = url
         self._credentials = credentials
         self._calls = calls
@@ -87,11 +104,29 @@ class ModelArtsAccount:
                     return None
                 raise modelarts_error(refusal.answer) from None
 
-        return await retried(attempt, tries)
+        await self.know_project()
+        try:
+            return await retried(attempt, tries)
+        except KeysRefused as error:
+            self._refused(error)
+            raise
 
     async def ask_once(self, request: Callable[[Client], Any]) -> Any:
-        """The same for what must never be done twice; raises Refusal as it came."""
-        return await self._calls.run(lambda token: self._in_worker(request, token))
+        """The same for what must never be done twice, once `know_project` is done; raises Refusal as it came."""
+        try:
+            return await self._calls.run(lambda token: self._in_worker(request, token))
+        except Refusal as refusal:
+            meaning = modelarts_error(refusal.answer)
+            if isinstance(meaning, KeysRefused):
+                self._refused(meaning)
+            raise
+
+    async def know_project(self) -> None:
+        """Everything asked about jobs names the project."""
+        async with self._finding:
+            if self._find_project is not None:
+                self._project_id = await self._find_project()
+                self._find_project = None
 
     def _in_worker(self, request: Callable[[Client], Any], token: CancelToken) -> Any:
         load("requests", "huaweicloudsdkcore.exceptions.exceptions", "huaweicloudsdkmodelarts.v1")
@@ -160,19 +195,38 @@ class ModelArtsAccount:
             reason.__cause__, ConnectionRefusedError
         ):
             return not_running(self.service, detail)
+        if isinstance(reason, urllib3_errors.ProxyError):
+            return self._proxy_trouble(reason, detail)
         if isinstance(
             reason,
-            urllib3_errors.NewConnectionError | urllib3_errors.ConnectTimeoutError | urllib3_errors.ProxyError,
+            urllib3_errors.NewConnectionError | urllib3_errors.ConnectTimeoutError,
         ):
             return no_answer(self.service, detail)
         return cut_off(self.service, detail)
+
+    def _proxy_trouble(self, error: Any, detail: str) -> ServiceTrouble:
+        """The proxy could not be reached, or said no; that of the system has no place known to us."""
+        if not self.service.proxy:
+            return no_answer(self.service, detail)
+        said = error.original_error
+        return network_trouble(said, self.service) if "Tunnel" in str(said) else no_proxy(self.service, detail)
+
+    def _check_certificates(self) -> None:
+        """A file that is none would look like a service nobody can trust."""
+        if not self._ca_file or not self._url.startswith("https:"):
+            return
+        try:
+            ssl.create_default_context(cafile=self._ca_file)
+        except OSError as error:
+            raise unusable_certificates(self.service, self._ca_file, str(error)) from None
 
     def _connected(self) -> Client:
         with self._making:
             if self._client is None:
                 from traindeck.services.training.modelarts_client import Client
 
+                self._check_certificates()
                 project_id = self._project_id or None
-                self._client = Client.connect(self._url, self._credentials, project_id, self._ca_file)
+                self._client = Client.connect(self._url, self._credentials, project_id, self._ca_file, self._proxy)
                 weakref.finalize(self, self._client.close)
             return self._client

@@ -18,9 +18,9 @@ from huaweicloudsdkcore.http.http_config import HttpConfig
 from huaweicloudsdkmodelarts.v1 import ModelArtsClient, ShowTrainingJobLogsPreviewRequest
 from requests import PreparedRequest
 
+from traindeck.domain.proxy import Proxy
 from traindeck.domain.secret import Credentials
-from traindeck.services.loopback import is_loopback
-from traindeck.services.training.breakable_http import BreakableAdapter
+from traindeck.services.training.breakable_http import BreakableAdapter, go_by
 
 TIMEOUT_S = (5, 30)
 POOL = 10
@@ -30,7 +30,9 @@ class Client(ModelArtsClient):  # type: ignore[misc]
     """One account at one endpoint; for many threads at once."""
 
     @classmethod
-    def connect(cls, url: str, credentials: Credentials, project_id: str | None, ca_file: str) -> Client:
+    def connect(
+        cls, url: str, credentials: Credentials, project_id: str | None, ca_file: str, proxy: Proxy | None = None
+    ) -> Client:
         keys = BasicCredentials(credentials.access_key, credentials.secret_key.reveal(), project_id)
         if credentials.token:
             keys.with_security_token(credentials.token.reveal())
@@ -49,8 +51,8 @@ class Client(ModelArtsClient):  # type: ignore[misc]
         session = http._session
         for scheme in ("http://", "https://"):
             # The SDK's adapter turns 429 into an exception without the answer.
-            session.mount(scheme, BreakableAdapter(pool_connections=POOL, pool_maxsize=POOL, max_retries=0))
-        session.trust_env = not is_loopback(url)
+            session.mount(scheme, BreakableAdapter(proxy, pool_connections=POOL, pool_maxsize=POOL, max_retries=0))
+        go_by(session, proxy, url)
         session.auth = _signature_stays
         # They would print to standard error, with whatever the gateway echoes.
         client._logger.addHandler(logging.NullHandler())

@@ -1,0 +1,153 @@
+"""`traindeck obs sync`: make one side like the other, and say what became of every file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traindeck.cli import terminal
+from traindeck.cli.call import DONE, Call
+from traindeck.cli.copying import place
+from traindeck.cli.progress import Progress
+from traindeck.domain.errors import AppError, InvalidInput
+from traindeck.domain.objects import ObjectPath, size_words
+from traindeck.domain.texts import say, text
+from traindeck.domain.transfers import Action, CompareBy, Item, ItemState, Kind, Links, Order, Rules
+
+if TYPE_CHECKING:
+    from traindeck.assembly.core import Core
+    from traindeck.services.transfers import Transfer
+
+_MOVED = {Kind.UPLOAD: "uploaded", Kind.DOWNLOAD: "downloaded", Kind.COPY: "copied"}
+_SIGNS = {Kind.UPLOAD: "↑", Kind.DOWNLOAD: "↓", Kind.COPY: "→"}
+
+
+async def sync(call: Call) -> int:
+    async with call.core() as core:
+        order = _order(call, core)
+        row = await core.transfers.planned(order, is_preview=call.options.dry_run)
+        if call.options.dry_run:
+            await _list(call, core, row, (ItemState.QUEUED, ItemState.FAILED, ItemState.SKIPPED))
+            await core.transfers.drop(row.id)
+            _summary(call, row, is_preview=True)
+            return DONE
+        if row.removals and not _is_meant(call, row):
+            await core.transfers.drop(row.id)
+            call.output.note(say("Nothing was changed."))
+            return DONE
+        core.transfers.say_yes(row.id)
+        trouble: AppError | None = None
+        try:
+            with Progress(call.output, Path(call.options.source).name) as progress:
+                row = await core.transfers.finished(row.id, progress=progress.at)
+        except AppError as error:
+            trouble = error
+            row = next(one for one in core.transfers.rows() if one.id == row.id)
+        states = tuple(ItemState) if call.output.json_wanted else (ItemState.DONE, ItemState.FAILED, ItemState.SKIPPED)
+        await _list(call, core, row, states)
+        if trouble is not None:
+            raise trouble
+        _summary(call, row)
+    return DONE
+
+
+def _order(call: Call, core: Core) -> Order:
+    options = call.options
+    source, target = place(options.source), place(options.target)
+    match source, target:
+        case Path(), ObjectPath():
+            kind, words = Kind.UPLOAD, (str(source.absolute()), str(target.as_folder()))
+        case ObjectPath(), Path():
+            kind, words = Kind.DOWNLOAD, (str(source.as_folder()), str(target.absolute()))
+        case ObjectPath(), ObjectPath():
+            kind, words = Kind.COPY, (str(source.as_folder()), str(target.as_folder()))
+        case _:
+            raise InvalidInput(
+                text("Both sides are on this computer."), text("Write at least one side as obs://bucket/key.")
+            )
+    by = CompareBy(options.compare)
+    rules = Rules(
+        compare=by,
+        ignore=tuple(options.ignore),
+        has_ignore_files=True,
+        delete=options.delete,
+        max_delete=options.max_delete,
+        links=Links(options.links),
+        empty_folders=options.empty_folders,
+        keep_times=by is CompareBy.SIZE_AND_TIME or options.keep_times,
+        keep_modes=options.keep_modes,
+    )
+    return Order(kind, call.profile(core), *words, rules)
+
+
+def _is_meant(call: Call, row: Transfer) -> bool:
+    if call.options.yes:
+        return True
+    question = text("Files to remove at {target}: {count}. Go on?", target=row.target, count=row.removals)
+    if not terminal.somebody_is_there():
+        raise terminal.refuse_without_a_yes(
+            text("This would remove {count} files at {target}.", count=row.removals, target=row.target)
+        )
+    return terminal.confirmed(say(question))
+
+
+async def _list(call: Call, core: Core, row: Transfer, states: tuple[ItemState, ...]) -> None:
+    after = ""
+    while page := await core.transfers.items(row.id, states, after=after):
+        for item in page:
+            if call.output.json_wanted:
+                call.output.document(_document(row, item))
+            else:
+                call.output.line(_line(row, item))
+        after = page[-1].key
+
+
+def _document(row: Transfer, item: Item) -> dict[str, object]:
+    content: dict[str, object] = {
+        "name": item.name or Path(row.source).name,
+        "size": item.size_bytes,
+        "result": _result(row, item),
+        "verified": item.is_verified,
+    }
+    if item.error is not None:
+        content["error"] = item.error.sentence()
+    return content
+
+
+def _line(row: Transfer, item: Item) -> str:
+    sign = "×" if item.action is Action.REMOVE else _SIGNS[row.kind]
+    words = f"{sign} {item.name or Path(row.source).name}  {size_words(item.size_bytes)}"
+    return f"{words}  {item.error.sentence()}" if item.error is not None else words
+
+
+def _result(row: Transfer, item: Item) -> str:
+    match item.state:
+        case ItemState.DONE:
+            return "removed" if item.action is Action.REMOVE else _MOVED[row.kind]
+        case ItemState.QUEUED | ItemState.WAITING:
+            return "to remove" if item.action is Action.REMOVE else "to move"
+        case state:
+            return state.name.lower()
+
+
+def _summary(call: Call, row: Transfer, *, is_preview: bool = False) -> None:
+    content = {
+        "source": row.source,
+        "target": row.target,
+        "moved": 0 if is_preview else row.done_files,
+        "to_move": row.files if is_preview else 0,
+        "equal": row.equal_files,
+        "skipped": row.skipped_files,
+        "failed": row.failed_files,
+        "removals": row.removals,
+        "bytes": row.total_bytes,
+    }
+    if is_preview:
+        words = say(
+            "Would be moved: {count}, {size}. Equal: {equal}. Would be removed: {removals}.",
+            count=row.files - row.removals, size=size_words(row.total_bytes), equal=row.equal_files,
+            removals=row.removals,
+        )  # fmt: skip
+    else:
+        words = say("Moved or removed: {count}. Equal: {equal}.", count=row.done_files, equal=row.equal_files)
+    call.output.result(content, words)

@@ -1,0 +1,164 @@
+"""What moving data needs from an object store; one implementation speaks to the wire, on a loop of its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from traindeck.domain.objects import ObjectPath
+
+Counted = Callable[[int], None]
+"""Called on the data plane's loop with the bytes that just left or came; negative when they have to move again."""
+
+Sink = Callable[[bytes], Awaitable[None] | None]
+"""Takes the next piece of a download; when it waits, so does the sender."""
+
+
+class Body(Protocol):
+    """What is sent: its size and MD5 are known before the first byte leaves, and it can be begun again."""
+
+    @property
+    def size_bytes(self) -> int: ...
+
+    @property
+    def md5(self) -> bytes: ...
+
+    def pieces(self) -> AsyncIterator[bytes]:
+        """From the beginning, each time it is called; raises when the source is no longer what it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What the service says it has now."""
+
+    etag: str
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An object as its head tells it."""
+
+    path: ObjectPath
+    size_bytes: int
+    etag: str
+    modified: datetime | None = None
+    version: str = ""
+    storage_class: str = ""
+    content_type: str = ""
+    is_encrypted: bool = False
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    number: int
+    size_bytes: int
+    etag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """An upload somebody began and did not finish."""
+
+    path: ObjectPath
+    upload_id: str
+    begun: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One object of a listing."""
+
+    key: str
+    size_bytes: int
+    modified: datetime | None
+    etag: str
+    storage_class: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    rows: list[Row]
+    folders: list[str]
+    next_marker: str  # empty: this was the last
+
+
+@dataclass(frozen=True, slots=True)
+class NotRemoved:
+    key: str
+    code: str
+    message: str
+
+
+class DataPlane(Protocol):
+    """Every method raises AppError, tries again where that is safe, and ends at once when cancelled."""
+
+    async def put(
+        self,
+        target: ObjectPath,
+        body: Body,
+        *,
+        metadata: Mapping[str, str] | None = None,
+        counted: Counted | None = None,
+    ) -> Stored:
+        """When it returns the service has confirmed size and MD5."""
+
+    async def get(
+        self,
+        source: ObjectPath,
+        sink: Sink,
+        *,
+        offset: int = 0,
+        length: int | None = None,
+        if_match: str = "",
+        version: str = "",
+    ) -> Found:
+        """Feed `sink` with the bytes asked for, in order and once; tried again only before the first of them."""
+
+    async def head(self, path: ObjectPath, version: str = "") -> Found | None: ...
+
+    async def page(
+        self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
+    ) -> Page: ...
+
+    async def begin_upload(self, target: ObjectPath, metadata: Mapping[str, str] | None = None) -> str:
+        """The upload's id; NotOffered: this service takes files in one piece only."""
+
+    async def put_part(
+        self, target: ObjectPath, upload_id: str, number: int, body: Body, counted: Counted | None = None
+    ) -> Part: ...
+
+    async def copy_part(
+        self,
+        source: ObjectPath,
+        target: ObjectPath,
+        upload_id: str,
+        number: int,
+        offset: int,
+        length: int,
+        if_match: str,
+    ) -> Part: ...
+
+    async def parts(self, target: ObjectPath, upload_id: str) -> list[Part] | None:
+        """None: the service does not know this upload."""
+
+    async def finish_upload(self, target: ObjectPath, upload_id: str, parts: Sequence[Part]) -> Stored:
+        """A lost answer is looked up, not taken for a failure."""
+
+    async def abort_upload(self, target: ObjectPath, upload_id: str) -> None:
+        """One that is gone already is no error."""
+
+    def fragments(self, bucket: str, prefix: str = "") -> AsyncIterator[list[Fragment]]: ...
+
+    async def copy(
+        self, source: ObjectPath, target: ObjectPath, *, metadata: Mapping[str, str] | None = None, if_match: str = ""
+    ) -> Stored:
+        """Within the service; without `metadata` the target keeps the source's."""
+
+    async def remove(self, bucket: str, keys: Sequence[str]) -> list[NotRemoved]:
+        """Any number of keys; the answer names those still there."""
+
+    async def close(self) -> None: ...

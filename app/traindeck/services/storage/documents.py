@@ -1,0 +1,38 @@
+"""XML as object stores send and take it."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from datetime import datetime
+
+# Services differ in whether they name a namespace, and in which.
+_NAMESPACE = re.compile(r"""\sxmlns=(?:"[^"]*"|'[^']*')""")
+_MARKUP = re.compile("[&<>\t\r\n]")
+# What no XML can hold, however it is written.
+_UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def document(xml: str | bytes, *names: str) -> ET.Element:
+    """The document of one of these names; ValueError: it is another, as of a sign-in page on the way."""
+    words = xml.decode("utf-8") if isinstance(xml, bytes) else xml
+    try:
+        root = ET.fromstring(_NAMESPACE.sub("", words.strip(), count=1))
+    except ET.ParseError as error:
+        raise ValueError(f"expected {names[0]}: {error}") from error
+    if root.tag not in names:
+        raise ValueError(f"expected {names[0]}, got {root.tag}")
+    return root
+
+
+def moment(iso: str | None) -> datetime | None:
+    return datetime.fromisoformat(iso) if iso else None
+
+
+def element(name: str, content: str) -> str:
+    """As text of a document; line ends and tabs survive as they are."""
+    return f"<{name}>{_MARKUP.sub(lambda found: f'&#{ord(found[0])};', content)}</{name}>"
+
+
+def is_writable(content: str) -> bool:
+    return _UNWRITABLE.search(content) is None

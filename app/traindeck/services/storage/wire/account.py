@@ -1,0 +1,253 @@
+"""Asking OBS over our own connections: signed, as often as it is worth it, with one kind of error."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import certifi
+import httptools
+
+from traindeck.domain.errors import AppError, InvalidInput, KeysRefused
+from traindeck.domain.profiles import Profile, Signature
+from traindeck.domain.proxy import Proxy
+from traindeck.domain.secret import Credentials
+from traindeck.domain.texts import text
+from traindeck.services.keys_news import Refused, nobody_listens
+from traindeck.services.proxies import proxy_of, proxy_to
+from traindeck.services.retrying import retried
+from traindeck.services.sdk_errors import (
+    Answer,
+    Service,
+    check_usable,
+    network_trouble,
+    no_answer,
+    not_understood,
+    proxy_refused,
+    seconds_ahead,
+    unusable_certificates,
+)
+from traindeck.services.sdk_loading import load
+from traindeck.services.storage.documents import document
+from traindeck.services.storage.obs_errors import obs_error
+from traindeck.services.storage.wire.connection import Answered, LineBroken
+from traindeck.services.storage.wire.dialect import dialect_of, is_path_style
+from traindeck.services.storage.wire.pool import MOST_CONNECTIONS, ConnectionPool, NotReached, ProxyRefused, Server
+from traindeck.services.storage.wire.requests import Request, body_headers, target
+
+if TYPE_CHECKING:
+    from traindeck.services.storage.wire.signing import Signer
+
+_SAID = ("Code", "Message", "RequestId")
+# A success whose body is a failure.
+_ERROR = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<Error[\s>]")
+# The service allows 15 minutes; less than this is no reason to sign anew.
+_SKEW_S = 60.0
+_REFUSED_SKEW_S = 600.0
+_ALWAYS = "User-Agent: TrainDeck\r\nAccept-Encoding: identity\r\n\r\n"
+
+
+class WireAccount:
+    """One account at one endpoint; made at once, connected when first asked."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        credentials: Credentials,
+        *,
+        refused: Refused = nobody_listens,
+        most_connections: int = MOST_CONNECTIONS,
+    ) -> None:
+        check_usable(profile.obs_url, credentials)
+        proxy_of(profile, credentials)  # an address that is none is said before anything is asked
+        address = urlsplit(profile.obs_url)
+        self.service = Service(address.netloc, profile.is_lab, credentials)
+        self.path_style = is_path_style(profile)
+        self._refused = refused
+        self._profile = profile
+        self._credentials = credentials
+        self._most = most_connections
+        self.prefix = "x-obs-" if dialect_of(profile, path_style=self.path_style) is Signature.OBS else "x-amz-"
+        self._is_secure = address.scheme == "https"
+        self._host = address.hostname or ""
+        self._port = address.port or (443 if self._is_secure else 80)
+        self._servers: dict[str, Server] = {}
+        self._making = asyncio.Lock()
+        self._signer: Signer | None = None
+        self._pool: ConnectionPool | None = None
+        self._is_closed = False
+
+    def close(self) -> None:
+        self._is_closed = True
+        if self._pool is not None:
+            self._pool.close()
+
+    async def ask(
+        self,
+        request: Request,
+        *,
+        fine: tuple[str, ...] = (),
+        missing_is_fine: bool = False,
+        checked: Callable[[Answered], object] = lambda answer: None,
+        may_again: Callable[[], bool] = lambda: True,
+    ) -> Answered:
+        """An answer of success that `checked` lets pass, or one with a code that is fine too."""
+        is_over = False
+
+        async def attempt() -> Answered:
+            nonlocal is_over
+            try:
+                answer = await self._exchange(request)
+            except ProxyRefused as error:
+                is_over = error.status == 407  # asked again and again it may lock the user out
+                raise proxy_refused(self.service, error.status, str(error)) from None
+            if answer.status < 300 and not _ERROR.match(answer.body):
+                checked(answer)
+                return answer
+            refusal = self.refusal(answer)
+            # A missing object is not told apart from a missing bucket by its status.
+            is_missing = refusal.status == 404 and refusal.code in ("", "NoSuchKey")
+            if refusal.code in fine or (missing_is_fine and is_missing):
+                return answer
+            raise obs_error(refusal, request.path)
+
+        try:
+            return await retried(attempt, may_again=lambda: not (self._is_closed or is_over) and may_again())
+        except KeysRefused as error:
+            self._refused(error)
+            raise
+
+    def refusal(self, answer: Answered, message: str = "") -> Answer:
+        """What an answer says against us; `message` where it says nothing itself."""
+        headers = answer.headers
+        try:
+            error = document(answer.body, "Error")
+        except ValueError:
+            error = None
+        found = {name: (error.findtext(name) or "") if error is not None else "" for name in _SAID}
+        return Answer(
+            self.service,
+            # Copying and completing may fail after their 200 was sent.
+            500 if error is not None and answer.status < 300 else answer.status,
+            # Answers to HEAD have no body.
+            found["Code"] or _either(headers, "error-code"),
+            found["Message"] or _either(headers, "error-message") or message,
+            found["RequestId"] or _either(headers, "request-id"),
+            _seconds(headers.get("retry-after", "")),
+            headers.get("date", ""),
+        )
+
+    async def _exchange(self, request: Request) -> Answered:
+        if self._pool is None or self._signer is None:
+            await self._make_ready()
+        assert self._pool is not None and self._signer is not None
+        server = self._server(request.path.bucket)
+
+        def head(in_full: bool) -> bytes:
+            return self._head(request, server, in_full)
+
+        for is_last in (False, True):
+            try:
+                answer = await self._pool.exchange(
+                    server, request.method, head, request.body, request.take, request.counted
+                )
+            except (NotReached, LineBroken) as error:
+                raise self._trouble(error) from None
+            if is_last or answer.status != 403 or not self._is_clock_set(answer):
+                break
+        if answer.status == 407 and self.service.proxy:
+            raise ProxyRefused(407)
+        return answer
+
+    def _server(self, bucket: str) -> Server:
+        host = self._host if self.path_style else f"{bucket}.{self._host}"
+        if host not in self._servers:
+            self._servers[host] = Server(host, self._port, self._is_secure)
+        return self._servers[host]
+
+    def _head(self, request: Request, server: Server, in_full: bool) -> bytes:
+        assert self._pool is not None and self._signer is not None
+        headers = {"Host": server.shown, **request.headers}
+        if request.body is not None:
+            headers |= body_headers(request.body)
+        elif request.method in ("PUT", "POST"):
+            headers["Content-Length"] = "0"
+        try:
+            where = target(request, path_style=self.path_style)
+            path = request.path
+            self._signer.sign(request.method, path.bucket, path.key, request.query, headers)
+        except UnicodeEncodeError as error:
+            raise InvalidInput(
+                text("“{place}” cannot be a name in OBS: it is not valid Unicode.", place=ascii(str(request.path))),
+                text("Rename the file, then try again."),
+            ) from error
+        to_proxy = self._pool.proxy_line if in_full else ""
+        where = f"http://{server.shown}{where}" if in_full else where
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+        return f"{request.method} {where} HTTP/1.1\r\n{lines}{to_proxy}{_ALWAYS}".encode("latin-1")
+
+    def _is_clock_set(self, answer: Answered) -> bool:
+        """The service says our time is wrong and which is right: it is worth signing once more."""
+        assert self._signer is not None
+        code = self.refusal(answer).code
+        if code not in ("RequestTimeTooSkewed", ""):
+            return False
+        ahead_s = seconds_ahead(answer.headers.get("date", ""))
+        if ahead_s is None:
+            return False
+        # An answer without a code may have many reasons; only a clock far away is one.
+        least_s = _SKEW_S if code else _REFUSED_SKEW_S
+        if abs(ahead_s - self._signer.clock_ahead_s) < least_s:
+            return False
+        self._signer.clock_ahead_s = ahead_s
+        return True
+
+    async def _make_ready(self) -> None:
+        async with self._making:
+            if self._pool is None:
+                self._signer, tls, proxy = await asyncio.to_thread(self._load)
+                self.service = replace(self.service, proxy=proxy.place if proxy else "")
+                self._pool = ConnectionPool(tls, proxy, self._most)
+                if self._is_closed:
+                    self._pool.close()
+
+    def _load(self) -> tuple[Signer, ssl.SSLContext | None, Proxy | None]:
+        load("obs", "traindeck.services.storage.wire.signing")
+        from traindeck.services.storage.wire.signing import Signer
+
+        tls = None
+        if self._is_secure:
+            try:
+                tls = ssl.create_default_context(cafile=self._profile.ca_file or certifi.where())
+            except OSError as error:
+                raise unusable_certificates(self.service, self._profile.ca_file, str(error)) from None
+        proxy = proxy_to(self._profile.obs_url, self._profile, self._credentials)
+        return Signer(self._profile, self._credentials, path_style=self.path_style), tls, proxy
+
+    def _trouble(self, error: NotReached | LineBroken) -> AppError:
+        cause = error.cause
+        if isinstance(cause, httptools.HttpParserError | ValueError) and not isinstance(cause, OSError):
+            return not_understood(Answer(self.service, 0, message=f"{type(cause).__name__}: {cause}"))
+        if not isinstance(error, NotReached):
+            # The proxy was passed already.
+            return network_trouble(cause, replace(self.service, proxy=""))
+        if isinstance(cause, TimeoutError):
+            return no_answer(self.service, self.service.masked(str(cause)))
+        return network_trouble(cause, self.service)
+
+
+def _either(headers: Mapping[str, str], name: str) -> str:
+    return headers.get(f"x-obs-{name}") or headers.get(f"x-amz-{name}") or ""
+
+
+def _seconds(retry_after: str) -> float | None:
+    try:
+        return float(retry_after)
+    except ValueError:
+        ahead_s = seconds_ahead(retry_after)
+        return None if ahead_s is None else max(0.0, ahead_s)

@@ -1,0 +1,362 @@
+"""One HTTP/1.1 connection: a request leaves piece by piece, and its answer comes back the same way."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+import httptools
+
+from traindeck.domain.errors import Unexpected
+from traindeck.services.data_ports import Body, Counted, Sink
+
+NO_PROGRESS_S = 30.0
+
+# Below this the head and the body leave together: one packet, one call into the system.
+_TOGETHER_BYTES = 64 * 1024
+_SLICE_BYTES = 256 * 1024
+# Received and not taken yet; above it the sender is kept waiting.
+_HELD_BYTES = 1024 * 1024
+_MOST_HEADERS = 500
+_ANSWER_BYTES = 64 * 1024 * 1024
+# What the system may hold unsent: keeps the progress honest and a cancelled body short.
+_UNSENT_BYTES = 256 * 1024
+
+Take = Callable[[int, Mapping[str, str]], Sink | None]
+"""Told status and headers, names who takes the body; None: it is kept in the answer."""
+
+
+class LineBroken(Exception):
+    """The connection failed under a request; its cause is what the system or the parser said."""
+
+    def __init__(self, cause: BaseException, *, was_stale: bool) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+        # It had served before and died in silence: the server did not see this request.
+        self.was_stale = was_stale
+
+
+@dataclass(slots=True)
+class Answered:
+    """An answer as it came; header names in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+
+class HttpConnection(asyncio.Protocol):
+    """One request at a time; closes itself when the next one could not be told apart from this one."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._transport: asyncio.Transport | None = None
+        self._wake: asyncio.Future[None] | None = None
+        self._error: BaseException | None = None
+        self._is_blocked = False
+        self._is_held_back = False
+        self._served = 0
+        self._is_busy = False
+        self._waits_for_us = False
+        self._moved_at = 0.0
+        self._unsent_before = 0
+        self.idle_since = 0.0
+        self._headers: dict[str, str] = {}
+        self._chunks: deque[bytes] = deque()
+        self._forget_answer("")
+
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
+    # What the loop tells us
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.use(transport)
+        line: socket.socket | None = transport.get_extra_info("socket")
+        option = getattr(socket, "TCP_NOTSENT_LOWAT", None)
+        if line is not None and option is not None:
+            with suppress(OSError):  # a system that knows the option and refuses it is no worse than one without
+                line.setsockopt(socket.IPPROTO_TCP, option, _UNSENT_BYTES)
+
+    def use(self, transport: asyncio.Transport) -> None:
+        """Go on over `transport`, as after TLS was laid over a tunnel."""
+        self._transport = transport
+        # Every piece is with the system before the next one is asked for. Not 0: TLS would hold us back for nothing.
+        transport.set_write_buffer_limits(high=1)
+
+    def connection_lost(self, error: BaseException | None) -> None:
+        if error is None and self._has_head and not self._has_length:
+            self._is_complete = True
+        if self._error is None:
+            self._error = error or ConnectionResetError("the other end closed the connection")
+        self._is_blocked = False
+        self._tell()
+
+    def pause_writing(self) -> None:
+        self._is_blocked = True
+
+    def resume_writing(self) -> None:
+        self._is_blocked = False
+        self._tell()
+
+    def data_received(self, data: bytes) -> None:
+        self._moved_at = self._loop.time()
+        if not self._is_busy or self._is_complete:
+            self._fail(ConnectionAbortedError("an answer nobody asked for"))
+        elif self._left:
+            self._take_whole(data)
+        else:
+            try:
+                self._parser.feed_data(data)
+            except httptools.HttpParserError as error:
+                if not self._is_complete:
+                    self._fail(error)
+        self._tell()
+
+    # What the parser tells us
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if len(self._headers) >= _MOST_HEADERS:
+            raise ValueError("more headers than any answer has")
+        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status < 200:
+            self._headers = {}
+            return
+        self._status = status
+        self._has_head = True
+        is_bare = self._method == "HEAD" or (self._method == "CONNECT" and status < 300) or status in (204, 304)
+        # The parser takes an answer without a body for one without an end.
+        may_go_on = self._headers.get("connection", "").lower() != "close" and self._parser.get_http_version() == "1.1"
+        self._keeps_alive = may_go_on if is_bare else self._parser.should_keep_alive()
+        length = self._headers.get("content-length", "")
+        is_chunked = "transfer-encoding" in self._headers
+        self._has_length = is_bare or is_chunked or length.isdecimal()
+        if is_bare:
+            self._is_complete = True
+        elif length.isdecimal() and not is_chunked:
+            self._left = int(length)
+
+    def on_body(self, piece: bytes) -> None:
+        if self._is_complete:
+            return
+        if self._left:
+            self._left -= len(piece)
+        self._hold(piece)
+
+    def on_message_complete(self) -> None:
+        if self._has_head:
+            self._is_complete = True
+
+    # What is asked of us
+
+    async def exchange(
+        self, method: str, head: bytes, body: Body | None, take: Take | None, counted: Counted | None
+    ) -> Answered:
+        """Send a request and give its answer; whatever ends this early ends the connection."""
+        self._forget_answer(method)
+        self._is_busy = True
+        self._moved_at = self._loop.time()
+        sent = _Sent(counted, len(head))
+        try:
+            is_all_sent = await self._send(head, body, sent)
+            while not self._has_head:
+                await self._news()
+            answer = await self._receive(take)
+        except BaseException:
+            sent.take_back()
+            self.abort()
+            raise
+        self._is_busy = False
+        self._served += 1
+        if answer.status >= 300:
+            sent.take_back()
+        if not (is_all_sent and self._keeps_alive and self._has_length):
+            self.abort()
+        return answer
+
+    def abort(self) -> None:
+        """Close at once; what was not sent yet never will be."""
+        self._is_busy = False
+        if self._transport is not None:
+            self._transport.abort()
+
+    def look(self, now: float) -> None:
+        """Called now and then: gives up on a request whose line has not moved for too long."""
+        unsent = self._transport.get_write_buffer_size() if self._transport else 0
+        if not self._is_busy or self._waits_for_us or unsent != self._unsent_before:
+            self._moved_at = now
+            self._unsent_before = unsent
+        elif now - self._moved_at > NO_PROGRESS_S:
+            self._fail(TimeoutError(f"nothing moved for {NO_PROGRESS_S:.0f} s"))
+            self._tell()
+
+    async def _send(self, head: bytes, body: Body | None, sent: _Sent) -> bool:
+        """False: an answer came that makes the rest of the body useless."""
+        if body is None:
+            self._write(head)
+            return True
+        waiting, waiting_bytes = [head], len(head)
+        self._waits_for_us = True
+        try:
+            async for piece in body.pieces():
+                self._waits_for_us = False
+                sent.from_source_bytes += len(piece)
+                waiting.append(piece)
+                waiting_bytes += len(piece)
+                if waiting_bytes >= _TOGETHER_BYTES:
+                    await self._hand_over(waiting, sent)
+                    if self._is_complete:
+                        return False
+                    waiting, waiting_bytes = [], 0
+                self._waits_for_us = True
+        finally:
+            self._waits_for_us = False
+        if waiting:
+            await self._hand_over(waiting, sent)
+        if sent.from_source_bytes != body.size_bytes:
+            raise Unexpected(f"a body of {body.size_bytes} bytes gave {sent.from_source_bytes}")
+        return sent.passed_bytes == len(head) + body.size_bytes and not self._is_blocked
+
+    async def _hand_over(self, pieces: list[bytes], sent: _Sent) -> None:
+        if len(pieces[-1]) < _TOGETHER_BYTES:
+            pieces = [b"".join(pieces)]
+        for piece in pieces:
+            view = memoryview(piece)
+            # What the socket does not take at once is copied: not all of a large piece, then.
+            for start in range(0, len(piece), _SLICE_BYTES):
+                self._write(view[start : start + _SLICE_BYTES])
+                sent.passed_bytes += min(_SLICE_BYTES, len(piece) - start)
+                while self._is_blocked and not self._is_complete:
+                    await self._news()
+                sent.up_to(sent.passed_bytes - self._unsent)
+                if self._is_complete:
+                    return
+
+    @property
+    def _unsent(self) -> int:
+        return self._transport.get_write_buffer_size() if self._transport else 0
+
+    def _write(self, data: bytes | memoryview) -> None:
+        if self._error is not None or self._transport is None:
+            raise self._broken()
+        self._transport.write(data)
+
+    async def _receive(self, take: Take | None) -> Answered:
+        sink = take(self._status, self._headers) if take else None
+        kept: list[bytes] = []
+        kept_bytes = 0
+        while True:
+            while self._chunks:
+                chunk = self._chunks.popleft()
+                self._let_go(len(chunk))
+                if sink is None:
+                    kept.append(chunk)
+                    kept_bytes += len(chunk)
+                    if kept_bytes > _ANSWER_BYTES:
+                        raise LineBroken(ValueError("the answer is longer than any can be"), was_stale=False)
+                else:
+                    await self._pour(sink, chunk)
+            if self._is_complete:
+                return Answered(self._status, self._headers, b"".join(kept))
+            await self._news()
+
+    async def _pour(self, sink: Sink, chunk: bytes) -> None:
+        waiting = sink(chunk)
+        if waiting is not None:
+            self._waits_for_us = True
+            try:
+                await waiting
+            finally:
+                self._waits_for_us = False
+                self._moved_at = self._loop.time()
+
+    def _take_whole(self, data: bytes) -> None:
+        """The body's bytes as they came from the socket: nothing in between is needed any more."""
+        if len(data) > self._left:
+            self._fail(ConnectionAbortedError("more than was announced"))
+            return
+        self._left -= len(data)
+        self._hold(data)
+        self._is_complete = not self._left
+
+    def _hold(self, piece: bytes) -> None:
+        self._chunks.append(piece)
+        self._held += len(piece)
+        if self._held > _HELD_BYTES and not self._is_held_back and self.is_open:
+            assert self._transport is not None
+            self._is_held_back = True
+            self._transport.pause_reading()
+
+    def _let_go(self, size_bytes: int) -> None:
+        self._held -= size_bytes
+        if self._is_held_back and self._held <= _HELD_BYTES // 2:
+            self._is_held_back = False
+            if self._transport is not None and self.is_open:
+                self._transport.resume_reading()
+
+    def _forget_answer(self, method: str) -> None:
+        self._method = method
+        self._parser = httptools.HttpResponseParser(self)
+        self._status = 0
+        self._headers = {}
+        self._chunks.clear()
+        self._held = 0
+        self._left = 0
+        self._has_head = False
+        self._has_length = False
+        self._is_complete = False
+        self._keeps_alive = False
+
+    async def _news(self) -> None:
+        if self._error is not None:
+            raise self._broken()
+        self._wake = self._loop.create_future()
+        try:
+            await self._wake
+        finally:
+            self._wake = None
+
+    def _tell(self) -> None:
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
+
+    def _fail(self, error: BaseException) -> None:
+        self._error = error
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _broken(self) -> LineBroken:
+        cause = self._error or ConnectionResetError("not connected")
+        was_stale = self._served > 0 and not self._has_head and not isinstance(cause, TimeoutError)
+        return LineBroken(cause, was_stale=was_stale)
+
+
+@dataclass(slots=True)
+class _Sent:
+    """How much of a body is really with the system."""
+
+    counted: Counted | None
+    head_bytes: int
+    from_source_bytes: int = 0
+    passed_bytes: int = 0
+    told_bytes: int = 0
+
+    def up_to(self, handed_bytes: int) -> None:
+        of_body = handed_bytes - self.head_bytes
+        if self.counted is not None and of_body > self.told_bytes:
+            self.counted(of_body - self.told_bytes)
+            self.told_bytes = of_body
+
+    def take_back(self) -> None:
+        if self.counted is not None and self.told_bytes:
+            self.counted(-self.told_bytes)
+            self.told_bytes = 0

@@ -1,0 +1,179 @@
+"""Whole objects: sent, fetched, looked up, listed, copied."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Mapping
+
+from traindeck.domain.objects import ObjectPath
+from traindeck.services.data_ports import Body, Counted, Found, Page, Sink, Stored
+from traindeck.services.sdk_errors import not_understood
+from traindeck.services.storage.listing_pages import page_of
+from traindeck.services.storage.obs_errors import damaged, need_key
+from traindeck.services.storage.wire.account import WireAccount
+from traindeck.services.storage.wire.answers import bare, confirmed, document_of, element_of, found_in
+from traindeck.services.storage.wire.connection import Answered
+from traindeck.services.storage.wire.requests import Request, encoded_key, metadata_headers, type_header
+
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+
+
+class Objects:
+    """The part of a data plane that moves objects in one request each."""
+
+    def __init__(self, account: WireAccount) -> None:
+        self._account = account
+
+    async def put(
+        self,
+        target: ObjectPath,
+        body: Body,
+        *,
+        metadata: Mapping[str, str] | None = None,
+        counted: Counted | None = None,
+    ) -> Stored:
+        need_key(target)
+        headers = type_header(target.key) | metadata_headers(self._account.prefix, metadata or {})
+        answer = await self._account.ask(
+            Request("PUT", target, headers=headers, body=body, counted=counted),
+            checked=lambda answer: confirmed(self._account, answer, body, target),
+        )
+        return self._stored(answer, bare(answer.headers["etag"]))
+
+    async def get(
+        self,
+        source: ObjectPath,
+        sink: Sink,
+        *,
+        offset: int = 0,
+        length: int | None = None,
+        if_match: str = "",
+        version: str = "",
+    ) -> Found:
+        need_key(source)
+        if length is not None and length < 1:
+            raise ValueError("a range has at least one byte")
+        incoming = _Incoming(sink, offset, length)
+        headers = {}
+        if offset or length is not None:
+            last = "" if length is None else str(offset + length - 1)
+            headers["Range"] = f"bytes={offset}-{last}"
+        if if_match:
+            headers["If-Match"] = f'"{bare(if_match)}"'
+        request = Request("GET", source, _of_version(version), headers, take=incoming.taker)
+        answer = await self._account.ask(
+            request,
+            checked=lambda answer: self._check_received(answer, incoming, source),
+            may_again=lambda: not incoming.received_bytes,
+        )
+        return found_in(self._account, source, answer.headers, incoming.whole_bytes)
+
+    async def head(self, path: ObjectPath, version: str = "") -> Found | None:
+        need_key(path)
+        request = Request("HEAD", path, _of_version(version))
+        answer = await self._account.ask(request, missing_is_fine=True)
+        if answer.status == 404:
+            return None
+        length = answer.headers.get("content-length", "")
+        if not length.isdecimal():
+            raise not_understood(self._account.refusal(answer, "no length"))
+        return found_in(self._account, path, answer.headers, int(length))
+
+    async def page(
+        self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
+    ) -> Page:
+        # Names with control characters would lose a page that is not encoded.
+        query: dict[str, str | None] = {"encoding-type": "url", "max-keys": str(most)}
+        query |= {
+            name: value for name, value in (("prefix", prefix), ("delimiter", delimiter), ("marker", marker)) if value
+        }
+        pages: list[Page] = []
+
+        def read(answer: Answered) -> None:
+            try:
+                pages.append(page_of(answer.body))
+            except ValueError as error:
+                raise not_understood(self._account.refusal(answer, str(error))) from error
+
+        answer = await self._account.ask(Request("GET", ObjectPath(bucket), query), checked=read)
+        page = pages[-1]
+        if page.next_marker and page.next_marker == marker:  # else it would never end
+            raise not_understood(self._account.refusal(answer, "the same page again"))
+        return page
+
+    async def copy(
+        self, source: ObjectPath, target: ObjectPath, *, metadata: Mapping[str, str] | None = None, if_match: str = ""
+    ) -> Stored:
+        need_key(source)
+        need_key(target)
+        headers = self._copy_source(source, if_match)
+        if metadata is not None:
+            headers[f"{self._account.prefix}metadata-directive"] = "REPLACE"
+            headers |= type_header(target.key) | metadata_headers(self._account.prefix, metadata)
+        etags: list[str] = []
+
+        def read(answer: Answered) -> None:
+            root = document_of(self._account, answer, "CopyObjectResult")
+            etags.append(bare(element_of(self._account, answer, root, "ETag")))
+
+        answer = await self._account.ask(Request("PUT", target, headers=headers), checked=read)
+        return self._stored(answer, etags[-1])
+
+    def _copy_source(self, source: ObjectPath, if_match: str) -> dict[str, str]:
+        prefix = self._account.prefix
+        headers = {f"{prefix}copy-source": f"/{source.bucket}/{encoded_key(source.key)}"}
+        if if_match:
+            headers[f"{prefix}copy-source-if-match"] = f'"{bare(if_match)}"'
+        return headers
+
+    def _stored(self, answer: Answered, etag: str) -> Stored:
+        return Stored(etag, answer.headers.get(f"{self._account.prefix}version-id", ""))
+
+    def _check_received(self, answer: Answered, incoming: _Incoming, source: ObjectPath) -> None:
+        if not incoming.is_as_asked:
+            raise not_understood(self._account.refusal(answer, "another range than asked for"))
+        if incoming.received_bytes != incoming.expected_bytes:
+            raise damaged(self._account.refusal(answer, "fewer bytes than announced"), str(source))
+
+
+class _Incoming:
+    """The body of a download on its way to the sink."""
+
+    def __init__(self, sink: Sink, offset: int, length: int | None) -> None:
+        self._sink = sink
+        self._offset = offset
+        self._length = length
+        self.received_bytes = 0
+        self.expected_bytes = 0
+        self.whole_bytes = 0
+        self.is_as_asked = False
+
+    def taker(self, status: int, headers: Mapping[str, str]) -> Sink | None:
+        """Nothing is handed on unless it is the range asked for."""
+        if status not in (200, 206):
+            return None
+        content_range = headers.get("content-range", "")
+        if status == 206 or content_range:  # some say 200 to a range and give the range
+            match = _CONTENT_RANGE.fullmatch(content_range)
+            first, last, whole = (int(number) for number in match.groups()) if match else (-1, -1, 0)
+        else:
+            length = headers.get("content-length", "")
+            first, last, whole = (0, int(length) - 1, int(length)) if length.isdecimal() else (-1, -1, 0)
+        self.whole_bytes = whole
+        self.expected_bytes = whole - self._offset
+        if self._length is not None:
+            self.expected_bytes = min(self._length, self.expected_bytes)
+        self.is_as_asked = first == self._offset and last - first + 1 == self.expected_bytes
+        return self._take if self.is_as_asked else _nowhere
+
+    def _take(self, piece: bytes) -> Awaitable[None] | None:
+        self.received_bytes += len(piece)
+        return self._sink(piece)
+
+
+def _nowhere(piece: bytes) -> None:
+    """A body that is of no use."""
+
+
+def _of_version(version: str) -> dict[str, str | None]:
+    return {"versionId": version} if version else {}

@@ -1,0 +1,196 @@
+"""What is sent: read from a file that may change at any moment, hashed before it leaves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from traindeck.domain.errors import AppError, LocalTrouble, NotFound
+from traindeck.domain.texts import text
+from traindeck.domain.transfers import Item
+from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.runtime.platform_files import local_error, local_errors
+from traindeck.services.transfers.digests import md5
+from traindeck.services.transfers.rate_limit import RateLimit
+
+# Up to here the bytes are read once and kept; above, once to hash and once to send.
+IN_MEMORY_BYTES = 16 * 1024 * 1024
+_READ_BYTES = 1024 * 1024
+CHANGED_TRIES = 3
+_READ_ONLY = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+
+
+class SourceChanged(Exception):
+    """The file is not what it was when it was looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A piece of a file in memory."""
+
+    data: bytes
+    md5: bytes
+    limit: RateLimit
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.data)
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        step = self.limit.piece_bytes
+        if len(self.data) <= step:
+            await self.limit.take(len(self.data))
+            yield self.data
+            return
+        for start in range(0, len(self.data), step):
+            piece = self.data[start : start + step]
+            await self.limit.take(len(piece))
+            yield piece
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A piece of a file too large to be kept; it is read again as it leaves."""
+
+    place: Path
+    item: Item
+    offset: int
+    size_bytes: int
+    md5: bytes
+    disk: BlockingCalls
+    limit: RateLimit
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        step = _READ_BYTES
+        for offset in range(self.offset, self.offset + self.size_bytes, step):
+            wanted = min(step, self.offset + self.size_bytes - offset)
+            data = await self.disk.run(partial(self._read, offset, wanted))
+            await self.limit.take(len(data))
+            yield data
+
+    def _read(self, start: int, size: int, _: CancelToken) -> bytes:
+        with local_errors(self.place), self.place.open("rb", buffering=0) as file:
+            check_same(os.fstat(file.fileno()), self.item)
+            return read_exactly(file.fileno(), start, size)
+
+
+def look(place: Path, item: Item) -> Item:
+    """The same file with what it is like now."""
+    try:
+        return seen(item, place.stat())
+    except FileNotFoundError as error:
+        raise deleted(place) from error
+    except OSError as error:
+        raise local_error(error, place) from error
+
+
+def seen(item: Item, found: os.stat_result) -> Item:
+    return replace(
+        item,
+        size_bytes=found.st_size,
+        modified_ns=found.st_mtime_ns,
+        inode=found.st_ino,
+        mode=found.st_mode & 0o7777,
+    )
+
+
+def is_same(one: Item, other: Item) -> bool:
+    return (one.size_bytes, one.modified_ns, one.inode) == (other.size_bytes, other.modified_ns, other.inode)
+
+
+def check_same(found: os.stat_result, item: Item) -> None:
+    if not _looks_same(found, item):
+        raise SourceChanged
+
+
+def _looks_same(found: os.stat_result, item: Item) -> bool:
+    return (found.st_size, found.st_mtime_ns, found.st_ino) == (item.size_bytes, item.modified_ns, item.inode)
+
+
+def read_exactly(descriptor: int, start: int, size: int) -> bytes:
+    os.lseek(descriptor, start, os.SEEK_SET)
+    pieces: list[bytes] = []
+    left = size
+    while left:
+        piece = os.read(descriptor, left)
+        if not piece:
+            raise SourceChanged
+        pieces.append(piece)
+        left -= len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def read_whole(place: str, item: Item, limit: RateLimit, most_bytes: int) -> tuple[Item, Content | None]:
+    """The item as it is now, and its content; None: it has become too large for that.
+
+    Descriptors and names as text: a file object and a Path cost more than a small file.
+    """
+    for _ in range(CHANGED_TRIES):
+        try:
+            descriptor = os.open(place, _READ_ONLY)
+            try:
+                found = os.fstat(descriptor)
+                now = item if _looks_same(found, item) else seen(item, found)
+                if now.size_bytes > most_bytes:
+                    return now, None
+                data = read_exactly(descriptor, 0, now.size_bytes)
+                check_same(os.fstat(descriptor), now)
+            finally:
+                os.close(descriptor)
+        except SourceChanged:
+            continue
+        except FileNotFoundError as error:
+            raise deleted(Path(place)) from error
+        except OSError as error:
+            raise local_error(error, Path(place)) from error
+        return now, Content(data, md5(data).digest(), limit)
+    raise keeps_changing(Path(place))
+
+
+def read_some(
+    places: Sequence[tuple[str, Item]], limit: RateLimit, most_bytes: int, token: CancelToken
+) -> list[tuple[Item, Content | AppError | None]]:
+    """Many small files at once: changing threads costs more than reading one."""
+    found: list[tuple[Item, Content | AppError | None]] = []
+    for place, item in places:
+        token.check()
+        try:
+            found.append(read_whole(place, item, limit, most_bytes))
+        except AppError as error:
+            found.append((item, error))
+    return found
+
+
+def stretch(
+    place: Path, item: Item, offset: int, size: int, disk: BlockingCalls, limit: RateLimit, token: CancelToken
+) -> Content | Stretch:
+    """A part of a file that must still be what it was; blocks."""
+    with local_errors(place), place.open("rb", buffering=0) as file:
+        check_same(os.fstat(file.fileno()), item)
+        if size <= IN_MEMORY_BYTES:
+            data = read_exactly(file.fileno(), offset, size)
+            check_same(os.fstat(file.fileno()), item)
+            return Content(data, md5(data).digest(), limit)
+        digest = md5()
+        for start in range(offset, offset + size, _READ_BYTES):
+            token.check()
+            digest.update(read_exactly(file.fileno(), start, min(_READ_BYTES, offset + size - start)))
+        check_same(os.fstat(file.fileno()), item)
+    return Stretch(place, item, offset, size, digest.digest(), disk, limit)
+
+
+def deleted(place: Path) -> AppError:
+    return NotFound(
+        text("“{place}” was deleted or moved before it could be sent.", place=str(place)),
+        text("Put it back and try again, or leave it out."),
+    )
+
+
+def keeps_changing(place: Path) -> AppError:
+    return LocalTrouble(
+        text("“{place}” changes all the time and was not uploaded.", place=str(place)),
+        text("Wait until the program that writes it is done, then try again."),
+    )

@@ -1,0 +1,324 @@
+"""The transfers of this program, for the window and the command line; the work is done on a loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from traindeck.domain.errors import AppError, Unexpected
+from traindeck.domain.objects import ObjectPath
+from traindeck.domain.transfers import Item, ItemState, Kind, Order, Rules, TransferState
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.listeners import Listeners
+from traindeck.runtime.loop_thread import LoopThread
+from traindeck.runtime.tasks import TaskScope
+from traindeck.services.connections import Connection, Connections
+from traindeck.services.data_ports import DataPlane
+from traindeck.services.ports import Clock
+from traindeck.services.submission import utc_now
+from traindeck.services.transfers.engine import TransferEngine
+from traindeck.services.transfers.ports import Journal
+from traindeck.services.transfers.rows import Transfer
+
+log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+Counted = Callable[[int, int | None], None]
+"""Bytes done and bytes in all (None while unknown)."""
+
+_PLAIN = Rules()
+_PAGE = 10_000
+
+
+class Transfers:
+    """Enter it on the loop of those who ask; the engine starts when it is first needed."""
+
+    def __init__(
+        self,
+        connections: Connections,
+        journal: Journal,
+        disk: BlockingCalls,
+        locks: Path,
+        clock: Clock = utc_now,
+        *,
+        patience_s: float | None = None,
+    ) -> None:
+        """`patience_s`: nobody sits there, so what cannot go on for so long fails, and who is cancelled only pauses."""
+        self._connections = connections
+        self._journal = journal
+        self._disk = disk
+        self._locks = locks
+        self._clock = clock
+        self._patience_s = patience_s
+        self._rows: dict[int, Transfer] = {}
+        self._forgotten: set[int] = set()
+        self._scope = TaskScope(self._report)
+        self._starting = asyncio.Lock()
+        self._started: asyncio.Future[TransferEngine] | None = None
+        self._planes: dict[str, tuple[Connection, DataPlane]] = {}
+        self._thread: LoopThread | None = None
+        self.changed: Listeners[Transfer] = Listeners()
+
+    async def __aenter__(self) -> Self:
+        self._main = asyncio.get_running_loop()
+        await self._scope.__aenter__()
+        self._stop_listening = self._connections.keys_refused.add(self._on_keys)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop_listening()
+        # What went wrong with those who asked is theirs.
+        await self._scope.__aexit__(None, None, None)
+        if self._thread is not None:
+            await self._thread.close()
+
+    # What there is
+
+    def rows(self) -> list[Transfer]:
+        """Newest first."""
+        return [self._rows[number] for number in sorted(self._rows, reverse=True)]
+
+    async def items(
+        self, transfer_id: int, states: Sequence[ItemState] = tuple(ItemState), *, after: str = "", most: int = 1000
+    ) -> list[Item]:
+        """A page of the list of files; `after` is the key of the last one of the page before."""
+        return await self._call(lambda engine: engine.items(transfer_id, states, after=after, most=most))
+
+    # What is wanted, at once
+
+    def cancel(self, transfer_id: int) -> None:
+        self._ask("cancel", transfer_id, lambda engine: engine.cancel(transfer_id))
+
+    def pause(self, transfer_id: int) -> None:
+        self._ask("pause", transfer_id, lambda engine: engine.pause(transfer_id))
+
+    def go_on(self, transfer_id: int) -> None:
+        self._ask("go on", transfer_id, lambda engine: engine.go_on(transfer_id))
+
+    def say_yes(self, transfer_id: int) -> None:
+        """Do what was planned and shown."""
+        self._ask("begin", transfer_id, lambda engine: engine.say_yes(transfer_id))
+
+    def retry(self, transfer_id: int) -> None:
+        self._ask("retry", transfer_id, lambda engine: engine.retry(transfer_id))
+
+    def move_first(self, transfer_id: int) -> None:
+        self._ask("move first", transfer_id, lambda engine: engine.move_first(transfer_id))
+
+    def clear_finished(self) -> None:
+        over = [row.id for row in self._rows.values() if row.state.is_over]
+        for number in over:
+            del self._rows[number]
+            self._forgotten.add(number)
+            self._forget(number)
+
+    def _forget(self, number: int) -> None:
+        self._ask("forget", number, lambda engine: engine.forget(number))
+
+    def set_rate(self, bytes_per_s: float) -> None:
+        """For all transfers together; 0 is no limit."""
+
+        async def set_it(engine: TransferEngine) -> None:
+            engine.limit.set(bytes_per_s)
+
+        self._ask("rate", 0, set_it)
+
+    def go_on_with(self, profile: str) -> None:
+        """Its keys or addresses are others now: what waits for them need not wait any longer."""
+
+        async def go_on(engine: TransferEngine) -> None:
+            engine.go_on_with(profile)
+
+        if self._started is not None:
+            self._ask("go on with", 0, go_on)
+
+    def _on_keys(self, profile: str) -> None:
+        if self._connections.refusal(profile) is None:
+            self.go_on_with(profile)
+
+    async def take_up(self) -> None:
+        """Go on with what earlier programs left undone."""
+        if not await self._journal.unfinished():
+            return  # nothing needs the engine yet
+        await self._call(lambda engine: engine.resume())
+
+    # Moving
+
+    async def upload(
+        self, profile: str, source: Path, target: ObjectPath, *, rules: Rules = _PLAIN, progress: Counted | None = None
+    ) -> int:
+        """Send a file, or a folder as a whole into the target folder; the answer counts the files."""
+        order = Order(Kind.UPLOAD, profile, _here(source), str(target), rules)
+        return _count(await self.move(order, progress=progress))
+
+    async def download(
+        self, profile: str, source: ObjectPath, target: Path, *, rules: Rules = _PLAIN, progress: Counted | None = None
+    ) -> int:
+        """Fetch an object, or a folder as a whole into the target folder; the answer counts the files."""
+        order = Order(Kind.DOWNLOAD, profile, str(source), _here(target), rules)
+        return _count(await self.move(order, progress=progress))
+
+    async def copy(
+        self,
+        profile: str,
+        source: ObjectPath,
+        target: ObjectPath,
+        *,
+        rules: Rules = _PLAIN,
+        progress: Counted | None = None,
+    ) -> int:
+        """Copy within the service; no byte comes here."""
+        order = Order(Kind.COPY, profile, str(source), str(target), rules)
+        return _count(await self.move(order, progress=progress))
+
+    async def fetch(
+        self, profile: str, source: ObjectPath, target: Path, *, progress: Counted | None = None
+    ) -> list[Path]:
+        """As download, but the answer names the files, spelled as the target was."""
+        order = Order(Kind.DOWNLOAD, profile, str(source), _here(target))
+        row = await self.move(order, progress=progress)
+        root = target / Path(row.root).relative_to(_here(target))
+        places: list[Path] = []
+        after = ""
+        while page := await self.items(row.id, (ItemState.DONE, ItemState.EQUAL), after=after, most=_PAGE):
+            places += [root / item.name if item.name else root for item in page]
+            after = page[-1].key
+        return places
+
+    async def begin(self, order: Order, *, needs_yes: bool = False, is_preview: bool = False) -> int:
+        """Start a transfer that goes on by itself."""
+        takes_up = self._patience_s is not None and not is_preview
+        return await self._call(
+            lambda engine: engine.add(order, needs_yes=needs_yes, patience_s=self._patience_s, takes_up=takes_up)
+        )
+
+    async def planned(self, order: Order, *, is_preview: bool = False) -> Transfer:
+        """What a transfer would do: its files are in the list, and nothing moves before `say_yes`.
+
+        `is_preview`: nobody means to do it, so one that was left undone stays as it is.
+        """
+        number = await self.begin(order, needs_yes=True, is_preview=is_preview)
+        row = await self._call(lambda engine: engine.planned(number))
+        if row.state is TransferState.FAILED:
+            raise _reason(row)
+        return row
+
+    async def drop(self, transfer_id: int) -> None:
+        """End it and forget it."""
+
+        async def forget(engine: TransferEngine) -> None:
+            await engine.cancel(transfer_id)
+            await engine.ended(transfer_id)
+            await engine.forget(transfer_id)
+
+        await self._call(forget)
+        self._rows.pop(transfer_id, None)
+        self._forgotten.add(transfer_id)
+
+    async def move(self, order: Order, *, progress: Counted | None = None) -> Transfer:
+        """All of it; raises when anything could not be moved."""
+        return await self.finished(await self.begin(order), progress=progress)
+
+    async def finished(self, transfer_id: int, *, progress: Counted | None = None) -> Transfer:
+        """How it ended; who is cancelled while waiting leaves it to go on."""
+
+        def show(row: Transfer) -> None:
+            if progress is not None and row.id == transfer_id:
+                progress(row.done_bytes, row.total_bytes)
+
+        stop_listening = self.changed.add(show)
+        try:
+            row = await self._call(lambda engine: engine.ended(transfer_id))
+        except asyncio.CancelledError:
+            if self._patience_s is not None:
+                await self._call(lambda engine: engine.pause(transfer_id))
+            raise
+        finally:
+            stop_listening()
+        self._take([row])
+        show(row)
+        match row.state:
+            case TransferState.CANCELLED:
+                raise asyncio.CancelledError
+            case TransferState.FAILED | TransferState.PARTLY:
+                raise _reason(row)
+        return row
+
+    # How the other loop is reached
+
+    def _ask(self, what: str, transfer_id: int, make: Callable[[TransferEngine], Coroutine[Any, Any, None]]) -> None:
+        self._scope.start(f"{what} {transfer_id}", lambda: self._call(make))
+
+    async def _call(self, make: Callable[[TransferEngine], Coroutine[Any, Any, Result]]) -> Result:
+        engine = await self._engine()
+        assert self._thread is not None
+        return await self._thread.run(lambda: make(engine))
+
+    async def _engine(self) -> TransferEngine:
+        async with self._starting:
+            if self._started is None:
+                self._started = self._main.create_future()
+                self._thread = thread = LoopThread("transfers")
+                self._scope.start("engine", lambda: thread.run(self._serve))
+        return await asyncio.shield(self._started)
+
+    async def _serve(self) -> None:
+        started = self._started
+        assert started is not None
+        try:
+            async with TransferEngine(
+                self._journal, self._open_plane, self._disk, self._locks, self._clock
+            ) as engine:
+                engine.changed.add(lambda rows: self._on_main(self._take, rows))
+                self._on_main(started.set_result, engine)
+                await asyncio.Event().wait()
+        finally:
+            for _, plane in self._planes.values():
+                await plane.close()
+
+    async def _open_plane(self, profile: str) -> DataPlane:
+        opening = asyncio.run_coroutine_threadsafe(self._connections.open(profile), self._main)
+        connection = await asyncio.wrap_future(opening)
+        known = self._planes.get(profile)
+        if known is not None and known[0] is connection:
+            return known[1]
+        plane = connection.make_plane(lambda error: self._on_main(connection.refused.tell, error))
+        self._planes[profile] = (connection, plane)
+        if known is not None:
+            await known[1].close()
+        return plane
+
+    def _on_main(self, call: Callable[[Any], object], value: object) -> None:
+        self._main.call_soon_threadsafe(call, value)
+
+    def _take(self, rows: Sequence[Transfer]) -> None:
+        for row in rows:
+            before = self._rows.get(row.id)
+            # News from the other loop may be older than an answer from there.
+            if row.id in self._forgotten or (before is not None and before.state.is_over and before == row):
+                continue
+            self._rows[row.id] = row
+            self.changed.tell(row)
+
+    @staticmethod
+    def _report(name: str, error: AppError) -> None:
+        log.error("%s: %s %s", name, error, error.detail)
+
+
+def _here(place: Path) -> str:
+    """The journal outlives the folder this program was started in."""
+    return str(place.absolute())
+
+
+def _count(row: Transfer) -> int:
+    return row.done_files + row.equal_files
+
+
+def _reason(row: Transfer) -> AppError:
+    return row.error or Unexpected("a transfer failed without a reason")

@@ -1,0 +1,43 @@
+"""MD5 of files and stretches of them: what a service reports, computed here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from traindeck.runtime.blocking import CancelToken
+
+_BLOCK = 1 << 20
+
+
+def md5(content: bytes = b"") -> hashlib._Hash:
+    return hashlib.md5(content, usedforsecurity=False)
+
+
+def file_digests(place: Path, token: CancelToken, part_bytes: int = 0) -> tuple[str, list[bytes]]:
+    """MD5 of the whole file (empty where parts are asked for) and of each part of this size."""
+    whole = md5()
+    parts: list[bytes] = []
+    with place.open("rb", buffering=0) as file:
+        if not part_bytes:
+            while block := file.read(_BLOCK):
+                token.check()
+                whole.update(block)
+            return whole.hexdigest(), []
+        while True:
+            part, left = md5(), part_bytes
+            while left and (block := file.read(min(left, _BLOCK))):
+                token.check()
+                part.update(block)
+                left -= len(block)
+            if left == part_bytes:
+                return "", parts
+            parts.append(part.digest())
+            if left:
+                return "", parts
+
+
+def etag_of_parts(parts: Sequence[bytes]) -> str:
+    """How a service names a whole made of parts."""
+    return f"{md5(b''.join(parts)).hexdigest()}-{len(parts)}"

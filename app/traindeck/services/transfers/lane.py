@@ -1,0 +1,491 @@
+"""One transfer under way: what is ready to be moved, what is being moved, what waits, and how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from traindeck.domain import kept_errors
+from traindeck.domain.errors import AccessRefused, AppError, DiskFull, KeysRefused, Unexpected
+from traindeck.domain.objects import ObjectPath
+from traindeck.domain.texts import text
+from traindeck.domain.transfers import (
+    Action,
+    Item,
+    ItemState,
+    Kind,
+    SentPart,
+    Totals,
+    TransferRecord,
+    TransferState,
+    WaitsFor,
+    waits_for,
+)
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.services.data_ports import DataPlane
+from traindeck.services.ports import Clock
+from traindeck.services.transfers.ledger import Ledger
+from traindeck.services.transfers.pace import Pace
+from traindeck.services.transfers.ports import Journal, OpenPlane
+from traindeck.services.transfers.rate_limit import RateLimit
+from traindeck.services.transfers.rows import Transfer
+
+log = logging.getLogger(__name__)
+
+# So many failures in a row, with no success between, are not about the files.
+HOLD_AFTER = 6
+FIRST_WAIT_S = 1.0
+LONGEST_WAIT_S = 60.0
+_READ_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Unit:
+    """A piece of work that is done in one go by whoever is free."""
+
+    item: Item
+    run: Callable[[], Awaitable[None]]
+    size_bytes: int = 0
+    is_small: bool = True
+    is_piece: bool = False  # of a file that is under way
+    fail: Callable[[AppError], None] | None = None
+
+
+@dataclass(slots=True)
+class Ground:
+    """What all transfers of a program stand on."""
+
+    journal: Journal
+    ledger: Ledger
+    open_plane: OpenPlane
+    disk: BlockingCalls
+    clock: Clock
+    limit: RateLimit
+    has_news: Callable[[Lane], None]
+    has_work: Callable[[], None]
+    keys_refused: Callable[[str, KeysRefused], None]
+    paces: dict[str, Pace] = field(default_factory=dict)
+
+    def pace(self, profile: str) -> Pace:
+        return self.paces.setdefault(profile, Pace())
+
+
+class Lane:
+    """The state of one transfer; everything here happens on the engine's loop."""
+
+    def __init__(self, record: TransferRecord, ground: Ground, patience_s: float | None = None) -> None:
+        self.record = record
+        self.ground = ground
+        self.pace = ground.pace(record.order.profile)
+        # Apart, so that many small ones fill the line while a few large ones fill the memory.
+        self._small: deque[Unit] = deque()
+        self._large: deque[Unit] = deque()
+        self._files_ready = 0
+        self._read_bytes = 0
+        self.workers: set[asyncio.Task[None]] = set()
+        self.is_paused = record.state is TransferState.PAUSED
+        self.is_cancelled = False
+        self.is_known = asyncio.Event()  # its plan is made
+        self.is_over = asyncio.Event()
+        self.under_way = 0
+        self.done_bytes = 0
+        self.is_planning = False
+        self.wants_yes = record.state is TransferState.READY
+        self._doubt_to = record.fed_to
+        order = record.order
+        self._bucket = (order.remote_target if order.kind is Kind.UPLOAD else order.remote_source).bucket
+        self._patience_s = patience_s
+        self._plane: DataPlane | None = None
+        self._news = asyncio.Event()
+        self._has_turn = False
+        self._files: dict[ItemState, int] = {}
+        self._totals = Totals()
+        self._waiting = 0
+        # Trouble that is not about one file
+        self._failures = 0
+        self._wait_s = FIRST_WAIT_S
+        self._held_until: float | None = None
+        self._is_probing = False
+        self._trouble: AppError | None = None
+        self._fatal: AppError | None = None
+        self._good_at = asyncio.get_running_loop().time()
+
+    @property
+    def id(self) -> int:
+        return self.record.id
+
+    @property
+    def kind(self) -> Kind:
+        return self.record.order.kind
+
+    @property
+    def root(self) -> Path:
+        return Path(self.record.root)
+
+    def place(self, item: Item) -> Path:
+        """Where the item is, or goes, on this computer."""
+        return self.root / item.name if item.name else self.root
+
+    def remote(self, item: Item) -> ObjectPath:
+        """The item's own object: the target going up, else the source."""
+        return ObjectPath(self._bucket, item.key)
+
+    def is_doubtful(self, item: Item) -> bool:
+        """It may have been under way, or done, when an earlier program ended."""
+        return item.key <= self._doubt_to
+
+    async def plane(self) -> DataPlane:
+        if self._plane is None:
+            self._plane = await self.ground.open_plane(self.record.order.profile)
+        return self._plane
+
+    # What the engine asks
+
+    @property
+    def may_work(self) -> bool:
+        """Whether units may be taken now."""
+        if not self._has_turn or self.is_paused or self.is_cancelled:
+            return False
+        if self._held_until is not None or self._fatal is not None:
+            return False
+        return not (self._is_probing and self.workers)
+
+    @property
+    def wants_turn(self) -> bool:
+        return not (self.is_paused or self.is_cancelled or self.is_over.is_set() or self.wants_yes)
+
+    def give_turn(self, has_turn: bool) -> None:
+        if has_turn != self._has_turn:
+            self._has_turn = has_turn
+            self.tell()
+
+    def take(self, memory_bytes: int) -> Unit | None:
+        """A unit that needs no more memory than this."""
+        queue = self._large if self._large and self._large[0].size_bytes <= memory_bytes else self._small
+        if not queue or queue[0].size_bytes > memory_bytes:
+            return None
+        unit = queue.popleft()
+        self._note_ready(unit, -1)
+        if self._files_ready < self.pace.limit:
+            self._news.set()
+        return unit
+
+    def put_back(self, unit: Unit) -> None:
+        (self._small if unit.is_small else self._large).appendleft(unit)
+        self._note_ready(unit, 1)
+
+    def _note_ready(self, unit: Unit, count: int) -> None:
+        self._files_ready += 0 if unit.is_piece else count
+        self._read_bytes += count * unit.size_bytes if unit.is_small else 0
+
+    def clear(self) -> None:
+        """Nothing of it is done any more."""
+        self._small.clear()
+        self._large.clear()
+
+    # What the movers tell
+
+    def add(self, unit: Unit) -> None:
+        (self._small if unit.is_small else self._large).append(unit)
+        self._note_ready(unit, 1)
+        self.ground.has_work()
+
+    def count(self, moved_bytes: int) -> None:
+        self.done_bytes += moved_bytes
+        self.ground.has_news(self)
+
+    def part_done(self, item: Item, part: SentPart) -> None:
+        self.ground.ledger.part(self.id, item.key, part)
+        self.went_well()
+
+    def ended(
+        self,
+        item: Item,
+        state: ItemState,
+        error: AppError | None = None,
+        *,
+        is_verified: bool = False,
+        etag: str | None = None,
+    ) -> None:
+        """The item needs nothing more."""
+        # Written out: `replace` costs as much as all the rest that is done here for a small file.
+        over = Item(
+            item.key,
+            item.name,
+            item.size_bytes,
+            item.modified_ns,
+            item.inode,
+            item.mode,
+            item.etag if etag is None else etag,
+            item.action,
+            state,
+            item.upload_id if state is ItemState.FAILED else "",
+            item.part_bytes,
+            is_verified,
+            error,
+        )
+        self._note(over)
+        if state is ItemState.DONE:
+            self.went_well()
+
+    def failed(self, item: Item, error: AppError) -> None:
+        """It waits where waiting may help, else it is over."""
+        reason = waits_for(error)
+        if reason is None:
+            log.warning("transfer %d: %s: %s %s", self.id, item.key, error, error.detail)
+            self.ended(item, ItemState.FAILED, error)
+            return
+        if isinstance(error, AccessRefused):
+            self._plane = None  # the keys may be others by now
+        self._failures += 1
+        self._trouble = error
+        is_given_up = self._is_out_of_patience(error)
+        if isinstance(error, KeysRefused):
+            self.ground.keys_refused(self.record.order.profile, error)
+        elif self._failures >= HOLD_AFTER:
+            self._hold(error, is_given_up=is_given_up)
+        if is_given_up and not self._fatal:
+            self.ended(item, ItemState.FAILED, error)
+        else:
+            self._waiting += 1
+            self._note(replace(item, state=ItemState.WAITING, error=error))
+
+    def went_well(self) -> None:
+        self._failures = 0
+        self._is_probing = False
+        self._wait_s = FIRST_WAIT_S
+        self._good_at = asyncio.get_running_loop().time()
+
+    def _is_out_of_patience(self, error: AppError) -> bool:
+        if self._patience_s is None:
+            return False
+        waited = asyncio.get_running_loop().time() - self._good_at
+        # Nobody is there to give other keys or to make room.
+        return isinstance(error, AccessRefused | DiskFull) or waited >= self._patience_s
+
+    def _note(self, item: Item) -> None:
+        self.under_way -= 1
+        self._files[item.state] = self._files.get(item.state, 0) + 1
+        self.ground.ledger.item(self.id, item)
+        self._news.set()
+        self.ground.has_news(self)
+
+    def hold_for_keys(self, error: KeysRefused) -> None:
+        """Nothing more is asked with these keys: too much of it locks the account."""
+        self._plane = None
+        self._trouble = error
+        self._hold(error, is_given_up=self._is_out_of_patience(error))
+        self.tell()
+
+    def _hold(self, error: AppError, *, is_given_up: bool) -> None:
+        if is_given_up:
+            self._fatal = error
+        elif self._held_until is None:
+            self._held_until = asyncio.get_running_loop().time() + self._next_wait(error)
+
+    def _next_wait(self, error: AppError) -> float:
+        wait, self._wait_s = self._wait_s, min(LONGEST_WAIT_S, self._wait_s * 2)
+        return max(wait, getattr(error, "retry_after_s", None) or 0.0)
+
+    # What the user wants
+
+    def pause(self) -> None:
+        self.is_paused = True
+        for worker in self.workers:
+            worker.cancel()
+        self.tell()
+
+    def go_on(self) -> None:
+        """After a pause, or because what it waited for may be over."""
+        self.is_paused = False
+        self._plane = None
+        self._wait_s = FIRST_WAIT_S
+        if self._held_until is not None:
+            self._held_until = 0.0
+        self._good_at = asyncio.get_running_loop().time()
+        self.tell()
+
+    def say_yes(self) -> None:
+        self.wants_yes = False
+        self.tell()
+
+    # What the feeder waits for
+
+    def tell(self) -> None:
+        self._news.set()
+        self.ground.has_news(self)
+        if self._small or self._large:
+            self.ground.has_work()
+
+    async def room(self) -> None:
+        """Come back when more can be made ready; raises what ends the whole transfer."""
+        while True:
+            await self._until_open()
+            if self._files_ready < self.pace.limit and self._read_bytes < _READ_BYTES:
+                return
+            await self._wait(None)
+
+    async def quiet(self) -> None:
+        """Come back when nothing is under way."""
+        while self.under_way:
+            await self._until_open()
+            if self.under_way:
+                await self._wait(None)
+
+    async def trouble_over(self, error: AppError) -> None:
+        """Wait as long as one should before trying again what is not about one file."""
+        self._trouble = error
+        if self._is_out_of_patience(error):
+            raise error
+        self._plane = None
+        self._held_until = asyncio.get_running_loop().time() + self._next_wait(error)
+        await self._until_open()
+
+    async def _until_open(self) -> None:
+        while True:
+            if self._fatal:
+                raise self._fatal
+            now = asyncio.get_running_loop().time()
+            if self._held_until is not None and now >= self._held_until:
+                self._held_until = None
+                self._is_probing = True
+                self._failures = HOLD_AFTER - 1
+                self.tell()
+            if self._held_until is not None:
+                await self._wait(self._held_until - now)
+            elif self.is_paused or not self._has_turn:
+                await self._wait(None)
+            else:
+                return
+
+    async def _wait(self, seconds: float | None) -> None:
+        self._news.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        except TimeoutError:
+            return
+
+    async def until_yes(self) -> None:
+        self.is_known.set()
+        while self.wants_yes:
+            await self._wait(None)
+
+    async def next_round(self) -> bool:
+        """After all was tried once: wait for what waits, and queue it again. False: nothing waits."""
+        if not self._waiting:
+            return False
+        error = self._trouble
+        assert error is not None
+        await self.ground.ledger.flush()
+        if self._is_out_of_patience(error):
+            await self.ground.journal.give_up_waiting(self.id)
+        else:
+            await self.trouble_over(error)
+            await self.ground.journal.open_again(self.id, [ItemState.WAITING])
+        await self.count_again()
+        return True
+
+    # Bookkeeping
+
+    async def change(self, **changes: object) -> None:
+        self.record = await self.ground.journal.change(self.id, **changes)
+        self.tell()
+
+    async def count_again(self) -> None:
+        await self.ground.ledger.flush()
+        self._totals = await self.ground.journal.totals(self.id)
+        self._files = dict(self._totals.files)
+        self._waiting = self._files.get(ItemState.WAITING, 0)
+        if not self.workers:
+            self.done_bytes = self._totals.done_bytes
+        self.tell()
+
+    async def next_items(self, after: str, most: int, action: Action) -> list[Item]:
+        items = await self.ground.journal.next_items(self.id, after, most, action=action)
+        self.under_way += len(items)
+        return items
+
+    @property
+    def failed_files(self) -> int:
+        return self._files.get(ItemState.FAILED, 0)
+
+    @property
+    def good_files(self) -> int:
+        return self._files.get(ItemState.DONE, 0) + self._files.get(ItemState.EQUAL, 0)
+
+    async def first_failure(self) -> AppError:
+        """Of one file its own, of many one that says how many they are."""
+        (first,) = await self.ground.journal.items(self.id, [ItemState.FAILED], most=1)
+        error = first.error or Unexpected(first.key)
+        if self.failed_files == 1:
+            return error
+        return kept_errors.told_as(
+            error,
+            text(
+                "{count} files could not be moved. The first, {file}: {words}",
+                count=self.failed_files,
+                file=first.key,
+                words=error.title,
+            ),
+        )
+
+    @property
+    def row(self) -> Transfer:
+        record, files = self.record, self._files
+        is_known = record.is_planned and not self.is_planning
+        waits = self._waits
+        return Transfer(
+            id=self.id,
+            kind=self.kind,
+            source=record.order.source,
+            target=record.order.target,
+            state=self._shown_state(waits),
+            profile=record.order.profile,
+            root=record.root,
+            total_bytes=self._totals.moving_bytes if is_known else None,
+            done_bytes=max(0, self.done_bytes),
+            files=self._totals.moving_files if is_known else 0,
+            done_files=files.get(ItemState.DONE, 0),
+            equal_files=files.get(ItemState.EQUAL, 0),
+            skipped_files=files.get(ItemState.SKIPPED, 0),
+            failed_files=self.failed_files,
+            removals=self._totals.removals,
+            small_files=self._totals.small_files,
+            error=record.error or (self._trouble if waits else None),
+            waits_for=waits,
+            next_try=self._next_try if waits else None,
+            started=record.started,
+            ended=record.ended,
+        )
+
+    @property
+    def _waits(self) -> WaitsFor | None:
+        is_waiting = self._held_until is not None and not self.is_over.is_set()
+        return waits_for(self._trouble) if is_waiting and self._trouble else None
+
+    @property
+    def _next_try(self) -> datetime | None:
+        if self._held_until is None:
+            return None
+        left = self._held_until - asyncio.get_running_loop().time()
+        return self.ground.clock() + timedelta(seconds=max(0.0, left))
+
+    def _shown_state(self, waits: WaitsFor | None) -> TransferState:
+        state = self.record.state
+        if state.is_over:
+            return state
+        if self.is_paused:
+            return TransferState.PAUSED
+        if self.wants_yes and self.record.is_planned:
+            return TransferState.READY
+        if waits:
+            return TransferState.WAITING
+        if not self._has_turn:
+            return TransferState.QUEUED
+        return TransferState.PLANNING if self.is_planning or not self.record.is_planned else TransferState.RUNNING

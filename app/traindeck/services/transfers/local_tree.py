@@ -1,0 +1,164 @@
+"""What there is in a folder of this computer, in the order in which a service lists it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from traindeck.domain.errors import AppError, LocalTrouble
+from traindeck.domain.sync_rules import IgnoreRules
+from traindeck.domain.texts import text
+from traindeck.domain.transfers import Links
+from traindeck.runtime.platform_files import local_error
+
+
+@dataclass(frozen=True, slots=True)
+class LocalEntry:
+    """A file, an empty folder (its name ends with a slash), or something that cannot be moved and why."""
+
+    name: str
+    size_bytes: int = 0
+    modified_ns: int = 0
+    inode: int = 0
+    mode: int = 0
+    problem: AppError | None = None
+    is_gap: bool = False  # a folder that could not be read: what is in it is unknown
+    is_left_out: bool = False  # by a rule, not for being broken
+
+
+class LocalTree:
+    """Walks one folder; each name comes once, and links that lead in circles are told."""
+
+    def __init__(self, root: Path, ignored: IgnoreRules, links: Links = Links.FOLLOW) -> None:
+        self._root = root
+        self._ignored = ignored
+        self._links = links
+        self._reached: set[tuple[int, int]] = set()
+
+    def entries(self) -> Iterator[LocalEntry]:
+        """Blocks on the disk, so it belongs into a worker."""
+        found = self._root.stat()
+        yield from self._below("", str(self._root), ((found.st_dev, found.st_ino),))
+
+    def _below(self, prefix: str, place: str, above: tuple[tuple[int, int], ...]) -> Iterator[LocalEntry]:
+        # An own stack: a tree may be deeper than Python calls may be.
+        pending = [self._folder(prefix, place, above)]
+        while pending:
+            entry = next(pending[-1], None)
+            if entry is None:
+                pending.pop()
+            elif isinstance(entry, LocalEntry):
+                yield entry
+            else:
+                pending.append(self._folder(*entry))
+
+    def _folder(
+        self, prefix: str, place: str, above: tuple[tuple[int, int], ...]
+    ) -> Iterator[LocalEntry | tuple[str, str, tuple[tuple[int, int], ...]]]:
+        try:
+            with os.scandir(place) as entries:
+                # Everything in a folder sorts by what its names have after them, a slash.
+                found = sorted(((_sorted_name(entry), entry) for entry in entries), key=_first, reverse=True)
+        except OSError as error:
+            yield LocalEntry(prefix or "/", problem=local_error(error, Path(place)), is_gap=True)
+            return
+        if not found and prefix:
+            yield LocalEntry(prefix)
+        while found:
+            name, entry = found.pop()
+            whole = prefix + name
+            if self._ignored.leaves_out(whole):
+                continue
+            try:
+                yield from self._entry(whole, entry, above)
+            except OSError as error:
+                is_link = entry.is_symlink()
+                problem = _broken_link(entry.path) if is_link else local_error(error, Path(entry.path))
+                yield LocalEntry(whole, problem=problem, is_left_out=is_link)
+
+    def _entry(
+        self, whole: str, entry: os.DirEntry[str], above: tuple[tuple[int, int], ...]
+    ) -> Iterator[LocalEntry | tuple[str, str, tuple[tuple[int, int], ...]]]:
+        is_link = entry.is_symlink()
+        if is_link and self._links is Links.SKIP:
+            yield LocalEntry(whole.removesuffix("/"), problem=_link(entry.path), is_left_out=True)
+            return
+        if whole.endswith("/"):
+            yield from self._subfolder(whole, entry.path, above, is_link=is_link)
+            return
+        # On Windows an entry knows neither its inode nor what a link leads to.
+        found = os.stat(entry.path) if os.name == "nt" or is_link else entry.stat()  # noqa: PTH116
+        if not stat.S_ISREG(found.st_mode):
+            yield LocalEntry(whole, problem=_no_file(entry.path), is_left_out=True)
+        elif not os.access(entry.path, os.R_OK):
+            yield LocalEntry(whole, found.st_size, problem=unreadable(entry.path))
+        else:
+            yield LocalEntry(whole, found.st_size, found.st_mtime_ns, found.st_ino, stat.S_IMODE(found.st_mode))
+
+    def _subfolder(
+        self, whole: str, place: str, above: tuple[tuple[int, int], ...], *, is_link: bool
+    ) -> Iterator[LocalEntry | tuple[str, str, tuple[tuple[int, int], ...]]]:
+        if not is_link and self._links is Links.SKIP:
+            yield whole, place, above
+            return
+        found = os.stat(place)  # noqa: PTH116
+        here = (found.st_dev, found.st_ino)
+        if is_link:
+            if here in above or here in self._reached:
+                yield LocalEntry(whole.removesuffix("/"), problem=_circle(place), is_left_out=True)
+                return
+            self._reached.add(here)
+        yield whole, place, (*above, here)
+
+
+def _first(pair: tuple[str, object]) -> str:
+    return pair[0]
+
+
+def _sorted_name(entry: os.DirEntry[str]) -> str:
+    try:
+        return f"{entry.name}/" if entry.is_dir() else entry.name
+    except OSError:
+        return entry.name  # it is looked at again, and told, when its turn comes
+
+
+def _link(place: str) -> AppError:
+    return LocalTrouble(
+        text("“{place}” is a link, and links are left out.", place=_shown(place)),
+        text("Let links be followed if what they lead to is wanted."),
+    )
+
+
+def _broken_link(place: str) -> AppError:
+    return LocalTrouble(
+        text("“{place}” is a link that leads nowhere.", place=_shown(place)),
+        text("Remove the link, or put back what it led to."),
+    )
+
+
+def _circle(place: str) -> AppError:
+    return LocalTrouble(
+        text("“{place}” is a link to a folder that is moved already.", place=_shown(place)),
+        text("Nothing is missing: its files go with that folder."),
+    )
+
+
+def _no_file(place: str) -> AppError:
+    return LocalTrouble(
+        text("“{place}” is neither a file nor a folder.", place=_shown(place)),
+        text("Devices, pipes and sockets have no content that could be kept."),
+    )
+
+
+def unreadable(place: str) -> AppError:
+    return LocalTrouble(
+        text("“{place}” cannot be read: no permission.", place=_shown(place)),
+        text("Give yourself the right to read it."),
+    )
+
+
+def _shown(place: str) -> str:
+    return place.encode(errors="backslashreplace").decode()

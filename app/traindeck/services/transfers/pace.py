@@ -1,0 +1,74 @@
+"""How many requests one service is asked at a time: few at first, more while that brings something."""
+
+from __future__ import annotations
+
+FIRST = 16
+MOST = 256
+LEAST = 4
+
+# A window has to move so much more than the best before, else more at a time only wait longer.
+_GAIN = 1.1
+_SLOWER = 1.5
+_MUCH_SLOWER = 6
+_WINDOWS_OF_REST = 20
+
+
+class Pace:
+    """Counts what small requests bring; big ones are bounded by memory."""
+
+    def __init__(self, first: int = FIRST, most: int = MOST) -> None:
+        self.limit = first
+        self.running = 0
+        self._most = most
+        self._is_growing = True
+        self._best_rate = 0.0
+        self._best_s = 0.0
+        self._before = first
+        self._rest = 0
+        self._begin_window(0.0)
+
+    def ended(self, seconds: float, now: float) -> None:
+        """A small request is done, after so long."""
+        if not self._count:
+            self._window_began = now - seconds
+        self._count += 1
+        self._sum_s += seconds
+        if self._count >= max(32, 2 * self.limit):
+            self._close_window(now)
+
+    def was_refused(self) -> None:
+        """The service asks for fewer."""
+        self.limit = max(LEAST, self.limit // 2)
+        self._is_growing = False
+        self._rest = _WINDOWS_OF_REST
+        self._best_rate = 0.0
+        self._count = 0
+        self._sum_s = 0.0
+
+    def _begin_window(self, now: float) -> None:
+        self._count = 0
+        self._sum_s = 0.0
+        self._window_began = now
+
+    def _close_window(self, now: float) -> None:
+        rate = self._count / max(1e-6, now - self._window_began)
+        mean_s = self._sum_s / self._count
+        # What was best once may be so no more.
+        self._best_s = min(self._best_s * 1.02 or mean_s, mean_s)
+        if self._is_growing:
+            brings = rate > self._best_rate * _GAIN or mean_s < self._best_s * _SLOWER
+            if brings:
+                self._before, self.limit = self.limit, min(self._most, self.limit * 2)
+            else:
+                self.limit = self._before
+            self._is_growing = brings and self.limit < self._most
+            self._rest = _WINDOWS_OF_REST
+        elif mean_s > _MUCH_SLOWER * self._best_s:
+            self.limit = max(LEAST, self.limit * 3 // 4)
+        else:
+            self._rest -= 1
+            if self._rest <= 0:  # the line may have become better
+                self._is_growing, self._best_rate, self._best_s = True, rate, mean_s
+                self._before, self.limit = self.limit, min(self._most, self.limit + max(1, self.limit // 2))
+        self._best_rate = max(self._best_rate, rate)
+        self._begin_window(now)

@@ -1,0 +1,407 @@
+"""From what was asked to the list of what has to be done, without holding either side in memory."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from traindeck.domain.errors import AccessRefused, InvalidInput, NotFound
+from traindeck.domain.local_names import LocalNames, System, folded
+from traindeck.domain.objects import ObjectPath
+from traindeck.domain.sync_rules import (
+    DATA_IGNORE_FILE,
+    IgnoreRules,
+    Pair,
+    Side,
+    Verdict,
+    paired,
+    remote_and_remote,
+    too_many_removals,
+)
+from traindeck.domain.texts import text
+from traindeck.domain.transfers import (
+    Action,
+    Item,
+    ItemState,
+    Kind,
+    Order,
+    refusal,
+)
+from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.runtime.platform_files import local_errors
+from traindeck.services.data_ports import DataPlane, Found, Row
+from traindeck.services.transfers.comparing import Comparing, Doubt, side_of, time_ns
+from traindeck.services.transfers.local_tree import LocalEntry, LocalTree
+
+Keep = Callable[[list[Item]], Awaitable[None]]
+"""Takes the next piece of the plan; when it waits, so does the planning."""
+
+_BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What the engine has to know of a plan besides its items."""
+
+    root: str
+    has_gaps: bool = False
+
+
+@dataclass(slots=True)
+class _Listed:
+    """An object by its name below the folder that is listed."""
+
+    name: str
+    row: Row
+
+
+class Planner:
+    """Makes the plan of one transfer; the same plan again when nothing has changed."""
+
+    def __init__(self, order: Order, plane: DataPlane, disk: BlockingCalls, keep: Keep) -> None:
+        self._order = order
+        self._rules = order.rules
+        self._plane = plane
+        self._disk = disk
+        self._keep_batch = keep
+        self._has_gaps = False
+        self._removals = 0
+        self._ignored = IgnoreRules(order.rules.ignore)
+        is_upload = order.kind is Kind.UPLOAD
+        remote = order.remote_target if is_upload else order.remote_source
+        by = order.rules.compare
+        self._comparing = Comparing(plane, disk, by, remote.bucket, is_upload) if by else None
+
+    async def plan(self) -> Outline:
+        """Raises AppError when there is nothing to begin with, or when it would remove more than is allowed."""
+        match self._order.kind:
+            case Kind.UPLOAD:
+                return await self._plan_upload()
+            case Kind.DOWNLOAD:
+                return await self._plan_download()
+            case Kind.COPY:
+                return await self._plan_copy()
+
+    async def _keep(self, items: list[Item]) -> None:
+        if not items:
+            return
+        self._removals += sum(item.action is Action.REMOVE for item in items)
+        if self._removals > self._rules.max_delete:
+            raise too_many_removals(self._removals, self._rules.max_delete)
+        await self._keep_batch(items)
+
+    # From here to there
+
+    async def _plan_upload(self) -> Outline:
+        source, target = Path(self._order.source), self._order.remote_target
+        if await self._disk.run(lambda _: _is_file(source)):
+            into = target.join(source.name) if target.is_folder else target
+            entry = await self._disk.run(lambda _: _entry_of(source))
+            there = await self._plane.head(into) if self._rules.compare else None
+            pair = Pair(entry, _Listed("", _one_row(there)) if there else None)
+            await self._keep(await self._uploads([pair], into.key, source))
+            return Outline(str(source))
+        folder = target.as_folder()
+        if self._rules.has_ignore_files:
+            self._ignored = await self._disk.run(lambda _: _rules_of(source, self._rules.ignore))
+        if self._rules.compare:
+            async for pairs in paired(self._local(source), self._listing(folder)):
+                await self._keep(await self._uploads(pairs, folder.key, source))
+        else:
+            await self._see_bucket(folder)
+            async for entries in self._local(source):
+                await self._keep(self._wanted([_upload_item(folder.key + entry.name, entry) for entry in entries]))
+        return Outline(str(source), self._has_gaps)
+
+    async def _see_bucket(self, folder: ObjectPath) -> None:
+        """One that is missing is told once, not of every file; keys that may only write cannot look."""
+        with suppress(AccessRefused):
+            await self._plane.page(folder.bucket, folder.key, most=1)
+
+    async def _local(self, folder: Path) -> AsyncIterator[list[LocalEntry]]:
+        walk = LocalTree(folder, self._ignored, self._rules.links).entries()
+        while entries := await self._disk.run(lambda token: _some(walk, token)):
+            self._has_gaps |= any(entry.is_gap for entry in entries)
+            yield entries
+
+    def _wanted(self, items: Sequence[Item]) -> list[Item]:
+        """Markers of folders only where they were asked for."""
+        if self._rules.empty_folders:
+            return list(items)
+        return [item for item in items if item.action is not Action.MAKE_FOLDER]
+
+    async def _uploads(self, pairs: Sequence[Pair[LocalEntry, _Listed]], prefix: str, source: Path) -> list[Item]:
+        items: list[Item] = []
+        doubts: list[Doubt] = []
+        for entry, right in ((pair.left, pair.right) for pair in pairs):
+            if entry is None:
+                removal = self._removal(right) if right else None
+                items += [removal] if removal else []
+                continue
+            verdict = Verdict.DIFFERENT
+            if right is not None and self._comparing is not None:
+                is_folder = entry.name.endswith("/")
+                verdict = Verdict.EQUAL if is_folder else self._comparing.verdict(_side(entry), right.row)
+                if verdict is Verdict.LOOK_CLOSER and entry.problem is None:
+                    place = source / entry.name if entry.name else source
+                    doubts.append(Doubt(len(items), place, _side(entry), right.row))
+            items.append(_upload_item(prefix + entry.name, entry, is_equal=verdict is Verdict.EQUAL))
+        return self._wanted(await self._without_doubts(items, doubts))
+
+    async def _without_doubts(self, items: list[Item], doubts: Sequence[Doubt]) -> list[Item]:
+        if doubts and self._comparing is not None:
+            for index in await self._comparing.equal_among(doubts):
+                items[index] = replace(items[index], state=ItemState.EQUAL)
+        return items
+
+    def _removal(self, listed: _Listed) -> Item | None:
+        """What stands only at the target; ignored names are left alone there too, and the markers of folders."""
+        if not self._rules.delete or listed.name.endswith("/") or not listed.name:
+            return None
+        if self._ignored.leaves_out_below(listed.name):
+            return None
+        row = listed.row
+        return Item(row.key, listed.name, row.size_bytes, time_ns(row), etag=row.etag, action=Action.REMOVE)
+
+    # From there to here
+
+    async def _plan_download(self) -> Outline:
+        source, target = self._order.remote_source, Path(self._order.target)
+        if not source.is_folder:
+            found = await self._plane.head(source)
+            if found is not None:
+                into = await self._disk.run(lambda _: target / _file_name(source) if target.is_dir() else target)
+                await self._keep(await self._downloads([(_one_row(found), "")], into))
+                return Outline(str(into))
+            source = source.as_folder()
+        system = await self._disk.run(lambda _: system_of(target))
+        names, seen = LocalNames(system), _SeenNames(system)
+        is_empty = True
+        if self._rules.has_ignore_files:
+            self._ignored = await self._disk.run(lambda _: _rules_of(target, self._rules.ignore))
+        async for batch in self._listing(source):
+            is_empty = False
+            wanted = [listed for listed in batch if not self._ignored.leaves_out_below(listed.name)]
+            placed = [(listed.row, self._placed(names, listed)) for listed in wanted if listed.name]
+            for _, place in placed:
+                seen.add(place)
+            await self._keep(await self._downloads(placed, target))
+        if is_empty and not self._rules.delete:
+            raise NotFound(
+                text("There is nothing at {place}.", place=str(source)),
+                text("List the folder above it to see what is there."),
+            )
+        if self._rules.delete:
+            await self._plan_local_removals(source, target, seen)
+        return Outline(str(target), self._has_gaps)
+
+    @staticmethod
+    def _placed(names: LocalNames, listed: _Listed) -> str:
+        if not listed.name.endswith("/"):
+            return names.place(listed.name)
+        return names.inside(listed.name) if listed.row.size_bytes else names.place(listed.name) + "/"
+
+    async def _downloads(self, placed: Sequence[tuple[Row, str]], target: Path) -> list[Item]:
+        comparing = self._comparing
+        if comparing is None:
+            return self._wanted([_fetch_item(row, place) for row, place in placed])
+        places = [target / name if name else target for _, name in placed]
+        entries = await self._disk.run(lambda _: [_known(place) for place in places])
+        items: list[Item] = []
+        doubts: list[Doubt] = []
+        for (row, name), place, entry in zip(placed, places, entries, strict=True):
+            verdict = Verdict.DIFFERENT
+            if entry is not None:
+                verdict = Verdict.EQUAL if name.endswith("/") else comparing.verdict(_side(entry), row)
+                if verdict is Verdict.LOOK_CLOSER:
+                    doubts.append(Doubt(len(items), place, _side(entry), row))
+            items.append(_fetch_item(row, name, is_equal=verdict is Verdict.EQUAL))
+        return self._wanted(await self._without_doubts(items, doubts))
+
+    async def _plan_local_removals(self, source: ObjectPath, target: Path, seen: _SeenNames) -> None:
+        if not await self._disk.run(lambda _: target.is_dir()):
+            return
+        async for entries in self._local(target):
+            items = [
+                Item(source.key + entry.name, entry.name, entry.size_bytes, entry.modified_ns, entry.inode,
+                     action=Action.REMOVE)
+                for entry in entries
+                if not entry.problem and not entry.name.endswith("/") and entry.name not in seen
+            ]  # fmt: skip
+            await self._keep(items)
+
+    # From there to there
+
+    async def _plan_copy(self) -> Outline:
+        source, target = self._order.remote_source, self._order.remote_target
+        if not source.is_folder:
+            found = await self._plane.head(source)
+            if found is not None:
+                into = target.join(source.name) if target.is_folder else target
+                right = await self._plane.head(into) if self._rules.compare else None
+                item = self._copied(_Listed("", _one_row(found)), _Listed("", _one_row(right)) if right else None)
+                await self._keep([item])
+                return Outline(str(into))
+            source = source.as_folder()
+        target = target.as_folder()
+        if source.bucket == target.bucket and target.key.startswith(source.key):
+            raise InvalidInput(
+                text("“{target}” is inside “{source}”.", target=str(target), source=str(source)),
+                text("Copy into a folder beside it."),
+            )
+        right_side = self._listing(target) if self._rules.compare else _nothing()
+        is_empty = True
+        async for pairs in paired(self._listing(source), right_side):
+            is_empty &= all(pair.left is None for pair in pairs)
+            found_items = [self._copied_pair(pair) for pair in pairs]
+            await self._keep([item for item in found_items if item is not None])
+        if is_empty and not self._rules.delete:
+            raise NotFound(
+                text("There is nothing at {place}.", place=str(source)),
+                text("List the folder above it to see what is there."),
+            )
+        return Outline(str(target))
+
+    def _copied_pair(self, pair: Pair[_Listed, _Listed]) -> Item | None:
+        if pair.left is None:
+            return self._removal(pair.right) if pair.right else None
+        if not pair.left.name or self._ignored.leaves_out_below(pair.left.name):
+            return None
+        return self._copied(pair.left, pair.right)
+
+    def _copied(self, left: _Listed, right: _Listed | None) -> Item:
+        row = left.row
+        item = Item(row.key, left.name, row.size_bytes, time_ns(row), etag=row.etag)
+        if right is None or self._rules.compare is None:
+            return item
+        verdict = remote_and_remote(side_of(row), side_of(right.row), self._rules.compare)
+        return replace(item, state=ItemState.EQUAL) if verdict is Verdict.EQUAL else item
+
+    async def _listing(self, folder: ObjectPath) -> AsyncIterator[list[_Listed]]:
+        start, marker = len(folder.key), ""
+        while True:
+            page = await self._plane.page(folder.bucket, folder.key, marker=marker)
+            if page.rows:
+                yield [_Listed(row.key[start:], row) for row in page.rows]
+            marker = page.next_marker
+            if not marker:
+                return
+
+
+async def _nothing() -> AsyncIterator[list[_Listed]]:
+    return
+    yield []
+
+
+class _SeenNames:
+    """Which files the target should have; hashes are enough: two that agree spare a file, they never cost one."""
+
+    def __init__(self, system: System) -> None:
+        self._folds = system.folds_case
+        self._hashes: set[int] = set()
+
+    def add(self, name: str) -> None:
+        self._hashes.add(self._hash(name))
+
+    def __contains__(self, name: str) -> bool:
+        return self._hash(name) in self._hashes
+
+    def _hash(self, name: str) -> int:
+        return hash(folded(name) if self._folds else name)
+
+
+def system_of(target: Path) -> System:
+    """What names the place of the target can hold: looked at, for any disk can be mounted anywhere."""
+    folds = sys.platform in ("win32", "darwin")
+    above = next((place for place in (target, *target.absolute().parents) if place.is_dir()), None)
+    # A place that cannot be written to is told later, with the file that fails.
+    with suppress(OSError), tempfile.NamedTemporaryFile(prefix=".TrainDeck-", dir=above) as probe:
+        there = Path(probe.name)
+        folds = there.with_name(there.name.swapcase()).exists()
+    return System(is_windows=os.name == "nt", folds_case=folds)
+
+
+def _some(walk: Iterator[LocalEntry], token: CancelToken) -> list[LocalEntry]:
+    token.check()
+    with local_errors():
+        return list(islice(walk, _BATCH))
+
+
+def _is_file(source: Path) -> bool:
+    with local_errors(source):
+        if source.is_file():
+            return True
+        if not source.is_dir():
+            raise NotFound(
+                text("“{place}” does not exist.", place=str(source)),
+                text("Check the spelling, and whether the file was moved."),
+            )
+        return False
+
+
+def _rules_of(folder: Path, more: Sequence[str]) -> IgnoreRules:
+    lines: list[str] = []
+    with local_errors(folder), suppress(FileNotFoundError):
+        lines = (folder / DATA_IGNORE_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
+    return IgnoreRules([*lines, *more])
+
+
+def _entry_of(place: Path) -> LocalEntry:
+    with local_errors(place):
+        found = place.stat()
+    return LocalEntry("", found.st_size, found.st_mtime_ns, found.st_ino, found.st_mode & 0o7777)
+
+
+def _known(place: Path) -> LocalEntry | None:
+    try:
+        found = place.stat()
+    except OSError:
+        return None  # what cannot be looked at cannot be equal; writing will say what is wrong
+    return LocalEntry("", found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def _upload_item(key: str, entry: LocalEntry, *, is_equal: bool = False) -> Item:
+    problem = entry.problem or refusal(key, entry.size_bytes)
+    if problem:
+        state = ItemState.SKIPPED if entry.is_left_out else ItemState.FAILED
+        return _shown(Item(key, entry.name, entry.size_bytes, state=state, error=problem))
+    return Item(
+        key,
+        entry.name,
+        entry.size_bytes,
+        entry.modified_ns,
+        entry.inode,
+        entry.mode,
+        action=Action.MAKE_FOLDER if entry.name.endswith("/") else Action.MOVE,
+        state=ItemState.EQUAL if is_equal else ItemState.QUEUED,
+    )
+
+
+def _fetch_item(row: Row, name: str, *, is_equal: bool = False) -> Item:
+    action = Action.MAKE_FOLDER if name.endswith("/") else Action.MOVE
+    state = ItemState.EQUAL if is_equal else ItemState.QUEUED
+    return Item(row.key, name, row.size_bytes, time_ns(row), etag=row.etag, action=action, state=state)
+
+
+def _file_name(source: ObjectPath) -> str:
+    return LocalNames(System(is_windows=os.name == "nt")).place(source.name)
+
+
+def _shown(item: Item) -> Item:
+    """As the journal can hold it: a name that is no UTF-8 is written out."""
+    key, name = (value.encode(errors="backslashreplace").decode() for value in (item.key, item.name))
+    return replace(item, key=key, name=name)
+
+
+def _one_row(found: Found) -> Row:
+    return Row(found.path.key, found.size_bytes, found.modified, found.etag, found.storage_class)
+
+
+def _side(entry: LocalEntry) -> Side:
+    return Side(entry.size_bytes, entry.modified_ns)

@@ -1,0 +1,61 @@
+"""What a sync takes away, after everything else is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from traindeck.domain.errors import AppError
+from traindeck.domain.objects import ObjectPath
+from traindeck.domain.texts import text
+from traindeck.domain.transfers import Item, ItemState, Kind
+from traindeck.runtime.platform_files import local_error
+from traindeck.services.transfers.lane import Lane, Unit
+
+
+@dataclass(slots=True)
+class Removals:
+    """Removes many with one request, or file by file on this computer."""
+
+    lane: Lane
+
+    async def feed(self, items: Sequence[Item]) -> None:
+        self.lane.add(Unit(items[0], lambda: self._remove(items), fail=lambda error: self._failed(items, error)))
+
+    async def _remove(self, items: Sequence[Item]) -> None:
+        lane = self.lane
+        if lane.kind is Kind.DOWNLOAD:
+            places = [lane.place(item) for item in items]
+            errors = await lane.ground.disk.run(lambda _: [_unlinked(place) for place in places])
+            for item, error in zip(items, errors, strict=True):
+                lane.ended(item, ItemState.FAILED if error else ItemState.DONE, error)
+            return
+        target: ObjectPath = lane.record.order.remote_target
+        refused = await (await lane.plane()).remove(target.bucket, [item.key for item in items])
+        left = {one.key: one for one in refused}
+        for item in items:
+            one = left.get(item.key)
+            if one is None:
+                lane.ended(item, ItemState.DONE)
+            else:
+                lane.ended(item, ItemState.FAILED, _refused(str(ObjectPath(target.bucket, item.key)), one.message))
+
+    def _failed(self, items: Sequence[Item], error: AppError) -> None:
+        for item in items:
+            self.lane.failed(item, error)
+
+
+def _unlinked(place: Path) -> AppError | None:
+    try:
+        place.unlink(missing_ok=True)
+    except OSError as error:
+        return local_error(error, place)
+    return None
+
+
+def _refused(place: str, message: str) -> AppError:
+    return AppError(
+        text("{place} could not be removed: {words}", place=place, words=message),
+        text("Ask the owner of the bucket for the right to delete."),
+    )

@@ -1,0 +1,68 @@
+"""The steps from an empty journal of transfers to today's; numbered by their place, never edited after a release."""
+
+from __future__ import annotations
+
+import sqlite3
+
+
+def _create(db: sqlite3.Connection) -> None:
+    db.execute(
+        """
+        CREATE TABLE transfers (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            kind TEXT NOT NULL,
+            profile TEXT NOT NULL,
+            source TEXT NOT NULL,
+            target TEXT NOT NULL,
+            rules TEXT NOT NULL,
+            state TEXT NOT NULL,
+            created TEXT NOT NULL,
+            root TEXT NOT NULL DEFAULT '',
+            is_planned INTEGER NOT NULL DEFAULT 0,
+            has_gaps INTEGER NOT NULL DEFAULT 0,
+            fed_to TEXT NOT NULL DEFAULT '',
+            place REAL NOT NULL DEFAULT 0,
+            started TEXT,
+            ended TEXT,
+            error TEXT
+        )
+        """
+    )
+    # No row number of its own: a million names stand once in the file, in the order of a listing.
+    db.execute(
+        """
+        CREATE TABLE items (
+            transfer INTEGER NOT NULL,
+            key TEXT NOT NULL,
+            name TEXT NOT NULL,
+            size_bytes INTEGER NOT NULL,
+            modified_ns INTEGER NOT NULL,
+            inode INTEGER NOT NULL,
+            mode INTEGER NOT NULL,
+            etag TEXT NOT NULL,
+            action INTEGER NOT NULL,
+            state INTEGER NOT NULL,
+            upload_id TEXT NOT NULL DEFAULT '',
+            part_bytes INTEGER NOT NULL DEFAULT 0,
+            is_verified INTEGER NOT NULL DEFAULT 0,
+            error TEXT,
+            PRIMARY KEY (transfer, key)
+        ) WITHOUT ROWID
+        """
+    )
+    db.execute("CREATE INDEX open_items ON items (transfer, key) WHERE state < 10")
+    db.execute(
+        """
+        CREATE TABLE parts (
+            transfer INTEGER NOT NULL,
+            key TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            size_bytes INTEGER NOT NULL,
+            etag TEXT NOT NULL,
+            PRIMARY KEY (transfer, key, number)
+        ) WITHOUT ROWID
+        """
+    )
+
+
+STEPS = (_create,)

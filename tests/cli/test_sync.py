@@ -1,0 +1,75 @@
+"""`obs sync` both ways, against the real Lab: what differs moves, and every file has its result."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from cli_commands import Traindeck
+
+NAMES = ["数据.txt", "a b.bin", "sub/deep/ü.txt", "sub/two.txt"]
+
+
+def make(folder: Path) -> dict[str, bytes]:
+    for name in NAMES:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(os.urandom(300) + name.encode())
+    return content(folder)
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def results(rows: list[dict[str, object]]) -> Counter[object]:
+    return Counter(row["result"] for row in rows if "result" in row)
+
+
+def test_sync_up_and_down(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
+    source = make(tmp_path / "源")
+    traindeck("obs", "mb", "sync-bucket").must_be(0)
+    there = "obs://sync-bucket/data/"
+
+    preview = traindeck("obs", "sync", "源", there, "--dry-run", "--json").must_be(0).rows
+    assert results(preview) == {"to move": 4}
+    assert preview[-1]["to_move"] == 4
+    assert traindeck("obs", "ls", "-r", "obs://sync-bucket/", "--json").must_be(0).rows == []
+
+    assert results(traindeck("obs", "sync", "源", there, "--json").must_be(0).rows) == {"uploaded": 4}
+    again = traindeck("obs", "sync", "源", there, "--json").must_be(0).rows
+    assert results(again) == {"equal": 4}
+    assert (again[-1]["equal"], again[-1]["moved"]) == (4, 0)
+
+    (tmp_path / "源" / "new.txt").write_bytes(b"new")
+    (tmp_path / "源" / "a b.bin").unlink()
+    refused = traindeck("obs", "sync", "源", there, "--delete", "--json").must_be(2)
+    assert "would remove 1 files" in refused.said + refused.out
+    too_many = traindeck("obs", "sync", "源", there, "--delete", "--max-delete", "0", "--yes")
+    assert too_many.code != 0 and "more than the limit" in too_many.said
+    done = traindeck("obs", "sync", "源", there, "--delete", "--yes", "--json").must_be(0).rows
+    assert results(done) == {"uploaded": 1, "removed": 1, "equal": 3}
+
+    assert results(traindeck("obs", "sync", there, "back", "--json").must_be(0).rows) == {"downloaded": 4}
+    assert content(tmp_path / "back") == content(tmp_path / "源") != source
+    assert results(traindeck("obs", "sync", there, "back", "--json").must_be(0).rows) == {"equal": 4}
+    by_content = traindeck("obs", "sync", there, "back", "--compare", "md5", "--json").must_be(0).rows
+    assert results(by_content) == {"equal": 4}
+    words = traindeck("obs", "sync", there, "obs://sync-bucket/copy/").must_be(0).out
+    assert "→ new.txt" in words
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
+def test_a_file_that_cannot_be_sent_is_named_and_the_rest_goes(
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]
+) -> None:
+    make(tmp_path / "data")
+    (tmp_path / "data" / "bad\nname").write_bytes(b"x")
+    traindeck("obs", "mb", "sync-bucket").must_be(0)
+    done = traindeck("obs", "sync", "data", "obs://sync-bucket/", "--json")
+    assert done.code == 2
+    rows = [row for row in done.rows if "result" in row]
+    assert results(rows) == {"uploaded": 4, "failed": 1}
+    assert next(row for row in rows if row["result"] == "failed")["error"]

@@ -1,0 +1,71 @@
+"""Secrets that tests give to the program, and the search for them in everything a run left behind."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+SECRET_KEY = "planted/Secret+Key=0123456789abcdefghijk"
+TOKEN = "planted-token-0123456789abcdef"
+PROXY_PASSWORD = "planted proxy:pass/word"
+ALWAYS = (SECRET_KEY, TOKEN, PROXY_PASSWORD)
+
+_LARGEST = 8 << 20
+# What a person, not the program, has put there: the console's own file.
+_GIVEN = re.compile(r"credential|凭证", re.IGNORECASE)
+_ACCOUNTS = "accounts.json"
+# A Lab announces its keys on request, and tests configure other clients with them.
+_TOLD = re.compile(r"\.stdout$|^(rclone\.conf|aws\.ini|s5cmd\.ini)$")
+_HOME_FILES = ("settings.json", "records.db", "window.json", "traindeck.log")
+
+
+def spellings(secret: str) -> set[bytes]:
+    """As it would stand in a file, an address, or a Windows text."""
+    return {secret.encode(), quote(secret, safe="").encode(), secret.encode("utf-16-le")}
+
+
+def found_in(text: str, secrets: tuple[str, ...] = ALWAYS) -> list[str]:
+    return [secret for secret in secrets if any(form in text.encode() for form in spellings(secret))]
+
+
+def leaks(folder: Path) -> list[str]:
+    """Files below `folder` with a planted secret in them, and files of the program with a secret of any Lab."""
+    problems = []
+    planted = _any_of(ALWAYS)
+    of_labs = _any_of(tuple(_secrets_of_labs(folder)))
+    for path in _files(folder):
+        content = path.read_bytes()
+        if planted.search(content) or (of_labs and _is_of_program(path) and of_labs.search(content)):
+            problems.append(str(path))
+    return problems
+
+
+def _any_of(secrets: tuple[str, ...]) -> re.Pattern[bytes] | None:
+    forms = {form for secret in secrets for form in spellings(secret)}
+    return re.compile(b"|".join(re.escape(form) for form in sorted(forms))) if forms else None
+
+
+def _secrets_of_labs(folder: Path) -> Iterator[str]:
+    for path in folder.rglob(_ACCOUNTS):
+        try:
+            yield from (row["secret_key"] for row in json.loads(path.read_text("utf-8"))["accounts"])
+        except (ValueError, KeyError, OSError):
+            continue  # one that a test has damaged
+
+
+def _is_of_program(path: Path) -> bool:
+    """Settings, records and logs; not the root of a Lab, which has the keys it made."""
+    return path.name in _HOME_FILES or path.parent.name == "log" or path.name.endswith(("-wal", ".toml"))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        try:
+            is_meant = path.is_file() and not path.is_symlink() and path.stat().st_size <= _LARGEST
+        except OSError:
+            continue  # a name that cannot be looked at, as some tests make
+        if is_meant and path.name != _ACCOUNTS and not _GIVEN.search(path.name) and not _TOLD.search(path.name):
+            yield path

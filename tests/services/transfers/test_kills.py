@@ -1,0 +1,176 @@
+"""kill -9 and cut lines while a folder goes up: in the end the bucket is the folder, and no part went twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from servers.faults import FaultyProxy, Request, Reset
+from servers.lab_control import Control
+from servers.lab_keys import plane_to
+from servers.lab_process import LabProcess
+from traindeck.domain.objects import ObjectPath
+from traindeck.services.data_ports import DataPlane
+from traindeck.services.transfers.digests import md5
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="kill -9 is POSIX")
+
+MIB = 1024 * 1024
+BIG = "0-first.bin"  # in the order of keys, so that every kill finds it under way
+PART = re.compile(r"PUT (/[^?]+)\?.*partNumber=(\d+)")
+ROOT = Path(__file__).parents[2]
+
+
+class Witness(FaultyProxy):
+    """Sees every request that reached the Lab, and what it answered."""
+
+    def __init__(self, upstream: str) -> None:
+        super().__init__(upstream)
+        self.kept: Counter[tuple[str, int]] = Counter()
+
+    async def _forward(self, request: Request) -> tuple[bytes, bytes]:
+        head, body = await super()._forward(request)
+        match = PART.match(f"{request.method} {request.target}")
+        if match and head.split(b" ")[1] == b"200":
+            self.kept[match[1], int(match[2])] += 1
+        return head, body
+
+
+def folder(root: Path, files: int, each: int, big: int) -> Path:
+    """Files of all sizes up to twice `each`, and one that goes in parts."""
+    chance = random.Random(7)
+    for number in range(files):
+        place = root / f"{number % 17:02}" / f"文件 {number:05}.bin"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(chance.randbytes(chance.randrange(2 * each)))
+    with (root / BIG).open("wb") as file:
+        for _ in range(0, big, MIB):
+            file.write(chance.randbytes(MIB))
+    return root
+
+
+async def moved_under_fire(
+    lab: LabProcess, home: Path, source: Path, *, kills: int, cuts: int, bytes_per_s: int, life_s: float
+) -> Counter[tuple[str, int]]:
+    """Every part the Lab took, and how often."""
+    chance = random.Random(11)
+    async with Witness(lab.obs) as witness:
+        given = {
+            "endpoint": witness.url, "access_key": lab.access_key, "secret_key": lab.secret_key, "region": lab.region,
+            "home": str(home), "kind": "up", "source": str(source), "target": "obs://kills/in/",
+            "bytes_per_s": bytes_per_s,
+        }  # fmt: skip
+        lives = 0
+        while True:
+            lives += 1
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "servers.mover",
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, cwd=ROOT,
+            )  # fmt: skip
+            assert process.stdin is not None and process.stdout is not None
+            process.stdin.write(json.dumps(given).encode() + b"\n")
+            assert await process.stdout.readline() == b"going\n"
+            if lives <= cuts:
+                witness.faults.extend([Reset(served=chance.random() < 0.5) for _ in range(3)])
+            if lives <= kills:
+                known = witness.kept.total()
+                # Every second one dies as soon as another part is there, the others at any time.
+                ends = asyncio.get_running_loop().time() + (life_s * (0.5 + chance.random()) if lives % 2 else 5.0)
+                while process.returncode is None and asyncio.get_running_loop().time() < ends:
+                    await asyncio.sleep(0.01)
+                    if not lives % 2 and witness.kept.total() > known:
+                        break
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
+                    continue
+            last = await process.stdout.readline()
+            assert await process.wait() == 0
+            word, _, content = last.decode().partition(" ")
+            assert word == "ended", last
+            assert json.loads(content)["state"] == "done", last
+            assert lives > kills, "the transfer was over before it was killed often enough"
+            return witness.kept
+
+
+async def check_same(plane: DataPlane, source: Path) -> None:
+    """The bucket is the folder, by size and MD5, and nothing half done is left."""
+    expected = {path.relative_to(source).as_posix(): path for path in source.rglob("*") if path.is_file()}
+    found: dict[str, int] = {}
+    marker = ""
+    while True:
+        page = await plane.page("kills", "in/", marker=marker)
+        for row in page.rows:
+            found[row.key.removeprefix("in/")] = row.size_bytes
+            place = expected[row.key.removeprefix("in/")]
+            if "-" not in row.etag:
+                assert row.etag == md5(place.read_bytes()).hexdigest(), row.key
+        marker = page.next_marker
+        if not marker:
+            break
+    assert found == {name: path.stat().st_size for name, path in expected.items()}
+    pieces: list[bytes] = []
+    await plane.get(ObjectPath("kills", f"in/{BIG}"), pieces.append)
+    assert md5(b"".join(pieces)).digest() == md5((source / BIG).read_bytes()).digest()
+    left = [fragment async for fragments in plane.fragments("kills") for fragment in fragments]
+    assert left == []
+
+
+async def fire(lab: LabProcess, tmp_path: Path, source: Path, **how: float) -> None:
+    plane = plane_to(lab.obs, lab.access_key, lab.secret_key, lab.region)
+    try:
+        with Lost(lab):
+            parts = await moved_under_fire(lab, tmp_path / "home", source, **how)
+        await check_same(plane, source)
+    finally:
+        await plane.close()
+    count = -(-(source / BIG).stat().st_size // (16 * MIB))
+    assert {number for _, number in parts} == set(range(1, count + 1))
+    assert max(parts.values()) <= 1 + how["kills"]
+    assert sum(parts.values()) - len(parts) <= 2, f"parts went twice: {parts}"
+
+
+class Lost:
+    """Some answers of the Lab never arrive."""
+
+    def __init__(self, lab: LabProcess) -> None:
+        self._control = Control(lab)
+
+    def __enter__(self) -> None:
+        self._control.rules(
+            {"kind": "lost-answer", "service": "obs", "resource": "/kills/in/*", "count": 4, "skip": 40},
+            {"kind": "error", "service": "obs", "status": 503, "code": "SlowDown", "probability": 0.01, "count": 5},
+        )
+
+    def __exit__(self, *_: object) -> None:
+        self._control.call("DELETE")
+
+
+@pytest.fixture
+def bucket(lab: LabProcess) -> None:
+    from servers.stores import lab_store
+
+    lab_store(lab).make_bucket("kills")
+
+
+@pytest.mark.limit(120)
+async def test_a_folder_goes_up_through_kills_and_cuts(lab: LabProcess, bucket: None, tmp_path: Path) -> None:
+    source = folder(tmp_path / "data", 300, 130_000, 80 * MIB)
+    await fire(lab, tmp_path, source, kills=4, cuts=2, bytes_per_s=24 * MIB, life_s=0.7)
+
+
+@pytest.mark.long
+@pytest.mark.limit(1800)
+async def test_a_large_tree_goes_up_through_thirty_kills(lab: LabProcess, bucket: None, tmp_path: Path) -> None:
+    source = folder(tmp_path / "data", 20_000, 50_000, 1024 * MIB)
+    await fire(lab, tmp_path, source, kills=30, cuts=10, bytes_per_s=50 * MIB, life_s=1.0)

@@ -1,0 +1,70 @@
+"""A transfer engine with a journal on the disk, over whatever data plane a test gives it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+from traindeck.domain.objects import ObjectPath
+from traindeck.domain.transfers import Item, ItemState, Kind, Order, Rules
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.services.data_ports import DataPlane
+from traindeck.services.transfers.engine import TransferEngine
+from traindeck.services.transfers.rows import Transfer
+from traindeck.store.transfer_journal import TransferJournal
+
+BUCKET = "bucket"
+
+
+@asynccontextmanager
+async def working(home: Path, plane: DataPlane) -> AsyncIterator[TransferEngine]:
+    """One program's engine on `home`; entered again on the same home it is the next program."""
+    writer, disk = BlockingCalls(1, "journal"), BlockingCalls(4, "disk")
+
+    async def open_plane(_: str) -> DataPlane:
+        return plane
+
+    try:
+        with closing(TransferJournal(home / "transfers.db", writer)) as journal:
+            async with TransferEngine(journal, open_plane, disk, home / "locks") as engine:
+                yield engine
+    finally:
+        disk.close()
+        writer.close()
+
+
+def upload(source: Path, target: ObjectPath, **rules: object) -> Order:
+    return Order(Kind.UPLOAD, "lab", str(source), str(target), Rules(**rules))
+
+
+def download(source: ObjectPath, target: Path, **rules: object) -> Order:
+    return Order(Kind.DOWNLOAD, "lab", str(source), str(target), Rules(**rules))
+
+
+def copy(source: ObjectPath, target: ObjectPath, **rules: object) -> Order:
+    return Order(Kind.COPY, "lab", str(source), str(target), Rules(**rules))
+
+
+async def done(engine: TransferEngine, order: Order, **options: object) -> Transfer:
+    return await engine.ended(await engine.add(order, **options))
+
+
+async def listed(engine: TransferEngine, transfer_id: int) -> dict[str, ItemState]:
+    return {item.name: item.state for item in await all_items(engine, transfer_id)}
+
+
+async def all_items(engine: TransferEngine, transfer_id: int) -> list[Item]:
+    return await engine.items(transfer_id, most=1_000_000)
+
+
+def tree(root: Path, files: dict[str, bytes]) -> Path:
+    for name, content in files.items():
+        place = root / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+    return root
+
+
+def content_of(root: Path) -> dict[str, bytes]:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}

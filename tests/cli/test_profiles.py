@@ -26,6 +26,7 @@ def test_an_account_is_added_checked_used_and_removed_and_its_secret_is_in_the_k
     ).must_be(0)
     assert added.document["name"] == "mine"
     assert added.document["current"] is False
+    assert "The keys are kept in Secret Service." in added.said
     again = traindeck(
         "profile", "add", "mine", "--region", "lab", *endpoints(lab), given=lines, environment=environment
     ).must_be(1)

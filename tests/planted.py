@@ -14,6 +14,7 @@ PROXY_PASSWORD = "planted proxy:pass/word"
 ALWAYS = (SECRET_KEY, TOKEN, PROXY_PASSWORD)
 
 _LARGEST = 8 << 20
+_SHORT = 12  # what tests have written by hand may be part of anything
 # What a person, not the program, has put there: the console's own file.
 _GIVEN = re.compile(r"credential|凭证", re.IGNORECASE)
 _ACCOUNTS = "accounts.json"
@@ -51,9 +52,10 @@ def _any_of(secrets: tuple[str, ...]) -> re.Pattern[bytes] | None:
 def _secrets_of_labs(folder: Path) -> Iterator[str]:
     for path in folder.rglob(_ACCOUNTS):
         try:
-            yield from (row["secret_key"] for row in json.loads(path.read_text("utf-8"))["accounts"])
-        except (ValueError, KeyError, OSError):
+            found = [row["secret_key"] for row in json.loads(path.read_text("utf-8"))["accounts"]]
+        except (ValueError, KeyError, TypeError, OSError):
             continue  # one that a test has damaged
+        yield from (secret for secret in found if isinstance(secret, str) and len(secret) > _SHORT)
 
 
 def _is_of_program(path: Path) -> bool:

@@ -12,11 +12,9 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from traindeck.assembly.core import Core
 from traindeck.domain.jobs import Run, RunState
-from traindeck.domain.profiles import LAB
-from traindeck.domain.texts import Text, say, text
+from traindeck.domain.texts import Text, say
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import TaskScope
-from traindeck.services.environment import ENVIRONMENT
 from traindeck.store.settings import Settings
 from traindeck.ui.about import About
 from traindeck.ui.bucket_view import BucketView
@@ -39,6 +37,7 @@ from traindeck.viewmodels.accounts import Accounts
 from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.commands import Command, Commands
 from traindeck.viewmodels.job_form import JobForm
+from traindeck.viewmodels.key_news import KeyNews, is_kept_here
 from traindeck.viewmodels.lab_page import LabPage
 from traindeck.viewmodels.log_feed import LogFeed
 from traindeck.viewmodels.notices import Notices
@@ -66,6 +65,7 @@ class Models:
     notices: Notices
     preferences: Preferences
     accounts: Accounts
+    keys: KeyNews
     status: Status
     form: JobForm
     runs: RunList
@@ -80,6 +80,7 @@ class Models:
             notices=notices,
             preferences=Preferences(core.settings, core.disk, scope, settings),
             accounts=Accounts(core.profiles, scope),
+            keys=KeyNews(core.connections, notices),
             status=Status(core.profiles, core.desk, core.watch, core.transfers.changed, scope),
             form=JobForm(core.submission, core.choices, core.profiles, core.disk, scope),
             runs=RunList(core.desk, core.submission, core.watch, scope),
@@ -90,7 +91,7 @@ class Models:
         )
 
     def close(self) -> None:
-        for model in (self.status, self.runs, self.log, self.transfers):
+        for model in (self.keys, self.status, self.runs, self.log, self.transfers):
             model.close()
 
 
@@ -137,7 +138,6 @@ class Workspace:
             toolbar=_TOOLBAR,
         )
         self._drop = CredentialsDrop(self.window)
-        self._ignore_keys = core.connections.keys_refused.add(self._keys_changed)
         self._add_commands()
         self._connect()
 
@@ -168,13 +168,10 @@ class Workspace:
         models.form.start()
         models.runs.refresh()
         models.buckets.use_profile(models.accounts.current)
-        for name in models.accounts.names:
-            self._tell_about_keys(name)
 
     def dispose(self) -> None:
         """Take the window down; the view-models go on."""
         self._is_open = False
-        self._ignore_keys()
         for key in self.window.open_tabs():
             self.window.close_tab(key)
         self._disconnect()
@@ -225,6 +222,8 @@ class Workspace:
             (models.form.changed, self.commands.refresh),
             (models.accounts.changed, self._account_changed),
             (models.lab.emptied, self._lab_emptied),
+            (models.keys.paste_wanted, self.change_account),
+            (models.keys.work_again, self._keys_work),
         ]
 
     def _connect(self) -> None:
@@ -406,7 +405,7 @@ class Workspace:
         return self._models.accounts.current == name
 
     def _can_change_account(self) -> bool:
-        return _is_kept_here(self._models.accounts.current)
+        return is_kept_here(self._models.accounts.current)
 
     def _account_changed(self) -> None:
         self._list_accounts()
@@ -440,23 +439,11 @@ class Workspace:
         """Other keys or settings for an account that is there."""
         self._show_profile(ProfileForm(self._core.profiles, self._scope, self._core.profiles.get(name)))
 
-    def _keys_changed(self, name: str) -> None:
-        self._tell_about_keys(name)
-        if self._core.connections.refusal(name) is None:  # what was asked for in vain meanwhile is asked for again
-            self._refresh()
-            if self._models.form.state.profile == name:
-                self._models.form.load_offer()
-
-    def _tell_about_keys(self, name: str) -> None:
-        """One banner for all that waits; it goes when the keys work again."""
-        connections, notices = self._core.connections, self._models.notices
-        refusal = connections.refusal(name)
-        if refusal is None:
-            notices.keys_work(name)
-        elif _is_kept_here(name):
-            notices.keys_refused(name, refusal, text("Paste new keys…"), partial(self.change_account, name))
-        else:
-            notices.keys_refused(name, refusal, text("Try again"), partial(connections.release, name))
+    def _keys_work(self, name: str) -> None:
+        """What was asked for in vain meanwhile is asked for again."""
+        self._refresh()
+        if self._models.form.state.profile == name:
+            self._models.form.load_offer()
 
     def _show_profile(self, form: ProfileForm) -> None:
         form.added.connect(self._account_saved)
@@ -521,11 +508,6 @@ class Workspace:
 
     def _about(self) -> None:
         About(self._theme, self.window).open()
-
-
-def _is_kept_here(name: str) -> bool:
-    """Neither the Lab's account nor that of the environment can be given other keys."""
-    return name not in (LAB, ENVIRONMENT)
 
 
 def make_theme(application: QApplication, chosen: str) -> Theme:

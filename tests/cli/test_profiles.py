@@ -26,19 +26,26 @@ def test_an_account_is_added_checked_used_and_removed_and_its_secret_is_in_the_k
     ).must_be(0)
     assert added.document["name"] == "mine"
     assert added.document["current"] is False
+    assert "The keys are kept in Secret Service." in added.said
     again = traindeck(
         "profile", "add", "mine", "--region", "lab", *endpoints(lab), given=lines, environment=environment
     ).must_be(1)
     assert "already" in again.said
 
     checked = traindeck("profile", "check", "mine", "--json", environment=environment).must_be(0)
-    assert all(check["passed"] for check in checked.document["checks"])
+    assert checked.document["valid"] is True
+    verdicts = {check["id"]: check["passed"] for check in checked.document["checks"]}
+    # There is no bucket yet: whether it may be written to is not known, and not green.
+    assert verdicts == {"clock": True, "obs": True, "project": True, "modelarts": True, "write": None}
     traindeck("profile", "use", "mine", environment=environment).must_be(0)
     listed = traindeck("profile", "list", "--json", environment=environment).must_be(0)
     assert {profile["name"]: profile["current"] for profile in listed.document} == {"lab": False, "mine": True}
     made = traindeck("obs", "mb", "obs://by-mine", environment=environment).must_be(0)
     seen = traindeck("obs", "ls", "--profile", "lab", "--json", environment=environment).must_be(0)
     assert [row["bucket"] for row in seen.rows] == ["by-mine"]
+    told = traindeck("profile", "check", environment=environment).must_be(0)
+    assert "The credential is valid." in told.said and "obs://by-mine/ takes files" in told.out
+    assert not traindeck("obs", "ls", "obs://by-mine", "--json", environment=environment).must_be(0).rows
 
     for answer in (added, again, checked, listed, made):
         assert secret not in answer.out + answer.said

@@ -9,28 +9,20 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from servers.connections import ConnectionServer, both_ways
+from servers.served import Served
 
 
-class SecureServer(ConnectionServer):
+class SecureServer(Served):
     """Answers every request with 404; `requests` counts what got through the handshake."""
 
     def __init__(self, folder: Path, *names: str) -> None:
-        super().__init__()
         self.ca_file = _certificate(folder, names or ("localhost",))
-        self._key_file = folder / "key.pem"
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.ca_file, folder / "key.pem")
+        super().__init__(context)
         self.requests = 0
 
-    @property
-    def url(self) -> str:
-        return f"https://localhost:{self.port}"
-
-    def secured(self) -> ssl.SSLContext:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.ca_file, self._key_file)
-        return context
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         self.requests += 1
         writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
@@ -45,7 +37,7 @@ class SecureFront(SecureServer):
         self._behind = urlsplit(server)
         self.hosts: list[str] = []
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One request a connection; the server behind knows the names, at its own port only."""
         head = await reader.readuntil(b"\r\n\r\n")
         self.requests += 1
@@ -57,8 +49,21 @@ class SecureFront(SecureServer):
                 lines[at] = f"Host: {self.hosts[-1]}:{self._behind.port}"
         lines = [line for line in lines if not line.lower().startswith("connection:")]
         behind, out = await asyncio.open_connection(self._behind.hostname, self._behind.port)
-        out.write("\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1"))
-        await both_ways(reader, writer, behind, out)
+        try:
+            out.write("\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1"))
+            sending = asyncio.ensure_future(_pour(reader, out))
+            try:
+                await _pour(behind, writer)
+            finally:
+                sending.cancel()
+        finally:
+            out.close()
+
+
+async def _pour(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    while data := await source.read(1 << 16):
+        target.write(data)
+        await target.drain()
 
 
 def _certificate(folder: Path, names: Sequence[str]) -> Path:

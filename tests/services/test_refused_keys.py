@@ -18,8 +18,10 @@ from traindeck.domain.errors import KeysRefused
 from traindeck.domain.jobs import RunState
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Profile, Provider
+from traindeck.domain.secret import Credentials
 from traindeck.domain.transfers import WaitsFor
 from traindeck.services import connections, retrying
+from traindeck.services.secrets import KeyringSecrets
 from waiting import until
 from work_bench import BUCKET, Bench, code_in, spec
 
@@ -137,6 +139,30 @@ async def test_new_keys_given_to_another_program_are_found(
         )
         await until(lambda: bench.connections.refusal("mine") is not None)
         bench.secrets.keep("mine", account.keys)  # as the keyring would have them now
+        assert [bucket.name for bucket in await waiting] == ["rotating-bucket"]
+
+
+async def test_a_keyring_that_is_gone_is_asked_once_and_not_again(
+    lab: LabProcess, way: Way, account: RotatingAccount, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "LOOK_AGAIN_S", 0.01)
+    async with program(lab, way, account, tmp_path / "home") as bench:
+        account.rotate()
+        waiting = asyncio.create_task(bench.connections.work("mine", lambda connection: connection.storage.buckets()))
+        await until(lambda: bench.connections.refusal("mine") is not None)
+        asked = []
+        read = KeyringSecrets.read
+
+        async def counted(keyring: KeyringSecrets, name: str) -> Credentials | None:
+            asked.append(name)
+            return await read(keyring, name)
+
+        monkeypatch.setattr(KeyringSecrets, "read", counted)
+        await bench.secrets.remove("mine")  # from here on only the keyring could have them, and there is none
+        await until(lambda: asked)
+        await asyncio.sleep(0.1)
+        assert asked == ["mine"] and not waiting.done()
+        await bench.profiles.add(profile_at(lab), account.keys, replace_old=True, this_session_only=True)
         assert [bucket.name for bucket in await waiting] == ["rotating-bucket"]
 
 

@@ -113,6 +113,16 @@ async def test_nothing_is_sent_when_the_user_says_no(tmp_path: Path) -> None:
         assert cloud.transfers.rows() == []
 
 
+async def test_who_drops_the_consoles_file_on_a_bucket_is_asked_about_the_keys_in_it(tmp_path: Path) -> None:
+    async with tree_of(tmp_path) as (cloud, tree):
+        (tmp_path / "Credentials.csv").write_text("Access Key Id,Secret Access Key", "utf-8")
+        user = Answers(False)
+        tree.upload([tmp_path / "Credentials.csv"], DATA, user)
+        await until(lambda: user.asked)
+        assert "“Credentials.csv” seems to hold access keys" in user.asked[0]
+        assert cloud.transfers.rows() == []
+
+
 async def test_deleting_says_how_much_and_deletes_just_that(tmp_path: Path) -> None:
     async with tree_of(tmp_path) as (cloud, tree):
         tree.expand(BUCKET)

@@ -48,7 +48,8 @@ async def add(call: Call) -> int:
     credentials = keys.gathered(asked)
     async with call.core() as core:
         kept = await core.profiles.add(profile, credentials, replace_old=asked.replace)
-        current = core.profiles.current
+        current, keyring = core.profiles.current, await core.profiles.keyring()
+    call.output.note(say("The keys are kept in {keyring}.", keyring=keyring))
     return _told(call, kept, current)
 
 

@@ -23,6 +23,11 @@ _ACCESS_KEY = re.compile(r"[A-Z0-9]{16,40}")
 _LEAST = 8
 
 
+def is_credentials_name(name: str) -> bool:
+    """Whether a file is called as the console's, or as one with an answer of IAM in it."""
+    return "credential" in name.casefold() and name.casefold().endswith((".csv", ".json"))
+
+
 def parse_credentials(content: str, name: str = USUAL_NAME) -> Credentials:
     """By the heads of its columns; without heads we know, the last two columns if they look like keys."""
     content = content.removeprefix("\ufeff")

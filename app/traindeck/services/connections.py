@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
-from traindeck.domain.errors import AccessRefused, AppError, KeysRefused, NotFound
+from traindeck.domain.errors import AccessRefused, AppError, KeyringMissing, KeysRefused, NotFound
 from traindeck.domain.profiles import LAB, Profile, Provider
 from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import text
@@ -47,6 +48,7 @@ class Connection:
 OpenLab = Callable[[], Awaitable[LabAddress]]
 MakeConnection = Callable[[Profile, Credentials], Awaitable[Connection]]
 Result = TypeVar("Result")
+log = logging.getLogger(__name__)
 # Another program may be the one the new keys are given to; looking costs a word with the keyring.
 LOOK_AGAIN_S = 5.0
 
@@ -129,18 +131,21 @@ class Connections:
 
     async def until_usable(self, name: str) -> None:
         """Come back when the keys of this profile were not refused, or are others now."""
+        look_again_s: float | None = LOOK_AGAIN_S
         while (held := self._held.get(name)) is not None:
             try:
-                async with asyncio.timeout(LOOK_AGAIN_S):
+                async with asyncio.timeout(look_again_s):
                     await self._released[name].wait()
             except TimeoutError:
-                await self._look_for_new_keys(name, held)
+                try:
+                    await self._look_for_new_keys(name, held)
+                except KeyringMissing:
+                    look_again_s = None  # a locked one asks its owner each time; who gives us keys here wakes us
+                except AppError as error:
+                    log.warning("looking for new keys of %s: %s", name, error)
 
     async def _look_for_new_keys(self, name: str, held: _Held) -> None:
-        try:
-            now = await self.way_in(name)
-        except AppError:
-            return  # a keyring that is locked, a profile that was removed: nothing new
+        now = await self.way_in(name)
         if now != (held.profile, held.credentials) and self._held.get(name) is held:
             self.release(name)
 

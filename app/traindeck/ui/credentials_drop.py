@@ -8,6 +8,8 @@ from PySide6.QtCore import QEvent, QMimeData, QObject, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QWidget
 
+from traindeck.domain.credentials_file import is_credentials_name
+
 
 class CredentialsDrop(QObject):
     """Takes what no panel of the window has taken; files of other kinds are left alone."""
@@ -35,5 +37,5 @@ def _credentials_in(mime: QMimeData) -> Path | None:
     files = [Path(url.toLocalFile()) for url in mime.urls() if url.isLocalFile()]
     if len(files) != 1:
         return None
-    is_table, is_named = files[0].suffix.lower() == ".csv", "credential" in files[0].name.lower()
-    return files[0] if is_table or (is_named and files[0].suffix.lower() == ".json") else None
+    is_table = files[0].suffix.lower() == ".csv"
+    return files[0] if is_table or is_credentials_name(files[0].name) else None

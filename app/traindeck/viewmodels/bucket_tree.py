@@ -11,6 +11,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
+from traindeck.domain.credentials_file import is_credentials_name
 from traindeck.domain.errors import AppError, Conflict, InvalidInput
 from traindeck.domain.objects import ObjectEntry, ObjectPath, is_bucket_name, size_words
 from traindeck.domain.texts import Text, text
@@ -168,6 +169,11 @@ class BucketTree(QObject):
         question = text("Upload {count} files ({size}) to {target}?", count=files, size=size, target=str(target))
         if files == 1:
             question = text("Upload one file ({size}) to {target}?", size=size, target=str(target))
+        keys = next((source.name for source in sources if is_credentials_name(source.name)), "")
+        if keys:
+            question = text(
+                "“{name}” seems to hold access keys. Upload it to {target} all the same?", name=keys, target=str(target)
+            )
         if files and await confirm(question, text("Upload")):
             for source in sources:
                 self._scope.start(self._named(f"upload {source.name}"), partial(self._send, source, target))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from servers.connections import ConnectionServer
+from servers.served import Served
 
 Script = Callable[["Line"], Awaitable[None]]
 
@@ -37,23 +37,12 @@ class Line:
         self._writer.close()
 
 
-class WrittenServer(ConnectionServer):
+class WrittenServer(Served):
     """Plays its script on every connection; a script that returns hangs up."""
 
     def __init__(self, script: Script) -> None:
         super().__init__()
         self._script = script
-        self.connections = 0
-        self.open_connections = 0
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections += 1
-        self.open_connections += 1
-        try:
-            await self._script(Line(reader, writer))
-        finally:
-            self.open_connections -= 1
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self._script(Line(reader, writer))

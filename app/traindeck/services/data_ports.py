@@ -97,7 +97,12 @@ class DataPlane(Protocol):
     """Every method raises AppError, tries again where that is safe, and ends at once when cancelled."""
 
     async def put(
-        self, target: ObjectPath, body: Body, *, metadata: Mapping[str, str] | None = None, counted: Counted | None = None
+        self,
+        target: ObjectPath,
+        body: Body,
+        *,
+        metadata: Mapping[str, str] | None = None,
+        counted: Counted | None = None,
     ) -> Stored:
         """When it returns the service has confirmed size and MD5."""
 
@@ -127,7 +132,14 @@ class DataPlane(Protocol):
     ) -> Part: ...
 
     async def copy_part(
-        self, source: ObjectPath, target: ObjectPath, upload_id: str, number: int, offset: int, length: int, if_match: str
+        self,
+        source: ObjectPath,
+        target: ObjectPath,
+        upload_id: str,
+        number: int,
+        offset: int,
+        length: int,
+        if_match: str,
     ) -> Part: ...
 
     async def parts(self, target: ObjectPath, upload_id: str) -> list[Part] | None:

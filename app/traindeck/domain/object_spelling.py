@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 _SCHEME = re.compile(r"(?:obs|s3[an]?)://?", re.IGNORECASE)
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 _CLOUD_HOST = re.compile(r"[a-z0-9.-]+\.myhuaweicloud\.(?:com|cn|eu)(?:/|$)")
-_QUOTES = ("\"\"", "''", "``", "“”", "‘’", "「」", "<>")
+_QUOTES = ('""', "''", "``", "“”", "‘’", "「」", "<>")
 # The part of a host name from which on it names the service and no longer the bucket.
 _SERVICE = re.compile(r"obs|obsv3|obs-website|s3|s3-.+")
 _NUMBERS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}|.*:.*|localhost")

@@ -63,7 +63,7 @@ def test_every_column_sorts_both_ways(index: ObjectIndex) -> None:
 def test_folders_that_were_counted_are_sorted_by_size(index: ObjectIndex) -> None:
     index.replace("", "", None, [row("a/1", 5), row("b/1", 9), row("b/2", 9), row("c/1", 7)])
     assert index.keep_size("b/", CancelToken()) is None, "what was not listed as a whole is not known"
-    index.note_listed("", deep=True)
+    index.note_listed("", deep=True, as_of=START)
     size = index.keep_size("b/", CancelToken())
     assert size is not None and (size.count, size.size_bytes) == (2, 18)
     index.keep_size("a/", CancelToken())
@@ -128,11 +128,11 @@ def test_pages_of_a_level_replace_just_their_part(index: ObjectIndex) -> None:
 
 def test_what_is_known_of_a_listing_holds_for_everything_below(index: ObjectIndex) -> None:
     assert index.listed("", deep=False) is None
-    index.note_listed("a/", deep=False)
+    index.note_listed("a/", deep=False, as_of=START)
     assert index.listed("a/", deep=False) is not None
     assert index.listed("a/", deep=True) is None
     assert index.listed("a/b/", deep=False) is None
-    index.note_listed("a/", deep=True)
+    index.note_listed("a/", deep=True, as_of=START)
     assert index.listed("a/b/", deep=True) is not None
     assert index.listed("a/b/", deep=False) is not None
     assert index.listed("", deep=True) is None
@@ -180,7 +180,7 @@ def test_a_damaged_file_is_thrown_away(tmp_path: Path) -> None:
 def test_what_was_listed_is_there_at_the_next_start(tmp_path: Path) -> None:
     with closing(ObjectIndex(tmp_path / "deep" / "b.sqlite3", "bucket")) as index:
         index.replace("", "", None, [row("a"), row("b")])
-        index.note_listed("", deep=True)
+        index.note_listed("", deep=True, as_of=START)
     with closing(ObjectIndex(tmp_path / "deep" / "b.sqlite3", "bucket")) as index:
         assert shown(index, Look()) == ["a", "b"]
         assert index.listed("", deep=True) is not None

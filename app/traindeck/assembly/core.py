@@ -14,6 +14,7 @@ from traindeck.domain.secret import Credentials
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.platform_files import local_errors
 from traindeck.runtime.resources import resource
+from traindeck.services.bucket_listing import BucketListings
 from traindeck.services.code_bundles import CodeBundles
 from traindeck.services.connections import Connection, Connections
 from traindeck.services.job_choices import JobChoices
@@ -28,6 +29,8 @@ from traindeck.services.secrets import KeyringSecrets, SessionSecrets
 from traindeck.services.submission import Submission
 from traindeck.services.transfers import Transfers
 from traindeck.store.database import open_database
+from traindeck.store.object_index import ObjectIndex
+from traindeck.store.object_indexes import ObjectIndexes
 from traindeck.store.paths import Paths
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileShelf, SettingsFile
@@ -48,6 +51,7 @@ class Core:
     watch: RunWatch
     logs: RunLogs
     transfers: Transfers
+    listings: BucketListings[ObjectIndex]
     sample: SampleProject
     lab: LabLink
     keyring: KeyringSecrets
@@ -73,6 +77,9 @@ async def open_core(paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND) -> 
         records = RunStore(database, paths.database, writer)
 
         disk, service, keyring = pool(4, "disk"), pool(16, "service"), pool(1, "keyring")
+        indexes = ObjectIndexes(paths.index)
+        owned.callback(indexes.close)
+        index = pool(3, "index")
         lab = LabLink(paths.lab, lab_life, pool(2, "lab"))
         owned.push_async_callback(lab.close)
         book = ProfileShelf(settings, disk)
@@ -103,6 +110,7 @@ async def open_core(paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND) -> 
             watch=watch,
             logs=logs,
             transfers=transfers,
+            listings=BucketListings(connections, indexes.open, index),
             sample=SampleProject(resource("sample", "digits"), paths.sample, connections, transfers, disk),
             lab=lab,
             keyring=keyring_secrets,

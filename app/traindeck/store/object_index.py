@@ -51,7 +51,7 @@ _STEPS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE listings (
             folder TEXT NOT NULL,
             deep INTEGER NOT NULL,
-            ended_ms INTEGER NOT NULL,
+            as_of_ms INTEGER NOT NULL,
             PRIMARY KEY (folder, deep)) WITHOUT ROWID""",
     ),
 )
@@ -162,15 +162,15 @@ class ObjectIndex:
             db.executemany("DELETE FROM objects WHERE key = ?", ((key,) for key in gone))
             _drop_empty(db, _folders_of(gone, ""))
 
-    def note_listed(self, folder: str, *, deep: bool) -> None:
-        """All of it was just listed: one level, or everything below."""
+    def note_listed(self, folder: str, *, deep: bool, as_of: datetime) -> None:
+        """All of it was listed: one level, or everything below."""
         with self._writing() as db:
-            now = _now_ms()
+            now = _ms(as_of)
             db.execute("REPLACE INTO listings VALUES (?, ?, ?)", (folder, deep, now))
             if deep:
                 # What was noted below is older than this.
                 db.execute(
-                    "DELETE FROM listings WHERE folder > ? AND folder < ? AND ended_ms < ?",
+                    "DELETE FROM listings WHERE folder > ? AND folder < ? AND as_of_ms < ?",
                     (folder, folder + BEYOND, now),
                 )
 
@@ -194,10 +194,10 @@ class ObjectIndex:
         """When this was last listed as a whole, by itself or with a folder above it."""
         places = [folder[:cut] for cut in range(len(folder) + 1) if cut == 0 or folder[cut - 1] == "/"]
         marks = ", ".join("?" * len(places))
-        query = f"SELECT max(ended_ms) FROM listings WHERE (deep AND folder IN ({marks})) OR (folder = ? AND deep >= ?)"
+        query = f"SELECT max(as_of_ms) FROM listings WHERE (deep AND folder IN ({marks})) OR (folder = ? AND deep >= ?)"
         with self._reading() as db:
-            (ended_ms,) = db.execute(query, (*places, folder, deep)).fetchone()
-        return None if ended_ms is None else _moment(ended_ms)
+            (as_of_ms,) = db.execute(query, (*places, folder, deep)).fetchone()
+        return None if as_of_ms is None else _moment(as_of_ms)
 
     def holds(self) -> int:
         """How many objects are known."""
@@ -406,10 +406,6 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 def _nothing() -> None:
     return None
-
-
-def _now_ms() -> int:
-    return round(datetime.now(UTC).timestamp() * 1000)
 
 
 def _ms(moment: datetime | None) -> int | None:

@@ -16,6 +16,8 @@ from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
+from traindeck.services.data_ports import Page
+from traindeck.services.listing import entry_of
 from traindeck.services.ports import Progress
 from traindeck.services.sdk_errors import Answer, not_understood
 from traindeck.services.storage.obs_account import ObsAccount
@@ -23,7 +25,7 @@ from traindeck.services.storage.obs_errors import damaged, obs_error
 from traindeck.services.storage.obs_sending import MD5, is_encrypted, send_bytes, send_file
 
 if TYPE_CHECKING:
-    from traindeck.services.storage.obs_client import Client, Page
+    from traindeck.services.storage.obs_client import Client
 
 PAGE_ROWS = 1000
 READ_BYTES = 256 * 1024
@@ -57,7 +59,7 @@ class ObsStorage:
         folder = folder.as_folder()
         marker = ""
         while True:
-            page = await self._page(folder, marker, None if recursive else "/")
+            page = await self.page(folder.bucket, folder.key, delimiter="" if recursive else "/", marker=marker)
             entries = _entries(page, folder)
             if entries:
                 yield entries
@@ -75,7 +77,7 @@ class ObsStorage:
             )
             return None if found is None else ObjectEntry(path)
         if path.is_folder:
-            page = await self._page(path, "", None, rows=1)
+            page = await self.page(path.bucket, path.key, most=1)
             return ObjectEntry(path) if page.rows else None
         answer = await self._account.ask(
             lambda client, _: client.getObjectMetadata(path.bucket, path.key), path, missing_is_none=True
@@ -122,18 +124,20 @@ class ObsStorage:
             for start in range(0, len(names), PAGE_ROWS):
                 await self._remove_page(bucket, names[start : start + PAGE_ROWS])
 
-    async def _page(self, folder: ObjectPath, marker: str, delimiter: str | None, rows: int = PAGE_ROWS) -> Page:
+    async def page(
+        self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = PAGE_ROWS
+    ) -> Page:
         def look(client: Client, _: CancelToken) -> Any:
             return client.listObjects(
-                folder.bucket,
-                prefix=folder.key or None,
+                bucket,
+                prefix=prefix or None,
                 marker=marker or None,
-                max_keys=rows,
-                delimiter=delimiter,
+                max_keys=most,
+                delimiter=delimiter or None,
                 encoding_type="url",  # names with control characters would lose the whole page
             )
 
-        page: Page = self._account.body(await self._account.ask(look, ObjectPath(folder.bucket)))
+        page: Page = self._account.body(await self._account.ask(look, ObjectPath(bucket)))
         return page
 
     async def _remove_page(self, bucket: str, keys: list[str]) -> None:
@@ -196,13 +200,8 @@ class ObsStorage:
 
 def _entries(page: Page, folder: ObjectPath) -> list[ObjectEntry]:
     entries = [ObjectEntry(ObjectPath(folder.bucket, key)) for key in page.folders]
-    for row in page.rows:
-        path = ObjectPath(folder.bucket, row.key)
-        if path == folder:
-            continue  # its own marker
-        is_marker = path.is_folder and row.size_bytes == 0
-        entries.append(ObjectEntry(path) if is_marker else ObjectEntry(path, row.size_bytes, row.modified, row.etag))
-    return entries
+    # Its own marker is not one of them.
+    return entries + [entry_of(folder.bucket, row) for row in page.rows if row.key != folder.key]
 
 
 def _need_key(path: ObjectPath) -> None:

@@ -12,7 +12,6 @@ import time
 import xml.etree.ElementTree as ET
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import unquote_plus
@@ -24,6 +23,7 @@ from traindeck.domain.objects import Bucket
 from traindeck.domain.profiles import Profile, Signature
 from traindeck.domain.secret import Credentials
 from traindeck.services.call_lines import connected, in_use
+from traindeck.services.data_ports import Page, Row
 from traindeck.services.loopback import is_loopback
 from traindeck.services.sdk_errors import CUT
 
@@ -34,23 +34,6 @@ IDLE_S = 20.0
 CHUNK_BYTES = 256 * 1024
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One object of a listing."""
-
-    key: str
-    size_bytes: int
-    modified: datetime | None
-    etag: str
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    rows: list[Row]
-    folders: list[str]
-    next_marker: str  # empty: this was the last
 
 
 class NotReached(Exception):
@@ -116,6 +99,7 @@ class _Convertor(convertor.Convertor):  # type: ignore[misc]
                 int(node.findtext("Size") or 0),
                 _moment(node.findtext("LastModified")),
                 (node.findtext("ETag") or "").strip('"'),
+                node.findtext("StorageClass") or "",
             )
             for node in root.iterfind("Contents")
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -13,11 +14,13 @@ from PySide6.QtWidgets import QApplication, QWidget
 from traindeck.assembly.core import Core
 from traindeck.assembly.lab_link import LabNews
 from traindeck.domain.jobs import Run, RunState
+from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import Text, say
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.store.settings import Settings
 from traindeck.ui.about import About
+from traindeck.ui.browser_view import BrowserView
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.dialogs import Answer, asked, chosen_file, chosen_place, shown
 from traindeck.ui.frame_commands import frame_commands
@@ -35,9 +38,11 @@ from traindeck.ui.welcome_page import WelcomePage
 from traindeck.viewmodels.accounts import Accounts
 from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.commands import Command, Commands
+from traindeck.viewmodels.favourites import Favourites
 from traindeck.viewmodels.job_form import JobForm
 from traindeck.viewmodels.log_feed import LogFeed
 from traindeck.viewmodels.notices import Notices
+from traindeck.viewmodels.object_browser import ObjectBrowser
 from traindeck.viewmodels.preferences import Preferences
 from traindeck.viewmodels.profile_form import ProfileForm
 from traindeck.viewmodels.run_list import RunList
@@ -48,6 +53,7 @@ from traindeck.viewmodels.window_state import WindowState
 
 WELCOME = "welcome"
 _RUN = "run."
+_BUCKET = "bucket."
 _TOML = "TOML (*.toml)"
 _START_LAB = "start the Lab"
 # The way to one's own account is always in sight.
@@ -67,6 +73,7 @@ class Models:
     log: LogFeed
     transfers: TransferList
     buckets: BucketTree
+    favourites: Favourites
 
     @classmethod
     def over(cls, core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> Models:
@@ -80,6 +87,7 @@ class Models:
             log=LogFeed(core.logs, core.watch, core.disk, scope),
             transfers=TransferList(core.transfers),
             buckets=BucketTree(core.connections, core.transfers, core.disk, scope),
+            favourites=Favourites(core.settings, core.disk, scope, settings),
         )
 
     def close(self) -> None:
@@ -91,7 +99,7 @@ class Models:
 class OpenPages:
     """The tabs of a window, for the window that takes its place."""
 
-    runs: tuple[Run | None, ...] = (None,)  # None is the welcome page
+    runs: tuple[Run | ObjectPath | None, ...] = (None,)  # None is the welcome page, a path a bucket
     current: int = 0
 
 
@@ -108,6 +116,8 @@ class Workspace:
         self._request_quit = request_quit
         self._is_open = True
         self._run_pages: dict[str, RunPage] = {}
+        self._browsers: dict[str, ObjectBrowser] = {}
+        self._browser_numbers = itertools.count(1)
         self._profile_names: tuple[str, ...] = ()
         self.commands = Commands()
         self.runs = RunListView(models.runs, theme, self._confirm)
@@ -144,6 +154,8 @@ class Workspace:
         for run in pages.runs:
             if run is None:
                 self.open_welcome()
+            elif isinstance(run, ObjectPath):
+                self.open_bucket(run)
             else:
                 self.open_run(run)
         self.window.tabs.setCurrentIndex(pages.current)
@@ -165,14 +177,43 @@ class Workspace:
 
     def open_pages(self) -> OpenPages:
         keys = self.window.open_tabs()
-        runs = tuple(self._run_pages[key].state.run if key in self._run_pages else None for key in keys)
-        return OpenPages(runs, self.window.tabs.currentIndex())
+        return OpenPages(tuple(self._shown_on(key) for key in keys), self.window.tabs.currentIndex())
+
+    def _shown_on(self, key: str) -> Run | ObjectPath | None:
+        if key in self._browsers:
+            return self._browsers[key].state.place
+        return self._run_pages[key].state.run if key in self._run_pages else None
 
     def open_welcome(self) -> None:
         self.window.open_tab(WELCOME, say("Welcome"), self._welcome)
 
     def open_run(self, run: Run) -> None:
         self.window.open_tab(f"{_RUN}{run.id}", run.name, partial(self._run_page, run))
+
+    def open_bucket(self, place: ObjectPath) -> None:
+        """Show a folder in the tab of its bucket."""
+        profile = self._models.accounts.current
+        for key, browser in self._browsers.items():
+            if (browser.profile, browser.state.place.bucket) == (profile, place.bucket):
+                self.window.open_tab(key, place.bucket, QWidget)
+                browser.go(place)
+                return
+        key = f"{_BUCKET}{next(self._browser_numbers)}"
+        self.window.open_tab(key, place.bucket, partial(self._browser_page, key, profile, place))
+
+    def _browser_page(self, key: str, profile: str, place: ObjectPath) -> QWidget:
+        core, models = self._core, self._models
+        # Windows of two languages may be there at the same time.
+        name = f"{key} {id(self)}"
+        browser = ObjectBrowser(profile, place, core.listings, core.connections, core.index, self._scope, name)
+        browser.bucket_names = models.buckets.bucket_names
+        browser.moved.connect(partial(self._retitle, key))
+        self._browsers[key] = browser
+        browser.start()
+        return BrowserView(browser, models.buckets, models.favourites, self._theme, self._confirm)
+
+    def _retitle(self, key: str) -> None:
+        self.window.rename_tab(key, self._browsers[key].state.place.bucket)
 
     def _welcome(self) -> QWidget:
         page = WelcomePage(self._theme)
@@ -200,6 +241,7 @@ class Workspace:
             (models.runs.changed, self.commands.refresh),
             (models.form.changed, self.commands.refresh),
             (models.accounts.changed, self._account_changed),
+            (models.buckets.opened, self.open_bucket),
         ]
 
     def _connect(self) -> None:
@@ -232,6 +274,8 @@ class Workspace:
     def _close_page(self, key: str) -> None:
         if model := self._run_pages.pop(key, None):
             model.close()
+        if browser := self._browsers.pop(key, None):
+            browser.close()
 
     # commands
 
@@ -377,6 +421,9 @@ class Workspace:
         models.form.refresh_profiles()
         models.form.choose_profile(models.accounts.current)
         models.buckets.use_profile(models.accounts.current)
+        for key, browser in list(self._browsers.items()):
+            if browser.profile != models.accounts.current:
+                self.window.close_tab(key)
         models.status.load()
 
     def connect_account(self, credentials: Path | None = None) -> None:

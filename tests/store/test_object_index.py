@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from traindeck.domain.browsing import Column, Look, Shown
 from traindeck.runtime.blocking import Cancelled, CancelToken
 from traindeck.services.data_ports import Row
-from traindeck.store.object_index import ObjectIndex, Shown
+from traindeck.store.object_index import ObjectIndex
 from traindeck.store.object_indexes import ObjectIndexes
-from traindeck.store.object_queries import Column, Look
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -56,6 +56,8 @@ class Core:
     lab: LabLink
     keyring: KeyringSecrets
     disk: BlockingCalls
+    index: BlockingCalls
+    """For what is known of buckets: sorting a million rows must not keep the disk's calls waiting."""
 
 
 @asynccontextmanager
@@ -115,4 +117,5 @@ async def open_core(paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND) -> 
             lab=lab,
             keyring=keyring_secrets,
             disk=disk,
+            index=index,
         )

@@ -73,13 +73,14 @@ class BucketListing(Generic[Index]):
         """What one folder holds, without looking into the folders in it."""
         source = (await self._connections.open(self._profile)).storage
         began = self._clock()
-        found, changed = 0, 0
+        found, changed, has_folders = 0, 0, False
         async with aclosing(level_pieces(source, ObjectPath(self._bucket, folder))) as pieces:
             async for piece in pieces:
                 changed += await self._calls.run(partial(self._keep_level, folder, piece))
                 found += len(piece.rows) + len(piece.folders)
+                has_folders = has_folders or bool(piece.folders)
                 told(Progress(found, changed))
-        await self._calls.run(lambda _: self.index.note_listed(folder, deep=False, as_of=began))
+        await self._calls.run(lambda _: self.index.note_listed(folder, deep=not has_folders, as_of=began))
 
     async def list_below(self, folder: str, told: Told) -> None:
         """Everything below a folder; one that was stopped is gone on with."""

@@ -17,13 +17,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
+from traindeck.domain.browsing import Look, Shown, Size
 from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.objects import ObjectEntry, ObjectPath
 from traindeck.runtime.blocking import Cancelled, CancelToken
 from traindeck.store.database import database_errors, open_database, transaction
-from traindeck.store.object_queries import BEYOND, Look, order_queries
+from traindeck.store.object_queries import BEYOND, order_queries
 
 _AT_A_TIME = 4096
+_MOST_COUNTED = 2000
 _UNUSABLE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 _STEPS: tuple[tuple[str, ...], ...] = (
@@ -74,23 +76,6 @@ class ListedObject(Protocol):
 
     @property
     def storage_class(self) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """How much is below a folder, as of a moment."""
-
-    count: int
-    size_bytes: int
-    as_of: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A row with what is known of it; `size` is a folder's, if it was counted."""
-
-    entry: ObjectEntry
-    size: Size | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,17 +161,21 @@ class ObjectIndex:
 
     def keep_size(self, folder: str, token: CancelToken) -> Size | None:
         """Count what is below a folder and remember it with the folder; None: it was never listed as a whole."""
-        listed = self.listed(folder, deep=True)
-        if listed is None:
-            return None
-        query = "SELECT count(*), coalesce(sum(size), 0) FROM objects WHERE key >= ? AND key < ?"
-        with self._reading(token) as db:
-            count, size_bytes = db.execute(query, (folder, folder + BEYOND)).fetchone()
-        if folder:
-            values = (count, size_bytes, _ms(listed), folder)
+        size = self.size(folder, token)
+        if size is not None:
             with self._writing() as db:
-                db.execute("UPDATE folders SET count = ?, bytes = ?, counted_ms = ? WHERE path = ?", values)
-        return Size(count, size_bytes, listed)
+                _keep_sizes(db, [(folder, size)])
+        return size
+
+    def keep_sizes(self, folder: str, token: CancelToken) -> None:
+        """The same for the folders in a folder, as far as they can be looked over at all."""
+        query = "SELECT path FROM folders WHERE cut = ? AND path >= ? AND path < ? LIMIT ?"
+        with self._reading(token) as db:
+            values = (len(folder), folder, folder + BEYOND, _MOST_COUNTED)
+            paths = [path for (path,) in db.execute(query, values)]
+        sizes = [(path, size) for path in paths if (size := self.size(path, token)) is not None]
+        with self._writing() as db:
+            _keep_sizes(db, sizes)
 
     # asking
 
@@ -199,11 +188,20 @@ class ObjectIndex:
             (as_of_ms,) = db.execute(query, (*places, folder, deep)).fetchone()
         return None if as_of_ms is None else _moment(as_of_ms)
 
-    def holds(self) -> int:
-        """How many objects are known."""
+    def size(self, folder: str, token: CancelToken) -> Size | None:
+        """How much is below a folder; None: it was never listed as a whole."""
+        listed = self.listed(folder, deep=True)
+        if listed is None:
+            return None
+        query = "SELECT count(*), coalesce(sum(size), 0) FROM objects WHERE key >= ? AND key < ?"
+        with self._reading(token) as db:
+            count, size_bytes = db.execute(query, (folder, folder + BEYOND)).fetchone()
+        return Size(count, size_bytes, listed)
+
+    def number_of(self, key: str) -> int | None:
         with self._reading() as db:
-            count: int = db.execute("SELECT count(*) FROM objects").fetchone()[0]
-        return count
+            row = db.execute("SELECT id FROM objects WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else None
 
     def order(self, look: Look, asked: Iterable[int], token: CancelToken) -> Order:
         """The rows of `look` by rank, and where those that were asked for are."""
@@ -363,6 +361,11 @@ def _collect(
     while part := cursor.fetchmany(_AT_A_TIME):
         token.check()
         ids.extend([row_id for (row_id,) in part])
+
+
+def _keep_sizes(db: sqlite3.Connection, sizes: Iterable[tuple[str, Size]]) -> None:
+    values = [(size.count, size.size_bytes, _ms(size.as_of), folder) for folder, size in sizes]
+    db.executemany("UPDATE folders SET count = ?, bytes = ?, counted_ms = ? WHERE path = ?", values)
 
 
 def _parts(ids: list[int]) -> Iterator[list[int]]:

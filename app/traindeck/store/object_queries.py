@@ -4,29 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
+
+from traindeck.domain.browsing import Column, Look
 
 BEYOND = "\U0010ffff"
 """Sorts behind every name in a folder."""
-
-
-class Column(Enum):
-    """What can be sorted by."""
-
-    NAME = "name"
-    SIZE = "size"
-    MODIFIED = "modified"
-    CLASS = "class"
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What is looked at, and how: one level of a folder, or with words of a search whatever below it is named so."""
-
-    folder: str = ""
-    search: str = ""
-    column: Column = Column.NAME
-    descending: bool = False
 
 
 @dataclass(frozen=True, slots=True)

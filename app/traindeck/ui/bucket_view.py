@@ -164,6 +164,11 @@ class BucketView(QWidget):
             return None
         return chosen[0].path if chosen[0].path.is_folder else chosen[0].path.parent
 
+    def open(self) -> None:
+        """The selected folder, or the one of the selected object, as a tab."""
+        if target := self.target():
+            self._tree.open(target)
+
     def name_bucket(self) -> None:
         self._naming.show()
         self.new_name.setFocus()
@@ -186,6 +191,8 @@ class BucketView(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         chosen, has_target = self.selected(), self.target() is not None
+        look = menu.addAction(self._theme.icon("search"), say("Open"), self.open)
+        menu.addSeparator()
         send = menu.addAction(self._theme.icon("upload"), say("Upload files…"), self.choose_uploads)
         send_folder = menu.addAction(say("Upload a folder…"), self.choose_upload_folder)
         fetch = menu.addAction(self._theme.icon("download"), say("Download…"), self.choose_download)
@@ -194,6 +201,7 @@ class BucketView(QWidget):
         menu.addAction(self._theme.icon("refresh"), say("Refresh (F5)"), self._refresh)
         menu.addSeparator()
         delete = menu.addAction(self._theme.icon("trash"), say("Delete…") + "\tDel", self._delete)
+        look.setEnabled(has_target)
         for action, possible in ((send, has_target), (send_folder, has_target), (fetch, chosen), (delete, chosen)):
             action.setEnabled(bool(possible))
         return menu

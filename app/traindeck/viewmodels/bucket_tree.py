@@ -56,6 +56,8 @@ class BucketTree(QObject):
     level_changed = Signal(object)
     """Loading or trouble of this folder changed, not its entries."""
     opened = Signal(object)
+    touched = Signal(object)
+    """Something was sent to this folder, or deleted from it."""
 
     def __init__(self, connections: Opener, mover: Mover, disk: BlockingCalls, scope: TaskScope) -> None:
         super().__init__()
@@ -70,6 +72,10 @@ class BucketTree(QObject):
 
     def level(self, folder: Folder) -> Level:
         return self._levels.setdefault(folder, Level())
+
+    def bucket_names(self) -> list[str]:
+        """Those that are known."""
+        return [entry.path.bucket for entry in self.level(None).entries]
 
     def use_profile(self, name: str) -> None:
         """Show this account's buckets."""
@@ -177,8 +183,7 @@ class BucketTree(QObject):
             is_folder = await self._disk.run(lambda _: source.is_dir())
             into = target.join(source.name + "/") if is_folder else target.join(source.name)
             await self._mover.upload(self.state.profile, source, into)
-        if target in self._levels:
-            self.refresh(target)
+        self._refresh_touched(target)
 
     async def _download(self, path: ObjectPath, target: Path) -> None:
         async with self._moving:
@@ -227,8 +232,12 @@ class BucketTree(QObject):
                     await storage.remove_bucket(path.bucket)
         finally:
             for folder in {None if path.is_bucket else path.parent for path in paths}:
-                if folder in self._levels:
-                    self.refresh(folder)
+                self._refresh_touched(folder)
+
+    def _refresh_touched(self, folder: Folder) -> None:
+        if folder in self._levels:
+            self.refresh(folder)
+        self.touched.emit(folder)
 
     async def _storage(self) -> ObjectStorage:
         return (await self._connections.open(self.state.profile)).storage

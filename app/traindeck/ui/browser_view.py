@@ -24,16 +24,20 @@ from traindeck.domain.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import say
 from traindeck.ui.address_bar import AddressBar
 from traindeck.ui.browser_words import empty_words, footing_words, listing_words
+from traindeck.ui.elided_label import ElidedLabel
 from traindeck.ui.empty_page import EmptyPage
 from traindeck.ui.file_choice import choose_files, choose_folder
 from traindeck.ui.object_model import ObjectModel
 from traindeck.ui.object_table import ObjectTable
 from traindeck.ui.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.bucket_tree import BucketTree
-from traindeck.viewmodels.commands import Command, Commands
+from traindeck.viewmodels.commands import Command, Commands, always
 from traindeck.viewmodels.favourites import Favourites
 from traindeck.viewmodels.object_browser import ObjectBrowser
 from traindeck.viewmodels.ports import Confirm
+
+CONTEXT = "context"
+"""The menu of a command that belongs into the context menu."""
 
 _TYPING_MS = 200
 _HIDDEN_MS = 3000
@@ -69,11 +73,11 @@ class BrowserView(QWidget):
         self._leaving.setInterval(_HIDDEN_MS)
         self.address_trouble = QLabel()
         self.address_trouble.setWordWrap(True)
-        self.address_trouble.setContentsMargins(SPACE, 0, SPACE, HALF)
+        self.address_trouble.setContentsMargins(SPACE, HALF, SPACE, 0)
         set_role(self.address_trouble, "error")
         self.empty = EmptyPage(say("This folder is empty."), say("Drop files here to upload them."))
-        self.footing = QLabel()
-        self.listing = QLabel()
+        self.footing = ElidedLabel()
+        self.listing = ElidedLabel()
         self.stop = QPushButton(say("Stop"))
         self.more = QPushButton(say("List all"))
         for label in (self.footing, self.listing):
@@ -102,7 +106,8 @@ class BrowserView(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         group = None
-        for command in sorted(self.commands.all(), key=lambda command: command.group):
+        members = [command for command in self.commands.all() if command.menu == CONTEXT]
+        for command in sorted(members, key=lambda command: command.group):
             if group is not None and command.group != group:
                 menu.addSeparator()
             group = command.group
@@ -152,37 +157,24 @@ class BrowserView(QWidget):
     # inside
 
     def _add_commands(self) -> None:
-        chosen, browser = self._has_chosen, self._browser
+        chosen, browser, menu = self._has_chosen, self._browser, CONTEXT
         self.commands.add(
-            Command("object.open", say("Open"), self.open, self._has_current, "Return", group=0),
-            Command("object.upload", say("Upload files…"), self.choose_uploads, group=1, icon="upload"),
-            Command("object.upload_folder", say("Upload a folder…"), self.choose_upload_folder, group=1),
-            Command("object.download", say("Download…"), self.download, chosen, group=1, icon="download"),
-            Command("object.copy_address", say("Copy address"), self.copy_address, chosen, "Ctrl+Shift+C", group=2),
-            Command("object.size", say("Calculate size"), self.calculate, group=3),
-            Command("object.refresh", say("Refresh"), browser.refresh, shortcut="F5", group=3, icon="refresh"),
-            Command("object.list_all", say("List everything again"), browser.list_everything, group=3),
-            Command(
-                "object.favourite",
-                say("Favourite"),
-                self.toggle_favourite,
-                shortcut="Ctrl+D",
-                group=4,
-                checked=self._is_favourite,
-            ),
-            Command("object.delete", say("Delete…"), self.delete, chosen, "Del", group=5, icon="trash"),
-            Command("place.back", say("Back"), browser.back, lambda: browser.state.can_go_back, "Alt+Left", group=6),
-            Command(
-                "place.forward",
-                say("Forward"),
-                browser.forward,
-                lambda: browser.state.can_go_forward,
-                "Alt+Right",
-                group=6,
-            ),
-            Command("place.up", say("Up"), browser.up, lambda: not browser.state.place.is_bucket, "Alt+Up", group=6),
-            Command("place.address", say("Address"), self.go_to_address, shortcut="Ctrl+L", group=7),
-            Command("place.search", say("Search in names"), self.go_to_search, shortcut="Ctrl+F", group=7),
+            Command("object.open", say("Open"), self.open, self._has_current, "Return", menu, 0),
+            Command("object.upload", say("Upload files…"), self.choose_uploads, menu=menu, group=1, icon="upload"),
+            Command("object.upload_folder", say("Upload a folder…"), self.choose_upload_folder, menu=menu, group=1),
+            Command("object.download", say("Download…"), self.download, chosen, "", menu, 1, icon="download"),
+            Command("object.copy_address", say("Copy address"), self.copy_address, chosen, "Ctrl+Shift+C", menu, 2),
+            Command("object.size", say("Calculate size"), self.calculate, menu=menu, group=3),
+            Command("object.refresh", say("Refresh"), browser.refresh, always, "F5", menu, 3, icon="refresh"),
+            Command("object.list_all", say("List everything again"), browser.list_everything, menu=menu, group=3),
+            Command("object.delete", say("Delete…"), self.delete, chosen, "Del", menu, 4, icon="trash"),
+            # Not in the menu: each has a button or a field.
+            Command("place.favourite", say("Favourite"), self.toggle_favourite, shortcut="Ctrl+D"),
+            Command("place.back", say("Back"), browser.back, shortcut="Alt+Left"),
+            Command("place.forward", say("Forward"), browser.forward, shortcut="Alt+Right"),
+            Command("place.up", say("Up"), browser.up, shortcut="Alt+Up"),
+            Command("place.address", say("Address"), self.go_to_address, shortcut="Ctrl+L"),
+            Command("place.search", say("Search in names"), self.go_to_search, shortcut="Ctrl+F"),
         )
 
     def _lay_out(self) -> None:
@@ -291,9 +283,6 @@ class BrowserView(QWidget):
         if command.icon:
             action.setIcon(self._theme.icon(command.icon))
         action.setEnabled(command.enabled())
-        if command.checked is not None:
-            action.setCheckable(True)
-            action.setChecked(command.checked())
         action.triggered.connect(partial(self.commands.run, command.id))
         return action
 

@@ -36,7 +36,7 @@ def footing_words(state: BrowserState, rows: BrowserRows, selected: int) -> str:
 
 
 def listing_words(state: BrowserState, rows: BrowserRows) -> str:
-    if state.trouble is not None:
+    if state.trouble is not None and rows.count:
         return say(state.trouble.title)
     if state.busy is not None:
         return say(state.busy)

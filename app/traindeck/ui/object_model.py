@@ -53,8 +53,6 @@ class ObjectModel(QAbstractTableModel):
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
             return (say("Name"), say("Size"), say("Modified"), say("Storage class"))[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole and section == SIZE:
-            return self._right
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

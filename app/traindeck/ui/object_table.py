@@ -51,7 +51,10 @@ class ObjectTable(QTableView):
         self.setDragDropOverwriteMode(True)  # on a row, never between two
         self.setAccessibleName(say("Objects"))
         header = self.horizontalHeader()
-        header.setHighlightSections(False)  # else Qt looks at every selected row to paint the header
+        header.setHighlightSections(False)
+        for one in (header, self.verticalHeader()):
+            # To paint itself, a header that knows the selection asks for every row of it.
+            one.setSelectionModel(QItemSelectionModel(model, one))
         header.setMinimumSectionSize(5 * SPACE)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
@@ -126,7 +129,10 @@ class ObjectTable(QTableView):
     def _on_replaced(self) -> None:
         """The rows are others now; what was selected still is, and in the same place the view stays where it was."""
         rows, selection = self._browser.rows, self.selectionModel()
-        is_same_place = rows.look == self._shown_look
+        was, now = self._shown_look, rows.look
+        is_same_place = now == was
+        if (now.folder, now.search) != (was.folder, was.search):
+            self._selected_ids, self._current_id = (), 0
         had_all = 0 < self._objects.rowCount() == self.count_selected()
         place, numbers, current_id = self.verticalScrollBar().value(), self._selected_ids, self._current_id
         self._objects.become()

@@ -113,6 +113,11 @@ QHeaderView { background: $surface; border: none; }
 QHeaderView::section {
     background: $surface; color: $dim; border: none; border-bottom: 1px solid $border; padding: 4px 6px;
 }
+QHeaderView::up-arrow { image: url(theme:chevron-up.svg); }
+QHeaderView::down-arrow { image: url(theme:chevron-down.svg); }
+QHeaderView::up-arrow, QHeaderView::down-arrow {
+    width: 11px; height: 11px; subcontrol-origin: padding; subcontrol-position: center right; right: 4px;
+}
 QTableCornerButton::section { background: $surface; border: none; }
 QScrollArea { border: none; background: transparent; }
 QAbstractScrollArea::corner { background: transparent; }

@@ -201,6 +201,10 @@ class Workspace:
         key = f"{_BUCKET}{next(self._browser_numbers)}"
         self.window.open_tab(key, place.bucket, partial(self._browser_page, key, profile, place))
 
+    def browser(self, place: ObjectPath) -> ObjectBrowser:
+        """The one that shows this bucket; there must be one."""
+        return next(browser for browser in self._browsers.values() if browser.state.place.bucket == place.bucket)
+
     def _browser_page(self, key: str, profile: str, place: ObjectPath) -> QWidget:
         core, models = self._core, self._models
         # Windows of two languages may be there at the same time.

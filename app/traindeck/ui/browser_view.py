@@ -215,8 +215,6 @@ class BrowserView(QWidget):
         foot.addWidget(self.stop)
         foot.addWidget(self.more)
         self._pages = QStackedLayout()
-        self._pages.addWidget(self.table)
-        self._pages.addWidget(self.empty)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -224,6 +222,9 @@ class BrowserView(QWidget):
         layout.addWidget(self.address_trouble)
         layout.addLayout(acts)
         layout.addLayout(self._pages, 1)
+        # Only now: without a parent the first of them would be shown as a window of its own.
+        self._pages.addWidget(self.table)
+        self._pages.addWidget(self.empty)
         layout.addLayout(foot)
         self.setFocusProxy(self.table)
         self.setAcceptDrops(True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QStringListModel, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent
-from PySide6.QtWidgets import QCompleter, QLineEdit
+from PySide6.QtWidgets import QCompleter, QLineEdit, QListView
 
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import say
+from traindeck.ui.theme import set_role
 
 
 class AddressBar(QLineEdit):
@@ -24,6 +25,9 @@ class AddressBar(QLineEdit):
         # What is offered is spelled as we spell it, whatever way it was typed.
         self._completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
         self._completer.setMaxVisibleItems(12)
+        popup = QListView()
+        set_role(popup, "completion")
+        self._completer.setPopup(popup)
         self.setCompleter(self._completer)
         self.setAccessibleName(say("Address"))
         self.setPlaceholderText(say("obs://bucket/folder/, or paste an address"))

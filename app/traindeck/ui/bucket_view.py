@@ -116,14 +116,15 @@ class BucketView(QWidget):
         self.busy.setWordWrap(True)
         set_role(self.busy, "small")
         self._pages = QStackedLayout()
-        self._pages.addWidget(self.empty)
-        self._pages.addWidget(self.rows)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addLayout(bar)
         layout.addWidget(self._naming)
         layout.addLayout(self._pages, 1)
+        # Only now: without a parent the first of them would be shown as a window of its own.
+        self._pages.addWidget(self.empty)
+        self._pages.addWidget(self.rows)
         layout.addWidget(self.busy)
 
         self.add.clicked.connect(self.name_bucket)

@@ -184,6 +184,8 @@ QLineEdit[role="palette"] {
     border: none; border-bottom: 1px solid $border; border-radius: 0; padding: 9px 12px; font-size: ${heading_pt}pt;
 }
 QListView[role="palette"] { padding: 4px; }
+QListView[role="completion"] { border: 1px solid $border_strong; padding: 2px; }
+QListView[role="completion"]::item { padding: 4px 6px; }
 QListView[role="palette"]::item { padding: 6px 8px; border-radius: 4px; }
 """
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ Folder = ObjectPath | None
 
 _AT_ONCE = 4
 _REMOVED_AT_ONCE = 1000
+MOST_ROWS = 10_000
 
 
 @dataclass(slots=True)
@@ -34,6 +36,8 @@ class Level:
     entries: list[ObjectEntry] = field(default_factory=list)
     is_loading: bool = False
     is_known: bool = False
+    is_cut: bool = False
+    """There is more than a tree has room for; the table shows it all."""
     trouble: AppError | None = None
 
 
@@ -121,13 +125,17 @@ class BucketTree(QObject):
     async def _list(self, folder: Folder) -> None:
         again = self.level(folder).is_known
         fresh: list[ObjectEntry] = []
+        is_cut = False
         try:
-            async for page in self._pages(folder):
-                fresh += page
-                if not again and page:
-                    level = self.level(folder)
-                    level.entries += page
-                    self.appended.emit(folder, len(level.entries) - len(page))
+            async with aclosing(self._pages(folder)) as pages:
+                async for page in pages:
+                    if is_cut := len(fresh) >= MOST_ROWS:
+                        break
+                    fresh += page
+                    if not again and page:
+                        level = self.level(folder)
+                        level.entries += page
+                        self.appended.emit(folder, len(level.entries) - len(page))
         except AppError as error:
             # Said in the tree, where the missing rows would be.
             self._level_becomes(folder, is_loading=False, trouble=error)
@@ -140,9 +148,10 @@ class BucketTree(QObject):
         if again:
             self.level(folder).entries = fresh
             self.listed.emit(folder)
+        self.level(folder).is_cut = is_cut
         self._level_becomes(folder, is_loading=False, is_known=True)
 
-    async def _pages(self, folder: Folder) -> AsyncIterator[list[ObjectEntry]]:
+    async def _pages(self, folder: Folder) -> AsyncGenerator[list[ObjectEntry], None]:
         storage = await self._storage()
         if folder is None:
             buckets = sorted(await storage.buckets(), key=lambda bucket: bucket.name)

@@ -257,7 +257,7 @@ class ObjectBrowser(QObject):
 
     def _sweep(self, *, force: bool = False) -> None:
         """Begin to list all below, unless that is known or on its way."""
-        if self._listing is None or not self._is_watched:
+        if self._listing is None or not self._is_watched or (self.state.is_cut and not force):
             return
         folder = self.state.place.key
         is_running = self._scope.is_running(self._named("sweep"))

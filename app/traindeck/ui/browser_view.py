@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from traindeck.ui.file_choice import choose_files, choose_folder
 from traindeck.ui.object_model import ObjectModel
 from traindeck.ui.object_table import ObjectTable
 from traindeck.ui.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.tool_buttons import dress_tool_buttons, tool_button
 from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.commands import Command, Commands, always
 from traindeck.viewmodels.favourites import Favourites
@@ -179,18 +179,18 @@ class BrowserView(QWidget):
 
     def _lay_out(self) -> None:
         browser = self._browser
-        self.back = self._button("back", say("Back (Alt+Left)"), browser.back)
-        self.forward = self._button("forward", say("Forward (Alt+Right)"), browser.forward)
-        self.up = self._button("up", say("Up (Alt+Up)"), browser.up)
-        self.star = self._button("star", say("Favourite (Ctrl+D)"), self.toggle_favourite)
+        self.back = tool_button("back", say("Back (Alt+Left)"), browser.back)
+        self.forward = tool_button("forward", say("Forward (Alt+Right)"), browser.forward)
+        self.up = tool_button("up", say("Up (Alt+Up)"), browser.up)
+        self.star = tool_button("star", say("Favourite (Ctrl+D)"), self.toggle_favourite)
         self.star.setCheckable(True)
-        self.places = self._button("more", say("Favourites"), None)
+        self.places = tool_button("more", say("Favourites"))
         self.places.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.places.setMenu(QMenu(self))
-        self.refresh = self._button("refresh", say("Refresh (F5)"), browser.refresh)
-        self.send = self._button("upload", say("Upload files…"), self.choose_uploads)
-        self.fetch = self._button("download", say("Download…"), self.download)
-        self.trash = self._button("trash", say("Delete…"), self.delete)
+        self.refresh = tool_button("refresh", say("Refresh (F5)"), browser.refresh)
+        self.send = tool_button("upload", say("Upload files…"), self.choose_uploads)
+        self.fetch = tool_button("download", say("Download…"), self.download)
+        self.trash = tool_button("trash", say("Delete…"), self.delete)
         way = QHBoxLayout()
         way.setContentsMargins(HALF, HALF, HALF, 0)
         way.setSpacing(HALF)
@@ -256,15 +256,6 @@ class BrowserView(QWidget):
         self._bind_keys()
         self._on_favourites()
 
-    def _button(self, icon: str, words: str, act: Callable[[], None] | None) -> QToolButton:
-        button = QToolButton()
-        button.setToolTip(words)
-        button.setAccessibleName(words)
-        button.setProperty("drawn", icon)
-        if act is not None:
-            button.clicked.connect(act)
-        return button
-
     def _bind_keys(self) -> None:
         """Keys that work wherever in the tab one is; those of the table are its own."""
         for shortcut in self._shortcuts:
@@ -288,9 +279,7 @@ class BrowserView(QWidget):
         return action
 
     def _dress(self) -> None:
-        for button in self.findChildren(QToolButton):
-            if button.property("drawn"):
-                button.setIcon(self._theme.icon(str(button.property("drawn"))))
+        dress_tool_buttons(self, self._theme)
         self.table.viewport().update()
 
     def _target(self) -> ObjectPath:

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QMenu,
     QPushButton,
     QStackedLayout,
-    QToolButton,
     QTreeView,
     QVBoxLayout,
     QWidget,
@@ -28,6 +27,7 @@ from traindeck.ui.bucket_model import BucketModel
 from traindeck.ui.empty_page import EmptyPage
 from traindeck.ui.file_choice import choose_files, choose_folder
 from traindeck.ui.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.tool_buttons import dress_tool_buttons, tool_button
 from traindeck.viewmodels.bucket_tree import BucketTree, Folder
 from traindeck.viewmodels.ports import Confirm
 
@@ -86,11 +86,11 @@ class BucketView(QWidget):
         self.rows.setColumnWidth(BucketModel.MODIFIED, 16 * SPACE)
         self.rows.hideColumn(BucketModel.MODIFIED)
 
-        self.add = self._button("plus", say("New bucket"))
-        self.send = self._button("upload", say("Upload files…"))
-        self.fetch = self._button("download", say("Download…"))
-        self.delete = self._button("trash", say("Delete…"))
-        self.refresh = self._button("refresh", say("Refresh (F5)"))
+        self.add = tool_button("plus", say("New bucket"))
+        self.send = tool_button("upload", say("Upload files…"))
+        self.fetch = tool_button("download", say("Download…"))
+        self.delete = tool_button("trash", say("Delete…"))
+        self.refresh = tool_button("refresh", say("Refresh (F5)"))
         bar = QHBoxLayout()
         bar.setContentsMargins(HALF, HALF, HALF, HALF)
         bar.setSpacing(HALF)
@@ -207,16 +207,8 @@ class BucketView(QWidget):
             action.setEnabled(bool(possible))
         return menu
 
-    def _button(self, icon: str, words: str) -> QToolButton:
-        button = QToolButton()
-        button.setToolTip(words)
-        button.setAccessibleName(words)
-        button.setProperty("drawn", icon)
-        return button
-
     def _dress(self) -> None:
-        for button in (self.add, self.send, self.fetch, self.delete, self.refresh):
-            button.setIcon(self._theme.icon(str(button.property("drawn"))))
+        dress_tool_buttons(self, self._theme)
         self.rows.viewport().update()
 
     def _show_menu(self, place: QPoint) -> None:

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ from traindeck.domain.browsing import Look, Shown, Size
 from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.objects import ObjectEntry, ObjectPath
 from traindeck.runtime.blocking import Cancelled, CancelToken
+from traindeck.runtime.platform_files import local_errors
 from traindeck.store.database import database_errors, open_database, transaction
 from traindeck.store.object_queries import BEYOND, order_queries
 
@@ -390,8 +391,8 @@ def _opened(path: Path) -> sqlite3.Connection:
         if getattr(error.__cause__, "sqlite_errorcode", None) not in _UNUSABLE:
             raise
         for ending in ("", "-wal", "-shm"):
-            with suppress(FileNotFoundError):
-                path.with_name(path.name + ending).unlink()
+            with local_errors(path):
+                path.with_name(path.name + ending).unlink(missing_ok=True)
         db = open_database(path, steps)
     db.row_factory = None
     # All of it can be listed again: no need to wait for the disk.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,7 @@ from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.store.settings import Settings
 from traindeck.ui.about import About
-from traindeck.ui.browser_view import BrowserView
+from traindeck.ui.browser_tabs import BrowserTabs
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.dialogs import Answer, asked, chosen_file, chosen_place, shown
 from traindeck.ui.frame_commands import frame_commands
@@ -53,7 +52,6 @@ from traindeck.viewmodels.window_state import WindowState
 
 WELCOME = "welcome"
 _RUN = "run."
-_BUCKET = "bucket."
 _TOML = "TOML (*.toml)"
 _START_LAB = "start the Lab"
 # The way to one's own account is always in sight.
@@ -116,8 +114,6 @@ class Workspace:
         self._request_quit = request_quit
         self._is_open = True
         self._run_pages: dict[str, RunPage] = {}
-        self._browsers: dict[str, ObjectBrowser] = {}
-        self._browser_numbers = itertools.count(1)
         self._profile_names: tuple[str, ...] = ()
         self.commands = Commands()
         self.runs = RunListView(models.runs, theme, self._confirm)
@@ -135,6 +131,7 @@ class Workspace:
             on_close_request=request_quit,
             toolbar=_TOOLBAR,
         )
+        self.browsers = BrowserTabs(self.window, self._browse, models.buckets, models.favourites, theme, self._confirm)
         self._add_commands()
         self._connect()
 
@@ -180,9 +177,7 @@ class Workspace:
         return OpenPages(tuple(self._shown_on(key) for key in keys), self.window.tabs.currentIndex())
 
     def _shown_on(self, key: str) -> Run | ObjectPath | None:
-        if key in self._browsers:
-            return self._browsers[key].state.place
-        return self._run_pages[key].state.run if key in self._run_pages else None
+        return self._run_pages[key].state.run if key in self._run_pages else self.browsers.place_on(key)
 
     def open_welcome(self) -> None:
         self.window.open_tab(WELCOME, say("Welcome"), self._welcome)
@@ -191,33 +186,13 @@ class Workspace:
         self.window.open_tab(f"{_RUN}{run.id}", run.name, partial(self._run_page, run))
 
     def open_bucket(self, place: ObjectPath) -> None:
-        """Show a folder in the tab of its bucket."""
-        profile = self._models.accounts.current
-        for key, browser in self._browsers.items():
-            if (browser.profile, browser.state.place.bucket) == (profile, place.bucket):
-                self.window.open_tab(key, place.bucket, QWidget)
-                browser.go(place)
-                return
-        key = f"{_BUCKET}{next(self._browser_numbers)}"
-        self.window.open_tab(key, place.bucket, partial(self._browser_page, key, profile, place))
+        self.browsers.open(self._models.accounts.current, place)
 
-    def browser(self, place: ObjectPath) -> ObjectBrowser:
-        """The one that shows this bucket; there must be one."""
-        return next(browser for browser in self._browsers.values() if browser.state.place.bucket == place.bucket)
-
-    def _browser_page(self, key: str, profile: str, place: ObjectPath) -> QWidget:
-        core, models = self._core, self._models
-        # Windows of two languages may be there at the same time.
-        name = f"{key} {id(self)}"
+    def _browse(self, profile: str, place: ObjectPath, name: str) -> ObjectBrowser:
+        core = self._core
         browser = ObjectBrowser(profile, place, core.listings, core.connections, core.index, self._scope, name)
-        browser.bucket_names = models.buckets.bucket_names
-        browser.moved.connect(partial(self._retitle, key))
-        self._browsers[key] = browser
-        browser.start()
-        return BrowserView(browser, models.buckets, models.favourites, self._theme, self._confirm)
-
-    def _retitle(self, key: str) -> None:
-        self.window.rename_tab(key, self._browsers[key].state.place.bucket)
+        browser.bucket_names = self._models.buckets.bucket_names
+        return browser
 
     def _welcome(self) -> QWidget:
         page = WelcomePage(self._theme)
@@ -278,8 +253,7 @@ class Workspace:
     def _close_page(self, key: str) -> None:
         if model := self._run_pages.pop(key, None):
             model.close()
-        if browser := self._browsers.pop(key, None):
-            browser.close()
+        self.browsers.closed(key)
 
     # commands
 
@@ -425,9 +399,7 @@ class Workspace:
         models.form.refresh_profiles()
         models.form.choose_profile(models.accounts.current)
         models.buckets.use_profile(models.accounts.current)
-        for key, browser in list(self._browsers.items()):
-            if browser.profile != models.accounts.current:
-                self.window.close_tab(key)
+        self.browsers.keep_only(models.accounts.current)
         models.status.load()
 
     def connect_account(self, credentials: Path | None = None) -> None:

@@ -61,7 +61,7 @@ def measure(objects: int) -> int:
         program.models.buckets.open(ObjectPath(BUCKET, "images/"))
         view = window.tabs.currentWidget()
         assert isinstance(view, BrowserView)
-        browser, table = program.workspace.browser(ObjectPath(BUCKET)), view.table
+        browser, table = program.workspace.browsers.browser(BUCKET), view.table
         first_s = await seen(lambda: browser.rows.count and browser.rows.row(0))
         table.viewport().repaint()
         row("first rows", f"{first_s * 1000:.0f} ms", program)

@@ -14,7 +14,6 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from traindeck.bootstrap import Program, Wishes, run_program
-from traindeck.domain.objects import ObjectPath
 from traindeck.ui.browser_view import BrowserView
 from traindeck.ui.profile_dialog import ProfileDialog
 from traindeck.ui.rows_editor import PairTable
@@ -343,7 +342,7 @@ async def browse(hands: Hands, bucket: str, count: str) -> None:
     await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), BrowserView))
     view = hands.window.tabs.currentWidget()
     assert isinstance(view, BrowserView)
-    browser, table = workspace.browser(ObjectPath(bucket)), view.table
+    browser, table = workspace.browsers.browser(bucket), view.table
     await hands.until(lambda: browser.rows.count)
     folder = table.visualRect(view.model.index(1, 0)).center()
     await hands.click(table.viewport(), folder)

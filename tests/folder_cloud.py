@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from folder_plane import FolderPlane
+from listed_names import ListedNames
 from traindeck.domain.errors import AppError, Conflict, NotFound, Unreachable
 from traindeck.domain.jobs import Engine, Flavor, JobSpec, LogChunk, RemoteJob
 from traindeck.domain.objects import Bucket, ObjectEntry, ObjectPath
@@ -25,8 +26,10 @@ from traindeck.domain.secret import Credentials, Secret
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import TaskScope
+from traindeck.services.bucket_listing import BucketListings
 from traindeck.services.code_bundles import CodeBundles
 from traindeck.services.connections import Connection, Connections, LabAddress
+from traindeck.services.data_ports import Page, Row
 from traindeck.services.job_choices import JobChoices
 from traindeck.services.key_checks import KeyChecks
 from traindeck.services.ports import Progress
@@ -38,6 +41,7 @@ from traindeck.services.run_watch import RunWatch
 from traindeck.services.submission import Submission
 from traindeck.services.transfers import Transfers
 from traindeck.store.database import open_database
+from traindeck.store.object_indexes import ObjectIndexes
 from traindeck.store.paths import Paths
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileShelf, SettingsFile
@@ -101,6 +105,31 @@ class FolderStorage:
         if path.is_dir():
             return ObjectEntry(ObjectPath(bucket, key + "/"))
         return ObjectEntry(ObjectPath(bucket, key), path.stat().st_size, datetime.now(UTC))
+
+    async def page(
+        self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
+    ) -> Page:
+        self.listed.append(f"obs://{bucket}/{prefix}")
+        await self._gate()
+        found = {row.key: row for row in await asyncio.to_thread(self._rows, bucket)}
+        page = await ListedNames(found).page(
+            bucket, prefix, delimiter=delimiter, marker=marker, most=min(most, self.page_size)
+        )
+        return Page([found[row.key] for row in page.rows], page.folders, page.next_marker)
+
+    def _rows(self, bucket: str) -> list[Row]:
+        root = self.root / bucket
+        files = [path for path in root.rglob("*") if path.is_file()]
+        return [
+            Row(
+                path.relative_to(root).as_posix(),
+                path.stat().st_size,
+                datetime.fromtimestamp(path.stat().st_mtime, UTC),
+                f"{path.stat().st_mtime_ns:x}",
+                "STANDARD",
+            )
+            for path in files
+        ]
 
     async def info(self, path: ObjectPath) -> ObjectEntry | None:
         place = self.place(path)
@@ -248,6 +277,12 @@ class FolderCloud:
         self.transfers = await owned.enter_async_context(
             Transfers(self.connections, journal, self.disk, self.paths.transfer_locks, patience_s=0)
         )
+        indexes = ObjectIndexes(self.paths.index)
+        owned.callback(indexes.close)
+        index = BlockingCalls(3, "index")
+        owned.callback(index.close)
+        self.index_calls = index
+        self.listings = BucketListings(self.connections, indexes.open, index)
         bundles = CodeBundles(self.paths.bundles, self.disk)
         locks = RunLocks(self.paths.run, self.disk)
         self.submission = Submission(self.records, self.connections, bundles, locks, self.book)

@@ -12,11 +12,13 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from traindeck.assembly.core import Core
 from traindeck.domain.jobs import Run, RunState
+from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import Text, say
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import TaskScope
 from traindeck.store.settings import Settings
 from traindeck.ui.about import About
+from traindeck.ui.browser_tabs import BrowserTabs
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.credentials_drop import CredentialsDrop
 from traindeck.ui.dialogs import Answer, asked, chosen_file, chosen_place, shown
@@ -36,11 +38,13 @@ from traindeck.ui.welcome_page import WelcomePage
 from traindeck.viewmodels.accounts import Accounts
 from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.commands import Command, Commands
+from traindeck.viewmodels.favourites import Favourites
 from traindeck.viewmodels.job_form import JobForm
 from traindeck.viewmodels.key_news import KeyNews, is_kept_here
 from traindeck.viewmodels.lab_page import LabPage
 from traindeck.viewmodels.log_feed import LogFeed
 from traindeck.viewmodels.notices import Notices
+from traindeck.viewmodels.object_browser import ObjectBrowser
 from traindeck.viewmodels.ports import Loss
 from traindeck.viewmodels.preferences import Preferences
 from traindeck.viewmodels.profile_form import ProfileForm
@@ -73,6 +77,7 @@ class Models:
     transfers: TransferList
     buckets: BucketTree
     lab: LabPage
+    favourites: Favourites
 
     @classmethod
     def over(cls, core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> Models:
@@ -88,6 +93,7 @@ class Models:
             transfers=TransferList(core.transfers),
             buckets=BucketTree(core.connections, core.transfers, core.disk, scope),
             lab=LabPage(core.lab_keeper, scope),
+            favourites=Favourites(core.settings, core.disk, scope, settings),
         )
 
     def close(self) -> None:
@@ -99,7 +105,8 @@ class Models:
 class OpenPages:
     """The tabs of a window, for the window that takes its place."""
 
-    pages: tuple[Run | str, ...] = (WELCOME,)  # a run, or the key of a page of which there is one
+    # A run, a bucket, or the key of a page of which there is one.
+    pages: tuple[Run | ObjectPath | str, ...] = (WELCOME,)
     current: int = 0
 
 
@@ -138,6 +145,9 @@ class Workspace:
             toolbar=_TOOLBAR,
         )
         self._drop = CredentialsDrop(self.window)
+        self.browsers = BrowserTabs(
+            self.window, self._browse, models.buckets, models.favourites, self._theme, self._confirm
+        )
         self._add_commands()
         self._connect()
 
@@ -157,6 +167,8 @@ class Workspace:
         for page in pages.pages:
             if isinstance(page, Run):
                 self.open_run(page)
+            elif isinstance(page, ObjectPath):
+                self.open_bucket(page)
             elif page == LAB_PAGE:
                 self.open_lab()
             else:
@@ -180,8 +192,12 @@ class Workspace:
 
     def open_pages(self) -> OpenPages:
         keys = self.window.open_tabs()
-        pages = tuple(self._run_pages[key].state.run if key in self._run_pages else key for key in keys)
-        return OpenPages(pages, self.window.tabs.currentIndex())
+        return OpenPages(tuple(self._shown_on(key) for key in keys), self.window.tabs.currentIndex())
+
+    def _shown_on(self, key: str) -> Run | ObjectPath | str:
+        if key in self._run_pages:
+            return self._run_pages[key].state.run
+        return self.browsers.place_on(key) or key
 
     def open_welcome(self) -> None:
         self.window.open_tab(WELCOME, say("Welcome"), self._welcome)
@@ -191,6 +207,15 @@ class Workspace:
 
     def open_run(self, run: Run) -> None:
         self.window.open_tab(f"{_RUN}{run.id}", run.name, partial(self._run_page, run))
+
+    def open_bucket(self, place: ObjectPath) -> None:
+        self.browsers.open(self._models.accounts.current, place)
+
+    def _browse(self, profile: str, place: ObjectPath, name: str) -> ObjectBrowser:
+        core = self._core
+        browser = ObjectBrowser(profile, place, core.listings, core.connections, core.index, self._scope, name)
+        browser.bucket_names = self._models.buckets.bucket_names
+        return browser
 
     def _welcome(self) -> QWidget:
         page = WelcomePage(self._theme)
@@ -224,6 +249,7 @@ class Workspace:
             (models.lab.emptied, self._lab_emptied),
             (models.keys.paste_wanted, self.change_account),
             (models.keys.work_again, self._keys_work),
+            (models.buckets.opened, self.open_bucket),
         ]
 
     def _connect(self) -> None:
@@ -258,6 +284,7 @@ class Workspace:
     def _close_page(self, key: str) -> None:
         if model := self._run_pages.pop(key, None):
             model.close()
+        self.browsers.closed(key)
 
     # commands
 
@@ -413,6 +440,7 @@ class Workspace:
         models.form.refresh_profiles()
         models.form.choose_profile(models.accounts.current)
         models.buckets.use_profile(models.accounts.current)
+        self.browsers.keep_only(models.accounts.current)
         models.status.load()
 
     def _lab_emptied(self) -> None:

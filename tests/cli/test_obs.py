@@ -95,3 +95,47 @@ def test_removing_a_folder_says_how_much_and_needs_a_yes(
     traindeck("obs", "ls", "obs://cli-bucket/one/").must_be(4)
     traindeck("obs", "rm", "obs://cli-bucket/one/a b.bin").must_be(4)
     traindeck("obs", "cp", "obs://cli-bucket/none", "-").must_be(4)
+
+
+def test_how_much_is_there_and_where(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
+    content = make_tree(tmp_path / "one")
+    (tmp_path / "one" / "Big.BIN").write_bytes(b"x" * 5000)
+    total = sum(map(len, content.values())) + 5000
+    traindeck("obs", "mb", "obs://cli-bucket").must_be(0)
+    traindeck("obs", "cp", "one", "obs://cli-bucket/up/").must_be(0)
+
+    whole = traindeck("obs", "du", "s3://cli-bucket", "--json").must_be(0).rows
+    assert whole == [{"path": "obs://cli-bucket/", "objects": 5, "bytes": total}]
+    deep = traindeck("obs", "du", "obs://cli-bucket/up", "-d", "2", "--json").must_be(0).rows
+    assert [(row["path"], row["objects"]) for row in deep] == [
+        ("obs://cli-bucket/up/sub/", 2), ("obs://cli-bucket/up/sub/deep/", 1), ("obs://cli-bucket/up", 5),
+    ]  # fmt: skip
+    assert "5 objects" in traindeck("obs", "du", "/cli-bucket/up/").must_be(0).out
+    traindeck("obs", "du", "obs://cli-bucket/none/").must_be(4)
+
+    def found(*options: str) -> set[str]:
+        rows = traindeck("obs", "find", "obs://cli-bucket/", *options, "--json").must_be(0).rows
+        return {row["key"] for row in rows}
+
+    assert found("BIN") == {"up/a b.bin", "up/Big.BIN"}
+    assert found("a", "bin") == {"up/a b.bin"}
+    assert found("--name", "*.txt") == {"up/数据.txt", "up/sub/deep/ü.txt", "up/sub/two.txt"}
+    assert found("--larger", "4.9kB") == {"up/Big.BIN"}
+    assert found("bin", "--smaller", "4KiB") == {"up/a b.bin"}
+    assert found("nowhere") == set()
+    assert "up/数据.txt" in traindeck("obs", "find", "obs://cli-bucket/up", "数据").must_be(0).out
+    traindeck("obs", "find", "obs://cli-bucket/", "--larger", "much").must_be(2)
+
+
+def test_a_long_listing_is_whole_and_in_order(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
+    for number in range(2300):
+        place = tmp_path / "many" / f"{number % 7}" / f"{number:04}"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(b"")
+    traindeck("obs", "mb", "obs://cli-bucket").must_be(0)
+    traindeck("obs", "cp", "many", "obs://cli-bucket/many/").must_be(0)
+    rows = traindeck("obs", "ls", "-r", "obs://cli-bucket/many/", "--json").must_be(0).rows
+    listed = [row["key"] for row in rows]
+    assert listed == sorted(listed)
+    assert len(set(listed)) == 2300
+    assert {row["class"] for row in rows} == {"STANDARD"}

@@ -1,5 +1,7 @@
 """Places in OBS, in every spelling people use."""
 
+from urllib.parse import quote
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,11 +17,35 @@ keys = st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters
 def test_every_spelling_is_one_place(bucket: str, parts: list[str], folder: bool) -> None:
     key = "/".join(parts) + ("/" if folder and parts else "")
     place = ObjectPath(bucket, key)
-    for spelling in (f"obs://{bucket}/{key}", f"s3://{bucket}/{key}", f"obs:/{bucket}/{key}", f"/{bucket}/{key}",
-                     f"{bucket}/{key}", f"  OBS://{bucket}/{key} "):  # fmt: skip
-        assert ObjectPath.parse(spelling) == place
+    quoted = quote(key)
+    host = "obs.cn-north-4.myhuaweicloud.com"
+    for spelling in (
+        f"obs://{bucket}/{key}", f"s3://{bucket}/{key}", f"s3a://{bucket}/{key}", f"obs:/{bucket}/{key}",
+        f"/{bucket}/{key}", f"{bucket}/{key}", f"  OBS://{bucket}/{key} ", f'"obs://{bucket}/{key}"',
+        f"“ obs://{bucket}/{key} ”", f"<obs://{bucket}/{key}>",
+        f"https://{bucket}.{host}/{quoted}", f"https://{bucket}.{host}:443/{quoted}", f"{bucket}.{host}/{quoted}",
+        f"https://{host}/{bucket}/{quoted}", f"HTTP://{host.upper()}/{bucket}/{quoted}?AccessKeyId=x&Signature=y%3D",
+        f"https://{bucket}.obs-website.cn-north-4.myhuaweicloud.com/{quoted}",
+        f"http://127.0.0.1:9000/{bucket}/{quoted}", f"http://[::1]:9000/{bucket}/{quoted}",
+        f"http://localhost:9000/{bucket}/{quoted}", f"https://s3.campus.example/{bucket}/{quoted}",
+        f"https://{bucket}.obs.campus.example/{quoted}",
+        f"https://console.huaweicloud.com/console/?region=cn-north-4#/obs/manage/{bucket}/object/list"
+        f"?prefix={quote(key, safe='')}",
+        f"https://storage.huaweicloud.com/obs/#/obs/manage/{bucket}/object/list?prefix={quote(key, safe='')}",
+    ):  # fmt: skip
+        assert ObjectPath.parse(spelling) == place, spelling
     assert ObjectPath.parse(str(place)) == place
     assert ObjectPath.parse(place.api_form) == place
+
+
+def test_a_percent_sign_means_something_only_in_an_address() -> None:
+    assert ObjectPath.parse("obs://bucket/100%25.txt").key == "100%25.txt"
+    assert ObjectPath.parse("https://bucket.obs.cn-east-3.myhuaweicloud.com/100%2525%20a+b.txt").key == "100%25 a+b.txt"
+
+
+def test_a_bucket_with_dots_is_told_from_the_host() -> None:
+    address = "https://my.obs.data.obs.cn-north-4.myhuaweicloud.com/k"
+    assert ObjectPath.parse(address) == ObjectPath("my.obs.data", "k")
 
 
 @given(buckets, keys.filter(bool), keys.filter(bool))
@@ -31,7 +57,10 @@ def test_join_and_parent_undo_each_other(bucket: str, folder: str, name: str) ->
     assert above.parent == ObjectPath(bucket)
 
 
-@pytest.mark.parametrize("spelling", ["", "obs://", "obs://UPPER/x", "obs://a/x", "192.168.0.1/x", "obs://a..b/x"])
+@pytest.mark.parametrize("spelling", [
+    "", "obs://", "obs://UPPER/x", "obs://a/x", "192.168.0.1/x", "obs://a..b/x", "''", "https://example.org/b/x",
+    "https://[broken", "https://console.huaweicloud.com/console/#/obs/manager/buckets", "https://obs.campus.example/",
+])  # fmt: skip
 def test_what_is_no_place_is_refused_with_a_hint(spelling: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         ObjectPath.parse(spelling)

@@ -15,6 +15,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QToolButton, QWidget
 
 from traindeck.bootstrap import Program, Wishes, run_program
+from traindeck.ui.browser_view import BrowserView
 from traindeck.ui.lab_page_view import LabPageView
 from traindeck.ui.profile_dialog import ProfileDialog
 from traindeck.ui.rows_editor import PairTable
@@ -441,12 +442,56 @@ async def tell_runs(hands: Hands) -> None:
     )
 
 
+async def browse(hands: Hands, bucket: str, count: str) -> None:
+    """Look into a bucket of many objects while it is listed: sort it, scroll, choose all, search."""
+    workspace = hands.program.workspace
+    await hands.until(hands.window.isActiveWindow)
+    await hands.until(lambda: workspace.buckets.model.rowCount())
+    tree = workspace.buckets.rows
+    row = tree.visualRect(tree.model().index(0, 0)).center()
+    await hands.click(tree.viewport(), row)
+    await hands.click(tree.viewport(), row, double=True)
+    await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), BrowserView))
+    view = hands.window.tabs.currentWidget()
+    assert isinstance(view, BrowserView)
+    browser, table = workspace.browsers.browser(bucket), view.table
+    await hands.until(lambda: browser.rows.count)
+    folder = table.visualRect(view.model.index(1, 0)).center()
+    await hands.click(table.viewport(), folder)
+    await hands.press(Qt.Key.Key_Return)
+    await hands.until(lambda: browser.state.place.key == "images/" and browser.rows.look.folder == "images/")
+    tell("first rows", rows=browser.rows.count, name=view.model.index(0, 0).data())
+    header = table.horizontalHeader()
+    heads = [QPoint(header.sectionViewportPosition(column) + 12, header.height() // 2) for column in range(4)]
+    await hands.click(header.viewport(), heads[1])  # sorted anew with every page that comes
+    bar = table.verticalScrollBar()
+    while not (browser.rows.count == int(count) and browser.rows.below):
+        bar.setValue((bar.value() + bar.maximum() // 7 + 5) % max(1, bar.maximum()))
+        await asyncio.sleep(0.01)
+    tell("listed", words=view.footing.text())
+    sizes = []
+    for descending in (False, True):
+        await hands.until(lambda descending=descending: browser.rows.look.descending is descending)
+        bar.setValue(0)
+        await hands.until(lambda: browser.rows.row(0))
+        sizes.append(view.model.index(0, 1).data())
+        await hands.click(header.viewport(), heads[1])
+    await hands.press(Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    tell("chosen", rows=table.count_selected(), smallest=sizes[0], largest=sizes[1])
+    await hands.click(view.search)
+    await hands.until(lambda: view.search.hasFocus())
+    await hands.type("0199 JPG")
+    await hands.until(lambda: browser.rows.look.search)
+    await hands.until(lambda: view.footing.text().count("found"))
+    tell("found", rows=browser.rows.count, name=view.model.index(0, 0).data(), words=view.footing.text())
+
+
 JOURNEYS: dict[str, Journey] = {
     journey.__name__: journey
     for journey in (
         sample_twice, glance, open_dialog_and_stay, submit_and_stay, submit_only, watch_to_the_end, outlive_the_lab,
         quit_by_question, read_the_bar, submit_in_vain, connect, lose_keys, empty_the_lab, look_at_the_lab,
-        switch_language, switch_theme,
+        switch_language, switch_theme, browse,
     )
 }  # fmt: skip
 

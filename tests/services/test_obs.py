@@ -129,7 +129,7 @@ async def test_times_are_moments_not_local_words(way: Way, place: ObjectPath, mo
 
 async def test_a_listing_of_many_pages_is_whole(way: Way, place: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("traindeck.services.storage.obs.PAGE_ROWS", 3)
-    monkeypatch.setattr(ObsStorage._page, "__defaults__", (3,))
+    monkeypatch.setattr(ObsStorage.page, "__kwdefaults__", {"delimiter": "", "marker": "", "most": 3})
     names = [f"{number:02}" for number in range(10)] + [f"d{number}/x" for number in range(5)]
     with way.storage() as storage:
         await storage.create_bucket(place.bucket)

@@ -5,9 +5,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from folder_cloud import FolderCloud, code_folder, offline
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import Text
+from traindeck.viewmodels import bucket_tree
 from traindeck.viewmodels.bucket_tree import BucketTree
 from waiting import until
 
@@ -178,3 +181,19 @@ async def test_another_account_begins_with_an_empty_tree(tmp_path: Path) -> None
         cloud.storage.wait.set()
         await until(lambda: tree.level(None).is_known)
         assert tree.level(BUCKET).entries == []
+
+
+async def test_the_tree_holds_the_beginning_of_a_very_large_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bucket_tree, "MOST_ROWS", 3)
+    async with tree_of(tmp_path) as (cloud, tree):
+        cloud.storage.page_size = 2
+        tree.expand(DATA)
+        await until(lambda: tree.level(DATA).is_known)
+        assert tree.level(DATA).is_cut
+        assert names(tree, DATA) == ["0.txt", "1.txt", "2.txt", "3.txt"]
+        cloud.storage.page_size = 1000
+        tree.expand(BUCKET)
+        await until(lambda: tree.level(BUCKET).is_known)
+        assert not tree.level(BUCKET).is_cut

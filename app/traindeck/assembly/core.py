@@ -16,6 +16,7 @@ from traindeck.domain.secret import Credentials
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.platform_files import local_errors
 from traindeck.runtime.resources import resource
+from traindeck.services.bucket_listing import BucketListings
 from traindeck.services.code_bundles import CodeBundles
 from traindeck.services.connections import Connection, Connections
 from traindeck.services.job_choices import JobChoices
@@ -32,6 +33,8 @@ from traindeck.services.secrets import KeyringSecrets, SessionSecrets
 from traindeck.services.submission import Submission
 from traindeck.services.transfers import Transfers
 from traindeck.store.database import open_database
+from traindeck.store.object_index import ObjectIndex
+from traindeck.store.object_indexes import ObjectIndexes
 from traindeck.store.paths import Paths
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileShelf, SettingsFile
@@ -56,11 +59,14 @@ class Core:
     watch: RunWatch
     logs: RunLogs
     transfers: Transfers
+    listings: BucketListings[ObjectIndex]
     sample: SampleProject
     lab: LabLink
     lab_keeper: LabKeeper
     keyring: KeyringSecrets
     disk: BlockingCalls
+    index: BlockingCalls
+    """For what is known of buckets: sorting a million rows must not keep the disk's calls waiting."""
 
 
 @asynccontextmanager
@@ -85,6 +91,9 @@ async def open_core(
         records = RunStore(database, paths.database, writer)
 
         disk, service, keyring = pool(4, "disk"), pool(16, "service"), pool(1, "keyring")
+        indexes = ObjectIndexes(paths.index)
+        owned.callback(indexes.close)
+        index = pool(3, "index")
         lab = LabLink(paths.lab, lab_life, pool(2, "lab"))
         owned.push_async_callback(lab.close)
         book = ProfileShelf(settings, disk)
@@ -122,9 +131,11 @@ async def open_core(
             watch=watch,
             logs=logs,
             transfers=transfers,
+            listings=BucketListings(connections, indexes.open, index),
             sample=SampleProject(resource("sample", "digits"), paths.sample, connections, transfers, disk),
             lab=lab,
             lab_keeper=LabKeeper(paths.lab, lab, pool(2, "lab folder"), end_runs),
             keyring=keyring_secrets,
             disk=disk,
+            index=index,
         )

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.call import DONE, Call
 from traindeck.cli.copying import copy
-from traindeck.cli.output import aligned
+from traindeck.cli.listing_commands import du, find, ls
 from traindeck.cli.syncing import sync
 from traindeck.domain.errors import InvalidInput, NotFound
-from traindeck.domain.objects import Bucket, ObjectEntry, ObjectPath, size_words
+from traindeck.domain.objects import ObjectEntry, ObjectPath, size_words
 from traindeck.domain.texts import say, text
 
 if TYPE_CHECKING:
     from traindeck.services.ports import ObjectStorage
 
 _MINUTE = "%Y-%m-%d %H:%M"
-
-
-async def ls(call: Call) -> int:
-    path = ObjectPath.parse(call.options.path) if call.options.path else None
-    async with call.core() as core:
-        storage = (await core.connections.open(call.profile(core))).storage
-        if path is None:
-            _print_buckets(call, await storage.buckets())
-            return DONE
-        async for page in _listing(storage, path, recursive=call.options.recursive):
-            _print_entries(call, path, page)
-    return DONE
 
 
 async def mb(call: Call) -> int:
@@ -70,26 +57,7 @@ async def rm(call: Call) -> int:
     return DONE
 
 
-COMMANDS = {"ls": ls, "mb": mb, "cp": copy, "sync": sync, "rm": rm}
-
-
-async def _listing(storage: ObjectStorage, path: ObjectPath, *, recursive: bool) -> AsyncIterator[list[ObjectEntry]]:
-    """The object of that very name, else what is in the folder."""
-    if not path.is_folder:
-        entry = await storage.info(path)
-        if entry is not None:
-            yield [entry]
-            return
-    folder = path.as_folder()
-    empty = True
-    async for page in storage.entries(folder, recursive=recursive):
-        empty = False
-        yield page
-    if empty and not path.is_bucket and await storage.info(folder) is None:
-        raise NotFound(
-            text("There is nothing at {place}.", place=str(path)),
-            text("List the folder above it to see what is there."),
-        )
+COMMANDS = {"ls": ls, "du": du, "find": find, "mb": mb, "cp": copy, "sync": sync, "rm": rm}
 
 
 async def _doomed(storage: ObjectStorage, path: ObjectPath, *, recursive: bool) -> list[ObjectEntry]:
@@ -105,10 +73,9 @@ async def _doomed(storage: ObjectStorage, path: ObjectPath, *, recursive: bool) 
     folder = path.as_folder()
     found = [entry async for page in storage.entries(folder, recursive=True) for entry in page]
     if not found and not path.is_bucket and await storage.info(folder) is None:
-        raise NotFound(
-            text("There is nothing at {place}.", place=str(path)),
-            text("List the folder above it to see what is there."),
-        )
+        from traindeck.services.listing import nothing_there
+
+        raise nothing_there(path)
     # A listing leaves out the empty object that stands for the folder itself.
     return found if folder.is_bucket else [*found, ObjectEntry(folder)]
 
@@ -122,54 +89,3 @@ def _is_meant(call: Call, count: int, size: int) -> bool:
             text("This would remove everything there. Objects: {count}, {size}.", count=count, size=size_words(size))
         )
     return terminal.confirmed(say(question))
-
-
-def _print_buckets(call: Call, buckets: list[Bucket]) -> None:
-    if call.output.json_wanted:
-        for bucket in buckets:
-            call.output.document(
-                {
-                    "path": str(ObjectPath(bucket.name)),
-                    "bucket": bucket.name,
-                    "created": bucket.created.isoformat() if bucket.created else None,
-                    "region": bucket.region,
-                }
-            )
-        return
-    rows = [
-        (f"{bucket.created.astimezone():{_MINUTE}}" if bucket.created else "–", str(ObjectPath(bucket.name)))
-        for bucket in buckets
-    ]
-    for line in aligned(rows):
-        call.output.line(line)
-
-
-def _print_entries(call: Call, below: ObjectPath, page: list[ObjectEntry]) -> None:
-    if call.output.json_wanted:
-        for entry in page:
-            call.output.document(_document(entry))
-        return
-    start = len(below.as_folder().key)
-    rows = [
-        (
-            f"{entry.modified.astimezone():{_MINUTE}}" if entry.modified else "–",
-            size_words(entry.size_bytes),
-            entry.path.key[start:] or entry.path.name,
-        )
-        for entry in page
-    ]
-    # A page at a time: a bucket with a million objects begins to print at once.
-    for line in aligned(rows, right=frozenset({1}), least=(16, 8)):
-        call.output.line(line)
-
-
-def _document(entry: ObjectEntry) -> dict[str, object]:
-    return {
-        "path": str(entry.path),
-        "bucket": entry.path.bucket,
-        "key": entry.path.key,
-        "folder": entry.is_folder,
-        "size": entry.size_bytes,
-        "modified": entry.modified.isoformat() if entry.modified else None,
-        "etag": entry.etag,
-    }

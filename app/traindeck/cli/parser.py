@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from traindeck.lab.faults import Kind
 
 LANGUAGES = ("en", "zh_CN")
 _LAST_PORT = 65534  # the Lab takes the next one too
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _WINDOW_ONLY = ("self_check", "first_minute", "theme")
 _NEEDS_A_COMMAND = ("profile", "json", "verbose")
 
@@ -195,6 +197,15 @@ def _obs(groups: Adder, common: ArgumentParser) -> None:
     ls = _leaf(obs, common, "ls", say("list buckets, or what is in one"))
     ls.add_argument("path", nargs="?", metavar="PATH", help=say("obs://bucket/folder/; without it the buckets"))
     ls.add_argument("-r", "--recursive", action="store_true", help=say("everything below, not one level"))
+    du = _leaf(obs, common, "du", say("count objects and bytes below a folder"))
+    du.add_argument("path", metavar="PATH")
+    du.add_argument("-d", "--depth", type=_count, default=0, metavar="N", help=say("also for folders so deep"))
+    find = _leaf(obs, common, "find", say("find objects by name or size, everywhere below a folder"))
+    find.add_argument("path", metavar="PATH")
+    find.add_argument("words", nargs="*", metavar="WORD", help=say("what the name holds, whatever the case"))
+    find.add_argument("--name", metavar="PATTERN", help=say("what the whole name is like, for example '*.jpg'"))
+    find.add_argument("--larger", type=_size, metavar="SIZE", help=say("for example 10MB"))
+    find.add_argument("--smaller", type=_size, metavar="SIZE", help=say("for example 1GiB"))
     mb = _leaf(obs, common, "mb", say("make a bucket"))
     mb.add_argument("bucket", metavar="BUCKET")
     cp = _leaf(obs, common, "cp", say("copy files, folders and objects"))
@@ -287,6 +298,15 @@ def _port(value: str) -> int:
     if not value.isdecimal() or int(value) > _LAST_PORT:
         raise argparse.ArgumentTypeError(say("a port is a number up to {last}", last=_LAST_PORT))
     return int(value)
+
+
+def _size(value: str) -> int:
+    match = _SIZE.fullmatch(value.strip())
+    if match is None:
+        raise argparse.ArgumentTypeError(say("give a size such as 500, 10MB or 1.5GiB"))
+    number, unit, binary = match.groups()
+    factor: int = (1024 if binary else 1000) ** " kmgt".index(unit.lower() or " ")
+    return round(float(number) * factor)
 
 
 def _count(value: str) -> int:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from traindeck.domain.errors import InvalidInput
+from traindeck.domain.object_spelling import spelled
 from traindeck.domain.texts import text
 
 _BUCKET = re.compile(r"[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]")
 _IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
-_SCHEME = re.compile(r"(?:obs|s3|s3a)://?", re.IGNORECASE)
 MAX_KEY_BYTES = 1024
 
 
@@ -30,13 +30,9 @@ class ObjectPath:
 
     @classmethod
     def parse(cls, spelling: str) -> ObjectPath:
-        """Take `obs://b/k`, `s3://b/k`, `obs:/b/k`, `/b/k` and `b/k`, with blanks around them."""
-        rest = spelling.strip()
-        scheme = _SCHEME.match(rest)
-        rest = rest[scheme.end() :] if scheme else rest
-        rest = rest.replace("\\", "/") if not scheme and "/" not in rest else rest
-        bucket, _, key = rest.removeprefix("/").partition("/")
-        if not is_bucket_name(bucket):
+        """Take every spelling: `obs://b/k`, `s3://b/k`, `/b/k`, `b/k`, an address of the service or the console."""
+        place = spelled(spelling)
+        if place is None or not is_bucket_name(place[0]):
             raise InvalidInput(
                 text("“{spelling}” is not a place in OBS.", spelling=spelling),
                 text(
@@ -44,6 +40,7 @@ class ObjectPath:
                     "and begins and ends with a letter or digit."
                 ),
             )
+        bucket, key = place
         if len(key.encode()) > MAX_KEY_BYTES:
             raise InvalidInput(
                 text("The name in “{bucket}” is longer than 1,024 bytes.", bucket=bucket),
@@ -98,6 +95,7 @@ class ObjectEntry:
     size_bytes: int | None = None
     modified: datetime | None = None
     etag: str = ""
+    storage_class: str = ""
 
     @property
     def is_folder(self) -> bool:

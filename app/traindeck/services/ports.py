@@ -11,6 +11,7 @@ from traindeck.domain.jobs import Engine, Flavor, JobSpec, LogChunk, RemoteJob, 
 from traindeck.domain.objects import Bucket, ObjectEntry, ObjectPath
 from traindeck.domain.profiles import Profile
 from traindeck.domain.secret import Credentials
+from traindeck.services.data_ports import Page
 
 Progress = Callable[[int], None]
 """Called with the number of bytes that just moved; from a worker thread."""
@@ -41,6 +42,11 @@ class ObjectStorage(Protocol):
 
     def entries(self, folder: ObjectPath, *, recursive: bool = False) -> AsyncIterator[list[ObjectEntry]]:
         """Pages of a listing as they arrive; not recursive: one level, folders first in each page."""
+
+    async def page(
+        self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
+    ) -> Page:
+        """One page of a listing: the names behind `marker`, those with `delimiter` folded into folders."""
 
     async def info(self, path: ObjectPath) -> ObjectEntry | None: ...
 

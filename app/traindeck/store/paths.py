@@ -46,6 +46,11 @@ class Paths:
         return self.home / "bundles"
 
     @property
+    def index(self) -> Path:
+        """What is known of buckets; may be deleted at any time."""
+        return self.home / "index"
+
+    @property
     def app_log(self) -> Path:
         return self.home / "log" / "traindeck.log"
 

@@ -26,6 +26,7 @@ class Settings:
     theme: str = ""  # empty: follows the system; else light or dark
     current_profile: str = LAB
     profiles: tuple[Profile, ...] = ()
+    favourites: tuple[tuple[str, str, str], ...] = ()  # profile, bucket, key
 
 
 class SettingsFile:
@@ -78,6 +79,7 @@ def _settings(content: dict[str, Any]) -> Settings:
     known = {field.name for field in fields(Settings)}
     kept = {name: value for name, value in content.items() if name in known}
     kept["profiles"] = tuple(_profile(entry) for entry in content.get("profiles", ()))
+    kept["favourites"] = tuple(tuple(entry) for entry in content.get("favourites", ()))
     return Settings(**kept)
 
 

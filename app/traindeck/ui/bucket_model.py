@@ -12,7 +12,7 @@ from PySide6.QtCore import QAbstractItemModel, QMimeData, QModelIndex, QPersiste
 from traindeck.domain.objects import ObjectEntry, ObjectPath, size_words
 from traindeck.domain.texts import say
 from traindeck.ui.theme import Theme
-from traindeck.viewmodels.bucket_tree import BucketTree, Folder
+from traindeck.viewmodels.bucket_tree import MOST_ROWS, BucketTree, Folder
 from traindeck.viewmodels.run_words import moment_words
 
 Index = QModelIndex | QPersistentModelIndex
@@ -167,6 +167,8 @@ class BucketModel(QAbstractItemModel):
                 return say("{name}: {trouble}", name=entry.path.name, trouble=say(level.trouble.title))
             if level.is_loading and not level.entries:
                 return say("{name} (reading…)", name=entry.path.name)
+            if level.is_cut:
+                return say("{name} (the first {count}; open it for all)", name=entry.path.name, count=f"{MOST_ROWS:,}")
         return entry.path.name
 
     def _trouble(self, entry: ObjectEntry) -> bool:

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QMenu,
     QPushButton,
     QStackedLayout,
-    QToolButton,
     QTreeView,
     QVBoxLayout,
     QWidget,
@@ -28,6 +27,7 @@ from traindeck.ui.bucket_model import BucketModel
 from traindeck.ui.empty_page import EmptyPage
 from traindeck.ui.file_choice import choose_files, choose_folder
 from traindeck.ui.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.tool_buttons import dress_tool_buttons, tool_button
 from traindeck.viewmodels.bucket_tree import BucketTree, Folder
 from traindeck.viewmodels.ports import Confirm
 
@@ -86,11 +86,11 @@ class BucketView(QWidget):
         self.rows.setColumnWidth(BucketModel.MODIFIED, 16 * SPACE)
         self.rows.hideColumn(BucketModel.MODIFIED)
 
-        self.add = self._button("plus", say("New bucket"))
-        self.send = self._button("upload", say("Upload files…"))
-        self.fetch = self._button("download", say("Download…"))
-        self.delete = self._button("trash", say("Delete…"))
-        self.refresh = self._button("refresh", say("Refresh (F5)"))
+        self.add = tool_button("plus", say("New bucket"))
+        self.send = tool_button("upload", say("Upload files…"))
+        self.fetch = tool_button("download", say("Download…"))
+        self.delete = tool_button("trash", say("Delete…"))
+        self.refresh = tool_button("refresh", say("Refresh (F5)"))
         bar = QHBoxLayout()
         bar.setContentsMargins(HALF, HALF, HALF, HALF)
         bar.setSpacing(HALF)
@@ -116,14 +116,15 @@ class BucketView(QWidget):
         self.busy.setWordWrap(True)
         set_role(self.busy, "small")
         self._pages = QStackedLayout()
-        self._pages.addWidget(self.empty)
-        self._pages.addWidget(self.rows)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addLayout(bar)
         layout.addWidget(self._naming)
         layout.addLayout(self._pages, 1)
+        # Only now: without a parent the first of them would be shown as a window of its own.
+        self._pages.addWidget(self.empty)
+        self._pages.addWidget(self.rows)
         layout.addWidget(self.busy)
 
         self.add.clicked.connect(self.name_bucket)
@@ -164,6 +165,11 @@ class BucketView(QWidget):
             return None
         return chosen[0].path if chosen[0].path.is_folder else chosen[0].path.parent
 
+    def open(self) -> None:
+        """The selected folder, or the one of the selected object, as a tab."""
+        if target := self.target():
+            self._tree.open(target)
+
     def name_bucket(self) -> None:
         self._naming.show()
         self.new_name.setFocus()
@@ -186,6 +192,8 @@ class BucketView(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         chosen, has_target = self.selected(), self.target() is not None
+        look = menu.addAction(self._theme.icon("search"), say("Open"), self.open)
+        menu.addSeparator()
         send = menu.addAction(self._theme.icon("upload"), say("Upload files…"), self.choose_uploads)
         send_folder = menu.addAction(say("Upload a folder…"), self.choose_upload_folder)
         fetch = menu.addAction(self._theme.icon("download"), say("Download…"), self.choose_download)
@@ -194,20 +202,13 @@ class BucketView(QWidget):
         menu.addAction(self._theme.icon("refresh"), say("Refresh (F5)"), self._refresh)
         menu.addSeparator()
         delete = menu.addAction(self._theme.icon("trash"), say("Delete…") + "\tDel", self._delete)
+        look.setEnabled(has_target)
         for action, possible in ((send, has_target), (send_folder, has_target), (fetch, chosen), (delete, chosen)):
             action.setEnabled(bool(possible))
         return menu
 
-    def _button(self, icon: str, words: str) -> QToolButton:
-        button = QToolButton()
-        button.setToolTip(words)
-        button.setAccessibleName(words)
-        button.setProperty("drawn", icon)
-        return button
-
     def _dress(self) -> None:
-        for button in (self.add, self.send, self.fetch, self.delete, self.refresh):
-            button.setIcon(self._theme.icon(str(button.property("drawn"))))
+        dress_tool_buttons(self, self._theme)
         self.rows.viewport().update()
 
     def _show_menu(self, place: QPoint) -> None:

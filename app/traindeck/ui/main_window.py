@@ -100,6 +100,10 @@ class MainWindow(QMainWindow):
         self.tabs.setCurrentWidget(page)
         return page
 
+    def rename_tab(self, key: str, title: str) -> None:
+        if key in self._pages:
+            self.tabs.setTabText(self.tabs.indexOf(self._pages[key]), title)
+
     def close_tab(self, key: str) -> None:
         page = self._pages.pop(key, None)
         if page is None:

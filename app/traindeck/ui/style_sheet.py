@@ -115,6 +115,11 @@ QHeaderView { background: $surface; border: none; }
 QHeaderView::section {
     background: $surface; color: $dim; border: none; border-bottom: 1px solid $border; padding: 4px 6px;
 }
+QHeaderView::up-arrow { image: url(theme:chevron-up.svg); }
+QHeaderView::down-arrow { image: url(theme:chevron-down.svg); }
+QHeaderView::up-arrow, QHeaderView::down-arrow {
+    width: 11px; height: 11px; subcontrol-origin: padding; subcontrol-position: center right; right: 4px;
+}
 QTableCornerButton::section { background: $surface; border: none; }
 QScrollArea { border: none; background: transparent; }
 QAbstractScrollArea::corner { background: transparent; }
@@ -181,6 +186,8 @@ QLineEdit[role="palette"] {
     border: none; border-bottom: 1px solid $border; border-radius: 0; padding: 9px 12px; font-size: ${heading_pt}pt;
 }
 QListView[role="palette"] { padding: 4px; }
+QListView[role="completion"] { border: 1px solid $border_strong; padding: 2px; }
+QListView[role="completion"]::item { padding: 4px 6px; }
 QListView[role="palette"]::item { padding: 6px 8px; border-radius: 4px; }
 """
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ Folder = ObjectPath | None
 
 _AT_ONCE = 4
 _REMOVED_AT_ONCE = 1000
+MOST_ROWS = 10_000
 
 
 @dataclass(slots=True)
@@ -35,6 +37,8 @@ class Level:
     entries: list[ObjectEntry] = field(default_factory=list)
     is_loading: bool = False
     is_known: bool = False
+    is_cut: bool = False
+    """There is more than a tree has room for; the table shows it all."""
     trouble: AppError | None = None
 
 
@@ -57,6 +61,8 @@ class BucketTree(QObject):
     level_changed = Signal(object)
     """Loading or trouble of this folder changed, not its entries."""
     opened = Signal(object)
+    touched = Signal(object)
+    """Something was sent to this folder, or deleted from it."""
 
     def __init__(self, connections: Opener, mover: Mover, disk: BlockingCalls, scope: TaskScope) -> None:
         super().__init__()
@@ -71,6 +77,10 @@ class BucketTree(QObject):
 
     def level(self, folder: Folder) -> Level:
         return self._levels.setdefault(folder, Level())
+
+    def bucket_names(self) -> list[str]:
+        """Those that are known."""
+        return [entry.path.bucket for entry in self.level(None).entries]
 
     def use_profile(self, name: str) -> None:
         """Show this account's buckets."""
@@ -116,13 +126,17 @@ class BucketTree(QObject):
     async def _list(self, folder: Folder) -> None:
         again = self.level(folder).is_known
         fresh: list[ObjectEntry] = []
+        is_cut = False
         try:
-            async for page in self._pages(folder):
-                fresh += page
-                if not again and page:
-                    level = self.level(folder)
-                    level.entries += page
-                    self.appended.emit(folder, len(level.entries) - len(page))
+            async with aclosing(self._pages(folder)) as pages:
+                async for page in pages:
+                    if is_cut := len(fresh) >= MOST_ROWS:
+                        break
+                    fresh += page
+                    if not again and page:
+                        level = self.level(folder)
+                        level.entries += page
+                        self.appended.emit(folder, len(level.entries) - len(page))
         except AppError as error:
             # Said in the tree, where the missing rows would be.
             self._level_becomes(folder, is_loading=False, trouble=error)
@@ -135,9 +149,10 @@ class BucketTree(QObject):
         if again:
             self.level(folder).entries = fresh
             self.listed.emit(folder)
+        self.level(folder).is_cut = is_cut
         self._level_becomes(folder, is_loading=False, is_known=True)
 
-    async def _pages(self, folder: Folder) -> AsyncIterator[list[ObjectEntry]]:
+    async def _pages(self, folder: Folder) -> AsyncGenerator[list[ObjectEntry], None]:
         storage = await self._storage()
         if folder is None:
             buckets = sorted(await storage.buckets(), key=lambda bucket: bucket.name)
@@ -183,8 +198,7 @@ class BucketTree(QObject):
             is_folder = await self._disk.run(lambda _: source.is_dir())
             into = target.join(source.name + "/") if is_folder else target.join(source.name)
             await self._mover.upload(self.state.profile, source, into)
-        if target in self._levels:
-            self.refresh(target)
+        self._refresh_touched(target)
 
     async def _download(self, path: ObjectPath, target: Path) -> None:
         async with self._moving:
@@ -233,8 +247,12 @@ class BucketTree(QObject):
                     await storage.remove_bucket(path.bucket)
         finally:
             for folder in {None if path.is_bucket else path.parent for path in paths}:
-                if folder in self._levels:
-                    self.refresh(folder)
+                self._refresh_touched(folder)
+
+    def _refresh_touched(self, folder: Folder) -> None:
+        if folder in self._levels:
+            self.refresh(folder)
+        self.touched.emit(folder)
 
     async def _storage(self) -> ObjectStorage:
         return (await self._connections.open(self.state.profile)).storage

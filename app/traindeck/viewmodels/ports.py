@@ -15,10 +15,12 @@ from traindeck.domain.objects import ObjectEntry, ObjectPath
 from traindeck.domain.profiles import Profile
 from traindeck.domain.texts import Text
 from traindeck.runtime.listeners import Listeners
+from traindeck.services.bucket_listing import BucketListing
 from traindeck.services.log_files import Gap
 from traindeck.services.ports import ObjectStorage
 from traindeck.services.run_logs import LogGrowth
 from traindeck.services.transfers import Transfer
+from traindeck.store.object_index import ObjectIndex
 
 Stage = Callable[[Text], None]
 """Told, in words, what a long operation is doing."""
@@ -131,6 +133,12 @@ class Opened(Protocol):
 
 class Opener(Protocol):
     async def open(self, name: str) -> Opened: ...
+
+
+class Listings(Protocol):
+    """Buckets as they are listed into their indexes."""
+
+    async def open(self, profile: str, bucket: str) -> BucketListing[ObjectIndex]: ...
 
 
 class Mover(Protocol):

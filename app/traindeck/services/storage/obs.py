@@ -18,6 +18,7 @@ from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
 from traindeck.services.data_ports import Page
 from traindeck.services.keys_news import Refused, nobody_listens
+from traindeck.services.listing import entry_of
 from traindeck.services.ports import Progress
 from traindeck.services.sdk_errors import Answer, not_understood
 from traindeck.services.storage.obs_account import ObsAccount
@@ -90,14 +91,7 @@ class ObsStorage:
         folder = folder.as_folder()
         marker = ""
         while True:
-            try:
-                page = await self._page(folder, marker, None if recursive else "/")
-            except NoRight:
-                step = self._step_from(folder)
-                if step is None:
-                    raise
-                yield [ObjectEntry(step)]
-                return
+            page = await self.page(folder.bucket, folder.key, delimiter="" if recursive else "/", marker=marker)
             entries = _entries(page, folder)
             if entries:
                 yield entries
@@ -123,7 +117,7 @@ class ObsStorage:
             )
             return None if found is None else ObjectEntry(path)
         if path.is_folder:
-            page = await self._page(path, "", None, rows=1)
+            page = await self.page(path.bucket, path.key, most=1)
             return ObjectEntry(path) if page.rows else None
         answer = await self._account.ask(
             lambda client, _: client.getObjectMetadata(path.bucket, path.key), path, missing_is_none=True
@@ -175,18 +169,27 @@ class ObsStorage:
             for start in range(0, len(names), PAGE_ROWS):
                 await self._remove_page(bucket, names[start : start + PAGE_ROWS])
 
-    async def _page(self, folder: ObjectPath, marker: str, delimiter: str | None, rows: int = PAGE_ROWS) -> Page:
+    async def page(
+        self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = PAGE_ROWS
+    ) -> Page:
         def look(client: Client, _: CancelToken) -> Any:
             return client.listObjects(
-                folder.bucket,
-                prefix=folder.key or None,
+                bucket,
+                prefix=prefix or None,
                 marker=marker or None,
-                max_keys=rows,
-                delimiter=delimiter,
+                max_keys=most,
+                delimiter=delimiter or None,
                 encoding_type="url",  # names with control characters would lose the whole page
             )
 
-        page: Page = self._account.body(await self._account.ask(look, ObjectPath(folder.bucket)))
+        try:
+            answer = await self._account.ask(look, ObjectPath(bucket))
+        except NoRight:
+            step = self._step_from(ObjectPath(bucket, prefix)) if delimiter else None
+            if step is None:
+                raise
+            return Page([], [step.key], "")
+        page: Page = self._account.body(answer)
         return page
 
     async def _remove_one(self, path: ObjectPath, version: str | None = None) -> None:
@@ -255,10 +258,6 @@ class ObsStorage:
 
 def _entries(page: Page, folder: ObjectPath) -> list[ObjectEntry]:
     entries = [ObjectEntry(ObjectPath(folder.bucket, key)) for key in page.folders]
-    for row in page.rows:
-        path = ObjectPath(folder.bucket, row.key)
-        if path == folder:
-            continue  # its own marker
-        is_marker = path.is_folder and row.size_bytes == 0
-        entries.append(ObjectEntry(path) if is_marker else ObjectEntry(path, row.size_bytes, row.modified, row.etag))
-    return entries
+    # Its own marker is not one of them.
+    return entries + [entry_of(folder.bucket, row) for row in page.rows if row.key != folder.key]
+

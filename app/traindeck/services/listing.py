@@ -1,0 +1,270 @@
+"""Listing a bucket: one level page by page, or everything below a folder by several at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from traindeck.domain.errors import NotFound, ServiceTrouble
+from traindeck.domain.objects import ObjectEntry, ObjectPath
+from traindeck.domain.texts import text
+from traindeck.runtime.together import together
+from traindeck.services.data_ports import Page, Row
+from traindeck.services.key_ranges import Span, beyond_family, middle, spans_between
+
+AT_ONCE = 8
+"""More would not be faster: the service allows an account 1,000 pages a second."""
+
+_SPANS = 8 * AT_ONCE
+_DEPTH = 3
+_SPARE_PROBES = 2 * AT_ONCE
+_HELD_ROWS = 200_000
+"""Rows that came early and wait for their turn, when they are to be handed on in order."""
+
+
+class PageSource(Protocol):
+    """What gives pages of a listing."""
+
+    async def page(
+        self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
+    ) -> Page: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """All there is behind `after` and up to `upto` (None: the end)."""
+
+    after: str
+    upto: str | None
+    rows: Sequence[Row]
+    folders: Sequence[str] = ()
+
+
+Take = Callable[[Piece], Awaitable[None]]
+
+
+async def level_pieces(source: PageSource, folder: ObjectPath) -> AsyncGenerator[Piece, None]:
+    """One level of a folder, page by page."""
+    after = ""
+    while True:
+        page = await source.page(folder.bucket, folder.key, delimiter="/", marker=after)
+        upto = _end_of(page, after)
+        yield Piece(after, upto, page.rows, page.folders)
+        if upto is None:
+            return
+        after = upto
+
+
+async def entries(source: PageSource, folder: ObjectPath) -> AsyncGenerator[list[ObjectEntry], None]:
+    """One level of a folder as entries, folders first in each page."""
+    async with aclosing(level_pieces(source, folder)) as pieces:
+        async for piece in pieces:
+            found = [ObjectEntry(ObjectPath(folder.bucket, path)) for path in piece.folders]
+            found += [entry_of(folder.bucket, row) for row in piece.rows if row.key != folder.key]
+            if found:
+                yield found
+
+
+def entry_of(bucket: str, row: Row) -> ObjectEntry:
+    path = ObjectPath(bucket, row.key)
+    if path.is_folder and row.size_bytes == 0:
+        return ObjectEntry(path)  # an empty object that marks a folder
+    return ObjectEntry(path, row.size_bytes, row.modified, row.etag, row.storage_class)
+
+
+def nothing_there(path: ObjectPath) -> NotFound:
+    return NotFound(
+        text("There is nothing at {place}.", place=str(path)),
+        text("List the folder above it to see what is there."),
+    )
+
+
+@dataclass(slots=True, eq=False)
+class _Stretch:
+    """A range on its way: what is behind `after` is still to come."""
+
+    after: str
+    upto: str | None
+    pages: int = 0
+    family: str = ""
+    """Behind the names like those that came; once tried, empty."""
+    is_probe: bool = False
+    is_done: bool = False
+    ready: deque[Piece] = field(default_factory=deque)
+
+    def half(self) -> str | None:
+        """Where the rest may be parted."""
+        family, self.family = self.family, ""
+        if family and family > self.after and (self.upto is None or family < self.upto):
+            return family
+        place = middle(self.after, self.upto)
+        is_inside = place is not None and place > self.after and (self.upto is None or place < self.upto)
+        return place if is_inside else None
+
+
+class Sweep:
+    """Everything below a folder, listed by several at once; it can be stopped and gone on with.
+
+    Where names lie is not known: ranges are parted at the folders that are found first, later wherever one that is
+    idle finds a range that still goes on. A guess that hits nothing costs a request, so guesses are counted.
+    """
+
+    def __init__(
+        self,
+        source: PageSource,
+        folder: ObjectPath,
+        *,
+        spans: Sequence[Span] | None = None,
+        at_once: int = AT_ONCE,
+        in_order: bool = False,
+    ) -> None:
+        self._source = source
+        self._folder = folder
+        self._at_once = at_once
+        self._in_order = in_order
+        self._is_begun = spans is not None
+        self._stretches = [_Stretch(span.after, span.upto) for span in spans or (Span("", None),)]
+        self._waiting: deque[_Stretch] = deque(self._stretches)
+        self._moved = asyncio.Condition()
+        self._handing = asyncio.Lock()
+        self._in_hand: list[Piece] = []
+        self._held = 0
+        self._fruitful = 0
+        self._fruitless = 0
+
+    @property
+    def left(self) -> list[Span]:
+        """What was not handed on yet, for another sweep to go on with."""
+        going_on = [Span(stretch.after, stretch.upto) for stretch in self._stretches if not stretch.is_done]
+        return [*(Span(piece.after, piece.upto) for piece in self._in_hand), *going_on]
+
+    async def run(self, take: Take) -> None:
+        """Hand on everything, piece by piece; with `in_order` by name, else as it comes."""
+        if not self._is_begun:
+            await self._begin(take)
+        await together(self._work(take) for _ in range(self._at_once))
+
+    async def _begin(self, take: Take) -> None:
+        """A small folder is one page; a larger one shows by its levels where it may be parted."""
+        first, level = await together((self._page(""), self._level(self._folder.key)))
+        upto = _end_of(first, "")
+        await take(Piece("", upto, first.rows))
+        self._is_begun = True
+        spans = [] if upto is None else spans_between(upto, await self._edges(level), None, _SPANS)
+        self._stretches = [_Stretch(span.after, span.upto) for span in spans]
+        if len(spans) == 1 and first.rows:
+            # Flat: the first page tells what names are like here.
+            self._stretches[0].pages = 1
+            self._stretches[0].family = beyond_family(first.rows[0].key, first.rows[-1].key)
+        self._waiting = deque(self._stretches)
+
+    async def _edges(self, level: Page) -> list[str]:
+        edges, folders = list(level.folders), level.folders
+        for _ in range(_DEPTH):
+            if len(edges) >= _SPANS // 2 or not folders:
+                break
+            pages = await together(self._level(path) for path in folders[: self._at_once])
+            folders = [path for page in pages for path in page.folders]
+            edges += folders
+        return edges
+
+    async def _page(self, after: str) -> Page:
+        return await self._source.page(self._folder.bucket, self._folder.key, marker=after)
+
+    async def _level(self, path: str) -> Page:
+        return await self._source.page(self._folder.bucket, path, delimiter="/")
+
+    async def _work(self, take: Take) -> None:
+        while (stretch := await self._next()) is not None:
+            while not stretch.is_done:
+                if self._in_order:
+                    await self._turn(stretch)
+                page = await self._page(stretch.after)
+                await self._came(stretch, page, take)
+                async with self._moved:
+                    self._moved.notify_all()
+
+    async def _next(self) -> _Stretch | None:
+        async with self._moved:
+            while True:
+                if self._waiting:
+                    return self._waiting.popleft()
+                if all(stretch.is_done for stretch in self._stretches):
+                    return None
+                if (parted := self._parted()) is not None:
+                    return parted
+                await self._moved.wait()
+
+    def _parted(self) -> _Stretch | None:
+        """Take a part of what somebody else still has before him."""
+        if self._fruitless > self._fruitful + _SPARE_PROBES:
+            return None
+        going_on = [stretch for stretch in self._stretches if stretch.pages and not stretch.is_done]
+        for stretch in sorted(going_on, key=lambda stretch: -stretch.pages):
+            place = stretch.half()
+            if place is not None:
+                other = _Stretch(place, stretch.upto, is_probe=True)
+                stretch.upto = place
+                self._stretches.insert(self._stretches.index(stretch) + 1, other)
+                return other
+        return None
+
+    async def _came(self, stretch: _Stretch, page: Page, take: Take) -> None:
+        next_after = _end_of(page, stretch.after)
+        # While the page was on its way somebody may have taken the far end.
+        upto = stretch.upto
+        rows = page.rows if upto is None else [row for row in page.rows if row.key <= upto]
+        is_last = next_after is None or (upto is not None and next_after >= upto)
+        piece = Piece(stretch.after, upto if is_last else next_after, rows)
+        if rows:
+            self._fruitful += 1
+            if not stretch.pages:
+                stretch.family = beyond_family(rows[0].key, rows[-1].key)
+        elif stretch.is_probe and not stretch.pages:
+            self._fruitless += 1
+        stretch.pages += 1
+        # Before anything is awaited: others look at how far this is.
+        stretch.is_done = is_last
+        if next_after is not None:
+            stretch.after = next_after
+        if self._in_order:
+            stretch.ready.append(piece)
+            self._held += len(rows)
+            await self._hand_on(take)
+        else:
+            self._in_hand.append(piece)
+            await take(piece)
+            self._in_hand.remove(piece)
+
+    async def _hand_on(self, take: Take) -> None:
+        async with self._handing:
+            while self._stretches:
+                head = self._stretches[0]
+                while head.ready:
+                    piece = head.ready.popleft()
+                    await take(piece)
+                    self._held -= len(piece.rows)
+                if not head.is_done or head.ready:
+                    return
+                self._stretches.pop(0)
+
+    async def _turn(self, stretch: _Stretch) -> None:
+        """Whoever is far ahead waits for those before."""
+        async with self._moved:
+            while self._held > _HELD_ROWS and self._stretches[0] is not stretch:
+                await self._moved.wait()
+
+
+def _end_of(page: Page, after: str) -> str | None:
+    if not page.next_marker:
+        return None
+    if page.next_marker <= after:
+        raise ServiceTrouble(  # else it would never end
+            text("The service gives the same page of its list again and again."),
+            text("Try again; if it stays so, look whether this service speaks the list of OBS."),
+        )
+    return page.next_marker

@@ -1,0 +1,420 @@
+"""What is in one bucket, as far as it was listed: a million rows that can be sorted, searched and counted.
+
+Every call may take a moment and belongs into a worker; any number of them may run at once. What is here is a copy of
+what the service said, so a damaged file is thrown away and filled again.
+"""
+
+from __future__ import annotations
+
+import queue
+import sqlite3
+import threading
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from traindeck.domain.browsing import Look, Shown, Size
+from traindeck.domain.errors import LocalTrouble
+from traindeck.domain.objects import ObjectEntry, ObjectPath
+from traindeck.runtime.blocking import Cancelled, CancelToken
+from traindeck.runtime.platform_files import local_errors
+from traindeck.store.database import database_errors, open_database, transaction
+from traindeck.store.object_queries import BEYOND, order_queries
+
+_AT_A_TIME = 4096
+_MOST_COUNTED = 2000
+_UNUSABLE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+
+_STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        # `cut` is where the name begins: the length of the folder's path. A marker of a folder has no place in a
+        # level (-1), for the folder itself stands there.
+        """CREATE TABLE objects (
+            id INTEGER PRIMARY KEY,
+            key TEXT NOT NULL,
+            cut INTEGER NOT NULL,
+            size INTEGER NOT NULL,
+            modified_ms INTEGER,
+            etag TEXT NOT NULL,
+            class TEXT NOT NULL)""",
+        "CREATE UNIQUE INDEX objects_by_key ON objects (key)",
+        "CREATE INDEX objects_by_level ON objects (cut, key)",
+        """CREATE TABLE folders (
+            id INTEGER PRIMARY KEY,
+            path TEXT NOT NULL UNIQUE,
+            cut INTEGER NOT NULL,
+            count INTEGER,
+            bytes INTEGER,
+            counted_ms INTEGER)""",
+        "CREATE INDEX folders_by_level ON folders (cut, path)",
+        """CREATE TABLE listings (
+            folder TEXT NOT NULL,
+            deep INTEGER NOT NULL,
+            as_of_ms INTEGER NOT NULL,
+            PRIMARY KEY (folder, deep)) WITHOUT ROWID""",
+    ),
+)
+
+
+class ListedObject(Protocol):
+    """One object as a listing tells it."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def size_bytes(self) -> int: ...
+
+    @property
+    def modified(self) -> datetime | None: ...
+
+    @property
+    def etag(self) -> str: ...
+
+    @property
+    def storage_class(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The rows of one look by their rank; folders come first and have numbers below zero."""
+
+    ids: array[int]
+    folders: int
+    size_bytes: int
+    places: Mapping[int, int]
+    """The ranks of the rows that were asked for."""
+
+
+class ObjectIndex:
+    """One writing connection behind a lock, reading connections from a pool; safe for threads."""
+
+    def __init__(self, path: Path, bucket: str) -> None:
+        self.bucket = bucket
+        self._path = path
+        self._write_lock = threading.Lock()
+        self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
+        self._writer = _opened(path)
+
+    def close(self) -> None:
+        while True:
+            try:
+                self._readers.get_nowait().close()
+            except queue.Empty:
+                break
+        with self._write_lock:
+            self._writer.close()
+
+    # filling
+
+    def replace(self, folder: str, after: str, upto: str | None, rows: Sequence[ListedObject]) -> int:
+        """Below `folder`, behind `after` and up to `upto` there is this and nothing else; says how many rows changed.
+
+        Rows that are as they were are not written again.
+        """
+        values = _span(folder, after, upto)
+        with self._writing() as db:
+            changed = _write(db, _WITHIN, values, _facts(rows))
+            above = _folders_of((row.key for row in rows), folder)
+            _add_folders(db, above)
+            there = {path for (path,) in db.execute(f"SELECT path FROM folders WHERE {_PATH_WITHIN}", values)}
+            # What was behind `after` may have been the last of a folder it is in.
+            _drop_empty(db, (there - above) | _folders_of([after], folder))
+        return changed
+
+    def replace_level(
+        self, folder: str, after: str, upto: str | None, rows: Sequence[ListedObject], folders: Sequence[str]
+    ) -> int:
+        """The same for one level, whose folders were not looked into."""
+        values = {**_span(folder, after, upto), "cut": len(folder)}
+        with self._writing() as db:
+            changed = _write(db, f"cut = :cut AND {_WITHIN}", values, _facts(row for row in rows if row.key != folder))
+            query = f"SELECT path FROM folders WHERE cut = :cut AND {_PATH_WITHIN}"
+            there = {path for (path,) in db.execute(query, values)}
+            new, gone = set(folders) - there, there - set(folders)
+            _add_folders(db, new)
+            for path in gone:
+                _remove_folder(db, path)
+        return changed + len(new) + len(gone)
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """These objects are no more."""
+        with self._writing() as db:
+            gone = list(keys)
+            db.executemany("DELETE FROM objects WHERE key = ?", ((key,) for key in gone))
+            _drop_empty(db, _folders_of(gone, ""))
+
+    def note_listed(self, folder: str, *, deep: bool, as_of: datetime) -> None:
+        """All of it was listed: one level, or everything below."""
+        with self._writing() as db:
+            now = _ms(as_of)
+            db.execute("REPLACE INTO listings VALUES (?, ?, ?)", (folder, deep, now))
+            if deep:
+                # What was noted below is older than this.
+                db.execute(
+                    "DELETE FROM listings WHERE folder > ? AND folder < ? AND as_of_ms < ?",
+                    (folder, folder + BEYOND, now),
+                )
+
+    def keep_size(self, folder: str, token: CancelToken) -> Size | None:
+        """Count what is below a folder and remember it with the folder; None: it was never listed as a whole."""
+        size = self.size(folder, token)
+        if size is not None:
+            with self._writing() as db:
+                _keep_sizes(db, [(folder, size)])
+        return size
+
+    def keep_sizes(self, folder: str, token: CancelToken) -> None:
+        """The same for the folders in a folder, as far as they can be looked over at all."""
+        query = "SELECT path FROM folders WHERE cut = ? AND path >= ? AND path < ? LIMIT ?"
+        with self._reading(token) as db:
+            values = (len(folder), folder, folder + BEYOND, _MOST_COUNTED)
+            paths = [path for (path,) in db.execute(query, values)]
+        sizes = [(path, size) for path in paths if (size := self.size(path, token)) is not None]
+        with self._writing() as db:
+            _keep_sizes(db, sizes)
+
+    # asking
+
+    def listed(self, folder: str, *, deep: bool) -> datetime | None:
+        """When this was last listed as a whole, by itself or with a folder above it."""
+        places = [folder[:cut] for cut in range(len(folder) + 1) if cut == 0 or folder[cut - 1] == "/"]
+        marks = ", ".join("?" * len(places))
+        query = f"SELECT max(as_of_ms) FROM listings WHERE (deep AND folder IN ({marks})) OR (folder = ? AND deep >= ?)"
+        with self._reading() as db:
+            (as_of_ms,) = db.execute(query, (*places, folder, deep)).fetchone()
+        return None if as_of_ms is None else _moment(as_of_ms)
+
+    def size(self, folder: str, token: CancelToken) -> Size | None:
+        """How much is below a folder; None: it was never listed as a whole."""
+        listed = self.listed(folder, deep=True)
+        if listed is None:
+            return None
+        query = "SELECT count(*), coalesce(sum(size), 0) FROM objects WHERE key >= ? AND key < ?"
+        with self._reading(token) as db:
+            count, size_bytes = db.execute(query, (folder, folder + BEYOND)).fetchone()
+        return Size(count, size_bytes, listed)
+
+    def number_of(self, key: str) -> int | None:
+        with self._reading() as db:
+            row = db.execute("SELECT id FROM objects WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else None
+
+    def order(self, look: Look, asked: Iterable[int], token: CancelToken) -> Order:
+        """The rows of `look` by rank, and where those that were asked for are."""
+        queries = order_queries(look)
+        with self._reading(token) as db:
+            ids: array[int] = array("i")
+            if queries.folders is not None:
+                _collect(db, ids, queries.folders, queries.values, token)
+            folders = len(ids)
+            _collect(db, ids, queries.objects, queries.values, token)
+            (size_bytes,) = db.execute(queries.total, queries.values).fetchone()
+        wanted = set(asked)
+        places: dict[int, int] = {}
+        for start in range(0, len(ids) if wanted else 0, _AT_A_TIME):
+            token.check()
+            for place, row_id in enumerate(ids[start : start + _AT_A_TIME], start):
+                if row_id in wanted:
+                    places[row_id] = place
+        return Order(ids, folders, size_bytes, places)
+
+    def rows(self, ids: Sequence[int]) -> dict[int, Shown]:
+        """The rows of these numbers, as far as they are still there."""
+        found: dict[int, Shown] = {}
+        with self._reading() as db:
+            for part in _parts([row_id for row_id in ids if row_id > 0]):
+                marks = ", ".join("?" * len(part))
+                query = f"SELECT id, key, size, modified_ms, etag, class FROM objects WHERE id IN ({marks})"
+                for row_id, key, size, modified_ms, etag, storage_class in db.execute(query, part):
+                    modified = None if modified_ms is None else _moment(modified_ms)
+                    path = ObjectPath(self.bucket, key)
+                    found[row_id] = Shown(ObjectEntry(path, size, modified, etag, storage_class))
+            for part in _parts([-row_id for row_id in ids if row_id < 0]):
+                marks = ", ".join("?" * len(part))
+                query = f"SELECT id, path, count, bytes, counted_ms FROM folders WHERE id IN ({marks})"
+                for row_id, path, count, size_bytes, counted_ms in db.execute(query, part):
+                    size = None if counted_ms is None else Size(count, size_bytes, _moment(counted_ms))
+                    found[-row_id] = Shown(ObjectEntry(ObjectPath(self.bucket, path)), size)
+        return found
+
+    def beginning_with(self, start: str, most: int) -> list[str]:
+        """Folders, then objects, of one level whose path begins so."""
+        cut = start.rfind("/") + 1
+        span = (cut, start, start + BEYOND, most)
+        with self._reading() as db:
+            query = "SELECT path FROM folders WHERE cut = ? AND path >= ? AND path < ? ORDER BY path LIMIT ?"
+            found = [path for (path,) in db.execute(query, span)]
+            query = "SELECT key FROM objects WHERE cut = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
+            found += [key for (key,) in db.execute(query, span)]
+        return found[:most]
+
+    # inside
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._write_lock, database_errors(self._path), transaction(self._writer):
+            yield self._writer
+
+    @contextmanager
+    def _reading(self, token: CancelToken | None = None) -> Iterator[sqlite3.Connection]:
+        with database_errors(self._path):
+            try:
+                db = self._readers.get_nowait()
+            except queue.Empty:
+                db = _connected(self._path)
+            # A long query ends when nobody waits for it any more.
+            forget = token.on_cancel(db.interrupt) if token else _nothing
+            try:
+                yield db
+            except sqlite3.OperationalError as error:
+                if token and token.is_cancelled:
+                    raise Cancelled from error
+                raise
+            finally:
+                forget()
+                self._readers.put(db)
+
+
+_WITHIN = "key > :after AND key >= :folder AND key <= :end"
+_PATH_WITHIN = _WITHIN.replace("key", "path")
+_COLUMNS = "key, cut, size, modified_ms, etag, class"
+
+
+def _span(folder: str, after: str, upto: str | None) -> dict[str, object]:
+    """For _WITHIN: names in the folder, behind the one and up to the other."""
+    end = folder + BEYOND
+    return {"folder": folder, "after": after, "end": end if upto is None else min(upto, end)}
+
+
+def _facts(rows: Iterable[ListedObject]) -> list[tuple[object, ...]]:
+    return [(row.key, _cut(row.key), row.size_bytes, _ms(row.modified), row.etag, row.storage_class) for row in rows]
+
+
+def _write(db: sqlite3.Connection, where: str, values: Mapping[str, object], facts: list[tuple[object, ...]]) -> int:
+    """Bring what is known to what was listed; how many rows changed by that."""
+    if db.execute(f"SELECT 1 FROM objects WHERE {where} LIMIT 1", values).fetchone() is None:
+        db.executemany(f"REPLACE INTO objects ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", facts)
+        return len(facts)
+    db.execute("DELETE FROM temp.listed")
+    db.executemany(f"REPLACE INTO temp.listed ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", facts)
+    before = db.total_changes
+    db.execute(f"DELETE FROM objects WHERE {where} AND key NOT IN (SELECT key FROM temp.listed)", values)
+    db.execute(
+        f"""INSERT INTO objects ({_COLUMNS}) SELECT {_COLUMNS} FROM temp.listed WHERE true
+        ON CONFLICT (key) DO UPDATE SET
+            size = excluded.size, modified_ms = excluded.modified_ms, etag = excluded.etag, class = excluded.class
+        WHERE size != excluded.size OR modified_ms IS NOT excluded.modified_ms
+            OR etag != excluded.etag OR class != excluded.class"""
+    )
+    return db.total_changes - before
+
+
+def _cut(key: str) -> int:
+    return -1 if key.endswith("/") else key.rfind("/") + 1
+
+
+def _folders_of(keys: Iterable[str], below: str) -> set[str]:
+    """Every folder these keys lie in, as far as it is below `below`."""
+    folders: set[str] = set()
+    last = ""
+    for key in keys:
+        path = key[: key.rfind("/") + 1]
+        if path == last:
+            continue
+        last = path
+        while len(path) > len(below) and path not in folders:
+            folders.add(path)
+            path = _above(path)
+    return folders
+
+
+def _above(folder: str) -> str:
+    return folder[: folder.rfind("/", 0, len(folder) - 1) + 1]
+
+
+def _add_folders(db: sqlite3.Connection, paths: Iterable[str]) -> None:
+    rows = [(path, len(_above(path))) for path in sorted(paths)]
+    if rows:
+        db.executemany("INSERT OR IGNORE INTO folders (path, cut) VALUES (?, ?)", rows)
+
+
+def _drop_empty(db: sqlite3.Connection, paths: Iterable[str]) -> None:
+    query = """DELETE FROM folders WHERE path = :path
+        AND NOT EXISTS (SELECT 1 FROM objects WHERE key >= :path AND key < :end)"""
+    db.executemany(query, ({"path": path, "end": path + BEYOND} for path in paths))
+
+
+def _remove_folder(db: sqlite3.Connection, path: str) -> None:
+    span = (path, path + BEYOND)
+    db.execute("DELETE FROM objects WHERE key >= ? AND key < ?", span)
+    db.execute("DELETE FROM folders WHERE path >= ? AND path < ?", span)
+
+
+def _collect(
+    db: sqlite3.Connection, ids: array[int], query: str, values: Mapping[str, object], token: CancelToken
+) -> None:
+    cursor = db.execute(query, values)
+    while part := cursor.fetchmany(_AT_A_TIME):
+        token.check()
+        ids.extend([row_id for (row_id,) in part])
+
+
+def _keep_sizes(db: sqlite3.Connection, sizes: Iterable[tuple[str, Size]]) -> None:
+    values = [(size.count, size.size_bytes, _ms(size.as_of), folder) for folder, size in sizes]
+    db.executemany("UPDATE folders SET count = ?, bytes = ?, counted_ms = ? WHERE path = ?", values)
+
+
+def _parts(ids: list[int]) -> Iterator[list[int]]:
+    """SQLite takes 999 values at once, in its older versions."""
+    for start in range(0, len(ids), 900):
+        yield ids[start : start + 900]
+
+
+def _step(script: Sequence[str]) -> Callable[[sqlite3.Connection], None]:
+    def step(db: sqlite3.Connection) -> None:
+        for statement in script:
+            db.execute(statement)
+
+    return step
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    steps = [_step(script) for script in _STEPS]
+    try:
+        db = open_database(path, steps)
+    except LocalTrouble as error:
+        if getattr(error.__cause__, "sqlite_errorcode", None) not in _UNUSABLE:
+            raise
+        for ending in ("", "-wal", "-shm"):
+            with local_errors(path):
+                path.with_name(path.name + ending).unlink(missing_ok=True)
+        db = open_database(path, steps)
+    db.row_factory = None
+    # All of it can be listed again: no need to wait for the disk.
+    db.execute("PRAGMA synchronous = OFF")
+    db.execute("CREATE TEMP TABLE listed (key TEXT PRIMARY KEY, cut, size, modified_ms, etag, class) WITHOUT ROWID")
+    return db
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+    db.execute("PRAGMA query_only = ON")
+    db.create_function("folded", 1, str.casefold, deterministic=True)
+    return db
+
+
+def _nothing() -> None:
+    return None
+
+
+def _ms(moment: datetime | None) -> int | None:
+    return None if moment is None else round(moment.timestamp() * 1000)
+
+
+def _moment(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)

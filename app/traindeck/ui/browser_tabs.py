@@ -1,0 +1,84 @@
+"""The tabs of a window that show buckets: one for each bucket that is looked at."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtWidgets import QWidget
+
+from traindeck.domain.objects import ObjectPath
+from traindeck.ui.browser_view import BrowserView
+from traindeck.ui.main_window import MainWindow
+from traindeck.ui.theme import Theme
+from traindeck.viewmodels.bucket_tree import BucketTree
+from traindeck.viewmodels.favourites import Favourites
+from traindeck.viewmodels.object_browser import ObjectBrowser
+from traindeck.viewmodels.ports import Confirm
+
+Browse = Callable[[str, ObjectPath, str], ObjectBrowser]
+"""Makes what a tab shows: the account, the place, and a name of its own."""
+
+_KEY = "bucket."
+
+
+class BrowserTabs:
+    """Opens and closes them; `browse` makes what they show."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        browse: Browse,
+        tree: BucketTree,
+        favourites: Favourites,
+        theme: Theme,
+        confirm: Confirm,
+    ) -> None:
+        self._window = window
+        self._browse = browse
+        self._tree = tree
+        self._favourites = favourites
+        self._theme = theme
+        self._confirm = confirm
+        self._browsers: dict[str, ObjectBrowser] = {}
+        self._numbers = itertools.count(1)
+
+    def open(self, profile: str, place: ObjectPath) -> None:
+        """Show a folder in the tab of its bucket."""
+        for key, browser in self._browsers.items():
+            if (browser.profile, browser.state.place.bucket) == (profile, place.bucket):
+                self._window.open_tab(key, place.bucket, QWidget)
+                browser.go(place)
+                return
+        key = f"{_KEY}{next(self._numbers)}"
+        self._window.open_tab(key, place.bucket, partial(self._page, key, profile, place))
+
+    def browser(self, bucket: str) -> ObjectBrowser:
+        """The one that shows this bucket; there must be one."""
+        return next(browser for browser in self._browsers.values() if browser.state.place.bucket == bucket)
+
+    def place_on(self, key: str) -> ObjectPath | None:
+        """What the tab of this key shows, if it is one of these."""
+        return self._browsers[key].state.place if key in self._browsers else None
+
+    def closed(self, key: str) -> None:
+        if browser := self._browsers.pop(key, None):
+            browser.close()
+
+    def keep_only(self, profile: str) -> None:
+        """Those of other accounts go."""
+        for key, browser in list(self._browsers.items()):
+            if browser.profile != profile:
+                self._window.close_tab(key)
+
+    def _page(self, key: str, profile: str, place: ObjectPath) -> QWidget:
+        # Windows of two languages may be there at the same time.
+        browser = self._browse(profile, place, f"{key} {id(self)}")
+        browser.moved.connect(partial(self._retitle, key))
+        self._browsers[key] = browser
+        browser.start()
+        return BrowserView(browser, self._tree, self._favourites, self._theme, self._confirm)
+
+    def _retitle(self, key: str) -> None:
+        self._window.rename_tab(key, self._browsers[key].state.place.bucket)

@@ -1,0 +1,125 @@
+"""How a bucket of a million objects feels in the window: first rows, listing, sorting, scrolling, memory a row.
+
+    PYTHONPATH=tests python -m bench.bench_browser [--objects 1000000] [--folder DIR]
+
+from the root of the project prints a table. The Lab runs as a process of its own; the window is drawn off the screen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+from filled_lab import fill, listed_keys
+
+BUCKET = "many"
+_LOOK_S, _LIMIT_S = 0.002, 600.0
+
+
+async def seen(condition: Callable[[], object]) -> float:
+    """Seconds until it holds."""
+    began = time.perf_counter()
+    while not condition():
+        assert time.perf_counter() - began < _LIMIT_S, "this takes too long"
+        await asyncio.sleep(_LOOK_S)
+    return time.perf_counter() - began
+
+
+def memory_mb() -> float:
+    return psutil.Process().memory_info().rss / 1e6
+
+
+def measure(objects: int) -> int:
+
+    from traindeck.bootstrap import Program, Wishes, run_program
+    from traindeck.domain.browsing import Column
+    from traindeck.domain.objects import ObjectPath
+    from traindeck.ui.browser_view import BrowserView
+
+    def row(what: str, value: str, program: Program) -> None:
+        longest = max((stall.seconds for stall in program.stalls), default=0.0)
+        words = f"{longest * 1000:.0f} ms" if longest else "none over 50 ms"
+        print(f"| {what} | {value} | {words} |", flush=True)
+        program.stalls.clear()
+
+    async def visit(program: Program) -> int:
+        window = program.workspace.window
+        window.resize(1280, 800)
+        await seen(lambda: program.models.buckets.level(None).is_known)
+        await asyncio.sleep(1)
+        print("| what | figure | longest stall of the window |\n|---|---|---|", flush=True)
+        program.stalls.clear()
+        empty_mb = memory_mb()
+        program.models.buckets.open(ObjectPath(BUCKET, "images/"))
+        view = window.tabs.currentWidget()
+        assert isinstance(view, BrowserView)
+        browser, table = program.workspace.browsers.browser(BUCKET), view.table
+        first_s = await seen(lambda: browser.rows.count and browser.rows.row(0))
+        table.viewport().repaint()
+        row("first rows", f"{first_s * 1000:.0f} ms", program)
+        listed_s = first_s + await seen(lambda: browser.rows.count == objects and browser.rows.below)
+        row("all listed, with the window in use", f"{listed_s:.1f} s, {objects / listed_s:,.0f} a second", program)
+        await asyncio.sleep(1)
+        grown = memory_mb() - empty_mb
+        row("memory", f"{grown:.0f} MB more, {grown * 1e6 / objects:.0f} bytes a row", program)
+        for column, descending in ((Column.SIZE, True), (Column.MODIFIED, False), (Column.NAME, True)):
+            program.stalls.clear()
+            browser.sort(column, descending)
+            took = await seen(lambda column=column: browser.rows.look.column is column)
+            row(f"sorted by {column.value}", f"{took:.2f} s", program)
+        bar = table.verticalScrollBar()
+        frames, began = 0, time.perf_counter()
+        while time.perf_counter() - began < 3:
+            bar.setValue((bar.value() + bar.maximum() // 97 + 13) % bar.maximum())
+            table.viewport().repaint()
+            frames += 1
+            await asyncio.sleep(0)
+        row("scrolled in leaps", f"{frames / 3:.0f} frames a second", program)
+        jump = []
+        for part in range(1, 8):
+            bar.setValue(bar.maximum() * part // 8)
+            rank = table.rowAt(1)
+            jump.append(await seen(lambda rank=rank: browser.rows.row(rank)))
+        row("rows after a leap", f"{max(jump) * 1000:.0f} ms at most", program)
+        table.selectAll()
+        await asyncio.sleep(0.2)
+        row("all selected", f"{table.count_selected():,} rows", program)
+        table.clearSelection()
+        browser.search("99 jpg")
+        took = await seen(lambda: browser.rows.look.search)
+        row("searched in names", f"{took:.2f} s, {browser.rows.count:,} found", program)
+        browser.search("")
+        await seen(lambda: not browser.rows.look.search)
+        program.stalls.clear()
+        began = time.perf_counter()
+        browser.list_everything()
+        await seen(lambda: browser.state.swept is not None)
+        await seen(lambda: browser.state.swept is None)
+        row("listed again, nothing changed", f"{time.perf_counter() - began:.1f} s", program)
+        return 0
+
+    return run_program(Wishes("en", "light"), visit)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--objects", type=int, default=1_000_000)
+    parser.add_argument("--folder", type=Path, help="where the Lab and the window keep their files")
+    options = parser.parse_args()
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    with tempfile.TemporaryDirectory(dir=options.folder) as home:
+        os.environ["TRAINDECK_HOME"] = home
+        fill(Path(home) / "lab", BUCKET, listed_keys(options.objects))
+        return measure(options.objects)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,7 +2,7 @@
 
     PYTHONPATH=tests python -m bench.bench_lab [--rounds 5] [--write] [--no-moto] [--patience 20] [--folder DIR]
 
-from the root of the project prints a table; with --write it becomes tests/bench/RESULTS.md as well.
+from the root of the project prints a table; with --write it becomes a section of tests/bench/RESULTS.md as well.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from pathlib import Path
 
 import psutil
 
+from bench import results
 from bench.fast_client import CONNECTIONS, Target, get_large, listed, put_large, put_many
 from servers.lab_process import LabProcess
 from traindeck.lab.accounts import Accounts
@@ -33,7 +34,6 @@ from traindeck.lab.obs import rows
 from traindeck.lab.obs.records import ObjectInfo
 from traindeck.lab.obs.storage import Storage
 
-RESULTS = Path(__file__).with_name("RESULTS.md")
 IN_A_FOLDER = 100
 _BLOCK = 4 << 20
 _START_S = 30.0
@@ -204,9 +204,9 @@ def table(seen: dict[str, list[Figures]], sizes: Sizes) -> str:
     return "\n".join(text) + "\n"
 
 
-def page(shown: str, rounds: int, sizes: Sizes, where: Path, load: float) -> str:
+def section(shown: str, rounds: int, sizes: Sizes, where: Path, load: float) -> str:
     machine = f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
-    return f"""# The Lab's object store, measured
+    return f"""## The Lab's object store
 
 Made by `PYTHONPATH=tests python -m bench.bench_lab --write` from the root of the project, on {machine};
 clients and servers share it, the Lab's data is in `{where}`, moto's in its memory.
@@ -239,7 +239,7 @@ def main() -> int:
     shown = table(seen, sizes)
     print(shown)
     if given.write:
-        RESULTS.write_text(page(shown, given.rounds, sizes, given.folder, load), encoding="utf-8")
+        results.write(section(shown, given.rounds, sizes, given.folder, load))
     return 0
 
 

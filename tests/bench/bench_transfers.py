@@ -1,0 +1,330 @@
+"""How fast files move and buckets are compared, beside rclone, s5cmd and the plain SDK, in the same run.
+
+    PYTHONPATH=tests python -m bench.bench_transfers [--rounds 3] [--small 10000] [--large-mib 2048]
+        [--listed 200000] [--write]
+
+from the root of the project prints a table; with --write it becomes a section of tests/bench/RESULTS.md.
+Each program starts anew for each figure, and its start counts. All talk to the same server, which has no disk and
+checks no signature, so that the clock sees the clients; every upload is checked by the MD5 the client has sent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from bench import results
+
+BIN = Path(sys.executable).parent
+HERE = Path(__file__).parent
+DELAY_MS = 20
+_SDK = """
+import json, sys, queue, threading
+from obs import ObsClient, PutObjectHeader
+import base64, hashlib
+given = json.loads(sys.stdin.readline())
+client = ObsClient("bench", "bench-secret", server=given["endpoint"], long_conn_mode=True, path_style=True)
+from pathlib import Path
+files = queue.SimpleQueue()
+for path in Path(given["source"]).iterdir():
+    files.put(path)
+def work():
+    while True:
+        try:
+            path = files.get_nowait()
+        except queue.Empty:
+            return
+        if path.stat().st_size > 1 << 26:
+            answer = client.uploadFile("bench", given["prefix"] + path.name, str(path), 16 << 20, 4, checkSum=True)
+        else:
+            content = path.read_bytes()
+            header = PutObjectHeader(md5=base64.b64encode(hashlib.md5(content).digest()).decode())
+            answer = client.putContent("bench", given["prefix"] + path.name, content, headers=header)
+        assert answer.status < 300, answer
+threads = [threading.Thread(target=work) for _ in range(16)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+@dataclass(frozen=True)
+class Figure:
+    seconds: float
+    cpu_s: float
+    memory_mb: float
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where everything is."""
+
+    endpoint: str
+    folder: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        rclone = {
+            "TYPE": "s3", "PROVIDER": "HuaweiOBS", "ENDPOINT": self.endpoint,
+            "ACCESS_KEY_ID": "bench", "SECRET_ACCESS_KEY": "bench-secret",
+        }  # fmt: skip
+        return {
+            **os.environ,
+            **{f"RCLONE_CONFIG_S_{name}": value for name, value in rclone.items()},
+            "RCLONE_CONFIG": os.devnull,
+            "AWS_ACCESS_KEY_ID": "bench",
+            "AWS_SECRET_ACCESS_KEY": "bench-secret",
+            "AWS_REGION": "region",
+            "S3_ENDPOINT_URL": self.endpoint,
+        }
+
+
+Run = Callable[[Place, str], Figure]
+
+
+def timed(place: Place, command: list[str], given: dict[str, object] | None = None) -> Figure:
+    """One program from its start to its end, with what it used."""
+    begun = time.perf_counter()
+    process = subprocess.Popen(
+        command, env=place.environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    assert process.stdin and process.stderr
+    with process.stdin, process.stderr:
+        process.stdin.write(json.dumps(given or {}).encode() + b"\n")
+        process.stdin.close()
+        said = process.stderr.read()
+        _, status, used = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - begun
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{command[0]} ended with {process.returncode}: {said.decode(errors='replace')[-2000:]}")
+    return Figure(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1000)
+
+
+def ours(kind: str, source: str, target: str, compare: str = "") -> Run:
+    def run(place: Place, name: str) -> Figure:
+        home = place.folder / "home" / name
+        shutil.rmtree(home, ignore_errors=True)
+        home.mkdir(parents=True)
+        given: dict[str, object] = {
+            "endpoint": place.endpoint, "home": str(home), "kind": kind, "compare": compare,
+            "source": source.format(folder=place.folder), "target": target.format(folder=place.folder, name=name),
+        }  # fmt: skip
+        return timed(place, [sys.executable, str(HERE / "our_side.py")], given)
+
+    return run
+
+
+def listing(expected: int) -> Run:
+    def run(place: Place, name: str) -> Figure:
+        given: dict[str, object] = {
+            "endpoint": place.endpoint, "kind": "list", "source": "obs://bench/listed/", "expected": expected,
+        }  # fmt: skip
+        return timed(place, [sys.executable, str(HERE / "our_side.py")], given)
+
+    return run
+
+
+def tool(program: str, *arguments: str) -> Run:
+    def run(place: Place, name: str) -> Figure:
+        filled = [one.format(folder=place.folder, name=name) for one in arguments]
+        return timed(place, [str(BIN / program), *filled])
+
+    return run
+
+
+def sdk(source: str) -> Run:
+    def run(place: Place, name: str) -> Figure:
+        given: dict[str, object] = {
+            "endpoint": place.endpoint, "source": source.format(folder=place.folder), "prefix": f"{name}/",
+        }  # fmt: skip
+        return timed(place, [sys.executable, "-c", _SDK], given)
+
+    return run
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of the table: who does it how, and what is wanted of the ratios."""
+
+    what: str
+    wanted: str
+    runs: dict[str, Run]
+    delay_ms: int = 0
+    most_rounds: int = 9
+
+
+def lines(small: int, large_mib: int, listed: int) -> list[Line]:
+    rclone_default = ("copy", "-q")
+    up = {
+        "TrainDeck": ours("up", "{folder}/small", "obs://bench/{name}/"),
+        "rclone": tool("rclone", *rclone_default, "{folder}/small", "s:bench/{name}"),
+        "s5cmd": tool("s5cmd", "cp", "{folder}/small/", "s3://bench/{name}/"),
+    }
+    up_large = {
+        "TrainDeck": ours("up", "{folder}/large", "obs://bench/{name}/"),
+        "rclone": tool("rclone", *rclone_default, "{folder}/large", "s:bench/{name}"),
+        "s5cmd": tool("s5cmd", "cp", "{folder}/large/", "s3://bench/{name}/"),
+        "SDK": sdk("{folder}/large"),
+    }
+    same = {
+        "TrainDeck": ours("up", "{folder}/small", "obs://bench/there/small/", "time"),
+        "rclone": tool("rclone", "sync", "-q", "{folder}/small", "s:bench/there/small"),
+        "rclone by size": tool(
+            "rclone", "sync", "-q", "--size-only", "--fast-list", "{folder}/small", "s:bench/there/small"
+        ),
+    }
+    list_all = {
+        "TrainDeck": listing(listed),
+        "rclone": tool("rclone", "lsf", "-R", "--fast-list", "--files-only", "s:bench/listed"),
+        "s5cmd": tool("s5cmd", "ls", "s3://bench/listed/*"),
+    }
+    count, size = f"{small:,} × 10 kB", f"{large_mib / 1024:g} GiB"
+    return [
+        Line(f"upload {count}", "≥ 2.5 × rclone, ≥ 1.3 × s5cmd", {**up, "SDK": sdk("{folder}/small")}),
+        Line(f"upload {size}", "≥ 2.5 × rclone, ≥ 1.2 × s5cmd", up_large),
+        Line(
+            f"download {count}", "≥ 1.3 × rclone",
+            {
+                "TrainDeck": ours("down", "obs://bench/there/small/", "{folder}/got/{name}"),
+                "rclone": tool("rclone", *rclone_default, "s:bench/there/small", "{folder}/got/{name}"),
+                "s5cmd": tool("s5cmd", "cp", "s3://bench/there/small/*", "{folder}/got/{name}/"),
+            },
+        ),
+        Line(
+            f"download {size}", "≥ 1.7 × rclone",
+            {
+                "TrainDeck": ours("down", "obs://bench/there/large/", "{folder}/got/{name}"),
+                "rclone": tool("rclone", *rclone_default, "s:bench/there/large", "{folder}/got/{name}"),
+                "s5cmd": tool("s5cmd", "cp", "s3://bench/there/large/*", "{folder}/got/{name}/"),
+            },
+        ),
+        Line(f"sync, nothing changed, {small:,} files", "≥ 3 × rclone, ≥ 1.3 × by size", same),
+        Line(f"list {listed:,} objects", "≥ 1.5 × rclone", list_all),
+        Line(f"list {listed:,} objects, {DELAY_MS} ms", "≥ 6 × rclone", list_all, DELAY_MS),
+        Line(f"upload {count}, {DELAY_MS} ms", "≥ 20 × rclone, ≥ 1.2 × s5cmd", up, DELAY_MS, most_rounds=1),
+        Line(f"sync, nothing changed, {small:,} files, {DELAY_MS} ms", "≥ 40 × rclone", same, DELAY_MS, most_rounds=1),
+    ]  # fmt: skip
+
+
+@contextmanager
+def server(delay_ms: int) -> Iterator[str]:
+    process = subprocess.Popen(
+        [sys.executable, str(HERE / "sink.py"), "--delay-ms", str(delay_ms)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdin and process.stdout
+    with process.stdin, process.stdout:
+        try:
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+        finally:
+            process.stdin.close()
+            process.wait(30)
+
+
+def fill(folder: Path, small: int, large_mib: int) -> None:
+    (folder / "small").mkdir()
+    (folder / "large").mkdir()
+    for number in range(small):
+        (folder / "small" / f"{number:06}").write_bytes(os.urandom(10_000))
+    with (folder / "large" / "one").open("wb") as file:
+        for _ in range(large_mib):
+            file.write(os.urandom(1 << 20))
+
+
+def measured(
+    folder: Path, rounds: int, small: int, large_mib: int, listed: int
+) -> Iterator[tuple[Line, dict[str, list[Figure]]]]:
+    fill(folder, small, large_mib)
+    table = lines(small, large_mib, listed)
+    for delay_ms in sorted({line.delay_ms for line in table}):
+        with server(delay_ms) as endpoint:
+            place = Place(endpoint, folder)
+            asked(place, "POST", f"listed/?fill={listed}")
+            parts = ["small", "large"] if not delay_ms else ["small"]
+            for part in parts:
+                # By rclone, as it is the one that has to find its own times there.
+                tool("rclone", "copy", "-q", "--transfers=64", f"{{folder}}/{part}", f"s:bench/there/{part}")(place, "")
+            for line in (line for line in table if line.delay_ms == delay_ms):
+                figures: dict[str, list[Figure]] = {name: [] for name in line.runs}
+                for number in range(min(rounds, line.most_rounds)):
+                    for name, run in line.runs.items():
+                        target = f"{name.replace(' ', '-')}-{number}"
+                        figures[name].append(run(place, target))
+                        shutil.rmtree(folder / "got", ignore_errors=True)
+                        asked(place, "DELETE", f"{target}/")
+                yield line, figures
+
+
+def asked(place: Place, method: str, what: str) -> None:
+    """The server's own requests: to hold many objects, and to let go of what it has in memory."""
+    request = urllib.request.Request(f"{place.endpoint}/bench/{what}", method=method)
+    urllib.request.urlopen(request).close()
+
+
+def row(line: Line, figures: dict[str, list[Figure]]) -> str:
+    middle = {name: statistics.median(one.seconds for one in found) for name, found in figures.items()}
+    mine = middle["TrainDeck"]
+    others = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in middle.items() if name != "TrainDeck")
+    ratios = ", ".join(f"{seconds / mine:.2f} × {name}" for name, seconds in middle.items() if name != "TrainDeck")
+    used = figures["TrainDeck"]
+    cpu, memory = statistics.median(one.cpu_s for one in used), max(one.memory_mb for one in used)
+    cells = [line.what, f"{mine:.2f} s", others, ratios, line.wanted, f"{cpu:.2f} s", f"{memory:.0f} MB"]
+    return f"| {' | '.join(cells)} |"
+
+
+def section(rows: list[str], rounds: int, load: float) -> str:
+    machine = f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+    table = "\n".join(rows)
+    return f"""## Transfers
+
+Made by `PYTHONPATH=tests python -m bench.bench_transfers --write` from the root of the project, on {machine},
+which the server shares; the load was {load:.1f} before. Medians of {rounds} rounds, one for those with a delay.
+Each figure is a whole program from its start to its end; a ratio tells how many times as long the other takes.
+
+| what | TrainDeck | others | ratios | wanted | its CPU | its memory |
+|---|---|---|---|---|---|---|
+{table}
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--small", type=int, default=10_000)
+    parser.add_argument("--large-mib", type=int, default=2048)
+    parser.add_argument("--listed", type=int, default=200_000)
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    load = psutil.getloadavg()[0]
+    memory = Path("/dev/shm")
+    rows = []
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        for line, figures in measured(
+            Path(folder), given.rounds, given.small, given.large_mib, given.listed
+        ):
+            rows.append(row(line, figures))
+            print(rows[-1], flush=True)
+    if given.write:
+        results.write(section(rows, given.rounds, load))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -107,12 +107,13 @@ def test_a_lab_that_starts_says_which_engines_cannot_run(
     (tmp_path / "lab.toml").write_text(settings, encoding="utf-8")
     command = [sys.executable, "-m", "traindeck", "--language", language, "lab", "serve", "--root", str(tmp_path)]
     with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONIOENCODING": "utf-8"},
     ) as process:
-        assert process.stderr is not None
+        assert process.stderr is not None and process.stdout is not None
         try:
             said = process.stderr.readline().decode("utf-8")
+            process.stdout.readline()  # it runs: from here on a signal is an orderly end
         finally:
             process.terminate()
     # Said once, however many engines are concerned, and the Lab runs nevertheless.

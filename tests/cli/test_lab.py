@@ -116,6 +116,7 @@ def test_a_lab_that_starts_says_which_engines_cannot_run(
             process.stdout.readline()  # it runs: from here on a signal is an orderly end
         finally:
             process.terminate()
+            process.communicate(timeout=20)  # it may have more to say
     # Said once, however many engines are concerned, and the Lab runs nevertheless.
     assert words in said
     assert process.returncode == 0

@@ -86,6 +86,7 @@ class Place:
         }  # fmt: skip
         return {
             **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]),
             **{f"RCLONE_CONFIG_S_{name}": value for name, value in rclone.items()},
             "RCLONE_CONFIG": os.devnull,
             "AWS_ACCESS_KEY_ID": "bench",

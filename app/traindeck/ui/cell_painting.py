@@ -53,7 +53,7 @@ class StateChipDelegate(_CellDelegate):
 
 
 class ProgressDelegate(_CellDelegate):
-    """A thin bar with its words beside it; an end that is not a success has words alone."""
+    """A thin bar with short words beside it; long ones, and an end that is not a success, stand alone."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         words = str(index.data(Qt.ItemDataRole.DisplayRole))
@@ -65,11 +65,10 @@ class ProgressDelegate(_CellDelegate):
         words_width = metrics.horizontalAdvance("100% ") + SPACE
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if ink in ("link", "good"):
+        beside = max(words_width, 6 * SPACE)
+        if ink in ("link", "good") and metrics.horizontalAdvance(words) <= beside:
             height = HALF + 2
-            bar = QRect(
-                room.left(), room.center().y() - height // 2, room.width() - max(words_width, 6 * SPACE), height
-            )
+            bar = QRect(room.left(), room.center().y() - height // 2, room.width() - beside, height)
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(self._theme.color("border"))
             painter.drawRoundedRect(bar, height / 2, height / 2)

@@ -184,6 +184,21 @@ async def test_the_list_of_files_begins_with_the_problems_and_is_copied(
         transfers.close()
 
 
+async def test_a_narrow_panel_keeps_what_cannot_be_done_without(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        transfers, view = opened(cloud, theme, qtbot)
+        cloud.transfers._take([moving(1, 10)])
+        transfers.look()
+        less_needed = (TransferTableModel.TARGET, TransferTableModel.SIZE)
+        for width, hidden in ((580, [True, True]), (720, [False, True]), (900, [False, False])):
+            view.resize(width, 200)
+            await until(lambda hidden=hidden: [view.table.isColumnHidden(one) for one in less_needed] == hidden)
+            assert view.table.columnWidth(TransferTableModel.SOURCE) >= 100
+            assert view.table.horizontalScrollBar().maximum() == 0
+        assert view.model.index(0, TransferTableModel.SOURCE).data(Qt.ItemDataRole.ToolTipRole) == "a → b"
+        transfers.close()
+
+
 class AMillion:
     """One transfer of a million files; each page is made when it is asked for."""
 

@@ -122,9 +122,9 @@ def test_every_state_has_its_words_and_its_tone(state: TransferState) -> None:
     [
         (WaitsFor.NETWORK, "Waits for the network", Tone.WAITING),
         (WaitsFor.SERVICE, "Waits for the service", Tone.WAITING),
-        (WaitsFor.KEYS, "Waits for keys that work", Tone.DOUBTFUL),
-        (WaitsFor.CLOCK, "Waits for the right time on this computer", Tone.DOUBTFUL),
-        (WaitsFor.DISK, "Waits for room on the disk", Tone.DOUBTFUL),
+        (WaitsFor.KEYS, "Waits for new keys", Tone.DOUBTFUL),
+        (WaitsFor.CLOCK, "Waits for the clock", Tone.DOUBTFUL),
+        (WaitsFor.DISK, "Waits for disk space", Tone.DOUBTFUL),
     ],
 )
 def test_what_it_waits_for_is_said_and_what_needs_somebody_stands_out(
@@ -143,7 +143,7 @@ def test_files_are_counted_by_what_became_of_them() -> None:
     under_way = Transfer(1, Kind.UPLOAD, "a", "b", files=2000, done_files=1500, equal_files=20)
     assert counts_words(TransferRow(under_way)) == "1,500 of 2,000 · 20 equal"
     over = replace(under_way, state=TransferState.PARTLY, failed_files=2, skipped_files=3, equal_files=0)
-    assert counts_words(TransferRow(over)) == "1,500 done · 2 failed · 3 skipped"
+    assert counts_words(TransferRow(over)) == "2 failed · 1,500 done · 3 skipped"
     assert counts_words(TransferRow(Transfer(1, Kind.UPLOAD, "a", "b", TransferState.PLANNING))) == ""
 
 

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleO
 
 from traindeck.ui.table_models import SHARE_ROLE, TONE_ROLE, tone_color
 from traindeck.ui.theme import HALF, ROW, SPACE, Theme
+from traindeck.viewmodels.run_words import Tone
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -25,6 +26,14 @@ class _CellDelegate(QStyledItemDelegate):
         option.text = ""
         style = option.widget.style() if option.widget else QApplication.style()
         style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, option.widget)
+
+
+class EndElidedDelegate(QStyledItemDelegate):
+    """Words that begin with what matters most, in a table that leaves out the middle."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        super().initStyleOption(option, index)
+        option.textElideMode = Qt.TextElideMode.ElideRight
 
 
 class StateChipDelegate(_CellDelegate):
@@ -66,7 +75,7 @@ class ProgressDelegate(_CellDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         beside = max(words_width, 6 * SPACE)
-        if ink in ("link", "good") and metrics.horizontalAdvance(words) <= beside:
+        if tone in (Tone.RUNNING, Tone.GOOD) and metrics.horizontalAdvance(words) <= beside - SPACE:
             height = HALF + 2
             bar = QRect(room.left(), room.center().y() - height // 2, room.width() - beside, height)
             painter.setPen(Qt.PenStyle.NoPen)

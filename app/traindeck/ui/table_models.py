@@ -235,7 +235,11 @@ class TransferTableModel(RowsModel[TransferRow]):
         return None
 
     def _tip(self, row: TransferRow, column: int) -> str:
-        return kind_words(row) if column == self.DIRECTION else self._words(row, column)
+        if column == self.DIRECTION:
+            return kind_words(row)
+        if column in (self.SOURCE, self.TARGET):
+            return f"{row.transfer.source} → {row.transfer.target}"
+        return self._words(row, column)
 
     def _words(self, row: TransferRow, column: int) -> str:
         transfer = row.transfer

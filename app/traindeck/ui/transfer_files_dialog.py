@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 from traindeck.domain.objects import size_words
 from traindeck.domain.texts import say
 from traindeck.domain.transfers import Item, ItemState
-from traindeck.ui.cell_painting import StateChipDelegate
+from traindeck.ui.cell_painting import EndElidedDelegate, StateChipDelegate
 from traindeck.ui.elided_label import ElidedLabel
 from traindeck.ui.table_models import TONE_ROLE
 from traindeck.ui.theme import ROW, SPACE, Theme, set_role
@@ -140,7 +140,7 @@ class TransferFilesDialog(QDialog):
         way = ElidedLabel()
         way.setText(f"{self._row.transfer.source} → {self._row.transfer.target}")
         set_role(way, "strong")
-        self.summary = QLabel()
+        self.summary = ElidedLabel()
         set_role(self.summary, "dim")
         self.filter = QComboBox()
         self.filter.setAccessibleName(say("Which files"))
@@ -157,6 +157,7 @@ class TransferFilesDialog(QDialog):
         self.table.setTabKeyNavigation(False)
         self.table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.table.setItemDelegateForColumn(FilesModel.RESULT, StateChipDelegate(theme, self.table))
+        self.table.setItemDelegateForColumn(FilesModel.REASON, EndElidedDelegate(self.table))
         self.table.setAccessibleName(say("Files of the transfer"))
         self.table.verticalHeader().hide()
         self.table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
@@ -217,7 +218,7 @@ class TransferFilesDialog(QDialog):
 
     def _say(self) -> None:
         state = self._files.state
-        self.summary.setText(" · ".join(filter(None, (progress_words(self._row), counts_words(self._row)))))
+        self.summary.setText(" · ".join(filter(None, (counts_words(self._row), progress_words(self._row)))))
         count = f"{len(self._files.rows):,}"
         if state.trouble is not None:
             self.footing.setText(say(state.trouble.title))

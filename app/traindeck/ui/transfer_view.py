@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.objects import size_words
 from traindeck.domain.texts import say
-from traindeck.ui.cell_painting import ProgressDelegate
+from traindeck.ui.cell_painting import EndElidedDelegate, ProgressDelegate
 from traindeck.ui.empty_page import EmptyPage
 from traindeck.ui.table_models import TransferTableModel
 from traindeck.ui.theme import HALF, ROW, SPACE, Theme, set_role
@@ -31,6 +31,8 @@ from traindeck.ui.tool_buttons import dress_tool_buttons, tool_button
 from traindeck.ui.transfer_files_dialog import TransferFilesDialog
 from traindeck.viewmodels.ports import Confirm
 from traindeck.viewmodels.transfer_list import Deed, TransferList
+
+_WITH_TARGET, _WITH_SIZE = 88 * SPACE, 104 * SPACE
 
 
 class TransferTable(QTableView):
@@ -54,6 +56,7 @@ class TransferTable(QTableView):
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(ROW)
         self.setItemDelegateForColumn(TransferTableModel.PROGRESS, ProgressDelegate(theme, self))
+        self.setItemDelegateForColumn(TransferTableModel.FILES, EndElidedDelegate(self))
         self.setAccessibleName(say("Transfers"))
         self.doubleClicked.connect(self.files_wanted)
 
@@ -88,10 +91,10 @@ class TransferView(QWidget):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
         widths = {
             TransferTableModel.DIRECTION: 4,
-            TransferTableModel.PROGRESS: 26,
-            TransferTableModel.FILES: 20,
-            TransferTableModel.SIZE: 10,
-            TransferTableModel.RATE: 20,
+            TransferTableModel.PROGRESS: 20,
+            TransferTableModel.FILES: 16,
+            TransferTableModel.SIZE: 9,
+            TransferTableModel.RATE: 19,
         }
         for column, units in widths.items():
             self.table.setColumnWidth(column, units * SPACE)
@@ -140,6 +143,12 @@ class TransferView(QWidget):
 
     def sizeHint(self) -> QSize:
         return QSize(80 * SPACE, 20 * SPACE)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """What matters least makes room first, so that places can be told apart."""
+        super().resizeEvent(event)
+        self.table.setColumnHidden(TransferTableModel.TARGET, self.width() < _WITH_TARGET)
+        self.table.setColumnHidden(TransferTableModel.SIZE, self.width() < _WITH_SIZE)
 
     def selected_ids(self) -> list[int]:
         return [self.model.row(index.row()).id for index in self.table.selectionModel().selectedRows()]

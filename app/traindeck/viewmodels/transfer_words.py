@@ -97,11 +97,11 @@ def waiting_words(waits_for: WaitsFor | None) -> Text:
         case WaitsFor.SERVICE:
             return text("Waits for the service")
         case WaitsFor.KEYS:
-            return text("Waits for keys that work")
+            return text("Waits for new keys")
         case WaitsFor.CLOCK:
-            return text("Waits for the right time on this computer")
+            return text("Waits for the clock")
         case WaitsFor.DISK:
-            return text("Waits for room on the disk")
+            return text("Waits for disk space")
         case None:
             return text("Waiting")
 
@@ -120,20 +120,19 @@ def reason_words(row: TransferRow) -> str:
 
 
 def counts_words(row: TransferRow) -> str:
-    """How many files stand where; only what there is."""
+    """How many files stand where; only what there is, and failures first, for the end may not be seen."""
     transfer = row.transfer
     parts = []
+    if transfer.failed_files:
+        parts.append(say("{count} failed", count=f"{transfer.failed_files:,}"))
     if transfer.files and not transfer.state.is_over:
         parts.append(say("{done} of {all}", done=f"{transfer.done_files:,}", all=f"{transfer.files:,}"))
     elif transfer.done_files:
         parts.append(say("{count} done", count=f"{transfer.done_files:,}"))
-    for count, words in (
-        (transfer.failed_files, text("{count} failed", count=f"{transfer.failed_files:,}")),
-        (transfer.skipped_files, text("{count} skipped", count=f"{transfer.skipped_files:,}")),
-        (transfer.equal_files, text("{count} equal", count=f"{transfer.equal_files:,}")),
-    ):
-        if count:
-            parts.append(say(words))
+    if transfer.skipped_files:
+        parts.append(say("{count} skipped", count=f"{transfer.skipped_files:,}"))
+    if transfer.equal_files:
+        parts.append(say("{count} equal", count=f"{transfer.equal_files:,}"))
     return " · ".join(parts)
 
 

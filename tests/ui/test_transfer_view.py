@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,10 +12,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from folder_cloud import FolderCloud, code_folder, offline
-from panel_bench import User, light_theme
+from panel_bench import ShownTransfers, User, light_theme
 from traindeck.domain.objects import ObjectPath
-from traindeck.domain.transfers import Item, ItemState, Kind, TransferState
-from traindeck.runtime.listeners import Listeners
+from traindeck.domain.transfers import Kind, TransferState
 from traindeck.services.transfers import Transfer
 from traindeck.ui.table_models import SHARE_ROLE, TransferTableModel
 from traindeck.ui.theme import Theme
@@ -199,37 +198,11 @@ async def test_a_narrow_panel_keeps_what_cannot_be_done_without(tmp_path: Path, 
         transfers.close()
 
 
-class AMillion:
-    """One transfer of a million files; each page is made when it is asked for."""
-
-    def __init__(self) -> None:
-        self.changed: Listeners[Transfer] = Listeners()
-        self.asked = 0
-
-    def rows(self) -> list[Transfer]:
-        return [Transfer(1, Kind.UPLOAD, "a", "b", TransferState.DONE, files=1_000_000, done_files=1_000_000)]
-
-    async def items(
-        self, transfer_id: int, states: Sequence[ItemState] = (), *, after: str = "", most: int = 0
-    ) -> list[Item]:
-        self.asked += 1
-        first = int(after) + 1 if after else 0
-        return [Item(f"{number:07}", f"{number:07}", state=ItemState.DONE) for number in range(first, first + most)]
-
-    def clear_finished(self) -> None:
-        raise AssertionError
-
-    def _refuse(self, transfer_id: int) -> None:
-        raise AssertionError(transfer_id)
-
-    cancel = pause = go_on = retry = move_first = _refuse
-
-
 async def test_a_million_files_come_as_somebody_scrolls(
     tmp_path: Path, theme: Theme, qtbot: QtBot, responsive: Stalls
 ) -> None:
     async with FolderCloud(tmp_path) as cloud:
-        million = AMillion()
+        million = ShownTransfers(Transfer(1, Kind.UPLOAD, "a", "b", TransferState.DONE), 1_000_000)
         transfers, view = opened(cloud, theme, qtbot, million)
         view.table.selectRow(0)
         qtbot.mouseClick(view.list, Qt.MouseButton.LeftButton)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from folder_cloud import FolderCloud, code_folder, offline
-from panel_bench import User
-from traindeck.domain.errors import AppError, Unreachable
+from panel_bench import ShownTransfers, User
+from traindeck.domain.errors import Unreachable
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.transfers import Action, Item, ItemState, Kind, TransferState, WaitsFor
-from traindeck.runtime.listeners import Listeners
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.transfers import Transfer
 from traindeck.viewmodels.run_words import Tone
@@ -33,6 +31,7 @@ from traindeck.viewmodels.transfer_words import (
 from waiting import until
 
 TARGET = ObjectPath("bucket", "code/")
+MOVING = Transfer(1, Kind.UPLOAD, "a", "b", total_bytes=10_000)
 
 
 async def test_a_transfer_shows_from_its_start_to_its_end(tmp_path: Path) -> None:
@@ -69,32 +68,8 @@ async def test_cancel_and_failure_stay_in_the_list_with_their_reason(tmp_path: P
         transfers.close()
 
 
-class Shown:
-    """Rows as the test wants them."""
-
-    def __init__(self) -> None:
-        self.changed: Listeners[Transfer] = Listeners()
-        self.row = Transfer(1, Kind.UPLOAD, "a", "b", total_bytes=10_000)
-
-    def rows(self) -> list[Transfer]:
-        return [self.row]
-
-    async def items(
-        self, transfer_id: int, states: Sequence[ItemState] = (), *, after: str = "", most: int = 0
-    ) -> list[Item]:
-        raise AssertionError(transfer_id)
-
-    def clear_finished(self) -> None:
-        raise AssertionError
-
-    def _refuse(self, transfer_id: int) -> None:
-        raise AssertionError(transfer_id)
-
-    cancel = pause = go_on = retry = move_first = _refuse
-
-
 async def test_the_rate_is_that_of_the_last_seconds() -> None:
-    now, shown = 0.0, Shown()
+    now, shown = 0.0, ShownTransfers(MOVING)
     scope = TaskScope(lambda name, error: None)
     transfers = TransferList(shown, scope, clock=lambda: now)
     for done in (0, 1000, 2000, 3000, 3000, 3000, 3000, 3000):
@@ -244,29 +219,9 @@ async def test_several_are_cancelled_after_a_question_one_at_once(tmp_path: Path
         transfers.close()
 
 
-class ManyFiles(Shown):
-    """A list of files that is made when it is asked for."""
-
-    def __init__(self, count: int) -> None:
-        super().__init__()
-        self.count = count
-        self.trouble: AppError | None = None
-        self.wait: asyncio.Event | None = None
-
-    async def items(
-        self, transfer_id: int, states: Sequence[ItemState] = (), *, after: str = "", most: int = 0
-    ) -> list[Item]:
-        if self.wait is not None:
-            await self.wait.wait()
-        if self.trouble is not None:
-            raise self.trouble
-        first = int(after) + 1 if after else 0
-        return [Item(f"{number:07}", "", state=states[0]) for number in range(first, min(first + most, self.count))]
-
-
 async def test_a_list_of_files_grows_by_pages_and_ends(tmp_path: Path) -> None:
     async with FolderCloud(tmp_path) as cloud:
-        shown = ManyFiles(PAGE + 3)
+        shown = ShownTransfers(MOVING, PAGE + 3)
         files = TransferFiles(shown, 1, cloud.scope)
         files.show(ALL)
         files.more()  # one page at a time
@@ -281,7 +236,7 @@ async def test_a_list_of_files_grows_by_pages_and_ends(tmp_path: Path) -> None:
 
 async def test_another_choice_of_files_leaves_nothing_of_the_one_before(tmp_path: Path) -> None:
     async with FolderCloud(tmp_path) as cloud:
-        shown = ManyFiles(3)
+        shown = ShownTransfers(MOVING, 3)
         shown.wait = asyncio.Event()
         files = TransferFiles(shown, 1, cloud.scope)
         files.show((ItemState.DONE,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,8 +11,12 @@ from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
+from traindeck.domain.errors import AppError
 from traindeck.domain.texts import Text
+from traindeck.domain.transfers import Item, ItemState
+from traindeck.runtime.listeners import Listeners
 from traindeck.runtime.resources import resource
+from traindeck.services.transfers import Transfer
 from traindeck.ui.theme import Theme
 
 
@@ -23,6 +28,41 @@ def light_theme(application: QObject) -> Iterator[Theme]:
         yield theme
     finally:
         theme.close()
+
+
+class ShownTransfers:
+    """One transfer as the test wants it, with `count` files that are made when they are asked for."""
+
+    def __init__(self, row: Transfer, count: int = 0) -> None:
+        self.changed: Listeners[Transfer] = Listeners()
+        self.row = row
+        self.count = count
+        self.asked = 0
+        self.trouble: AppError | None = None
+        self.wait: asyncio.Event | None = None
+
+    def rows(self) -> list[Transfer]:
+        return [self.row]
+
+    async def items(
+        self, transfer_id: int, states: Sequence[ItemState] = (), *, after: str = "", most: int = 0
+    ) -> list[Item]:
+        self.asked += 1
+        if self.wait is not None:
+            await self.wait.wait()
+        if self.trouble is not None:
+            raise self.trouble
+        first = int(after) + 1 if after else 0
+        names = [f"{number:07}" for number in range(first, min(first + most, self.count))]
+        return [Item(name, name, state=states[0]) for name in names]
+
+    def clear_finished(self) -> None:
+        raise AssertionError
+
+    def _refuse(self, transfer_id: int) -> None:
+        raise AssertionError(transfer_id)
+
+    cancel = pause = go_on = retry = move_first = _refuse
 
 
 class User:

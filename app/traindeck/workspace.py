@@ -90,7 +90,7 @@ class Models:
             form=JobForm(core.submission, core.choices, core.profiles, core.disk, scope),
             runs=RunList(core.desk, core.submission, core.watch, scope),
             log=LogFeed(core.logs, core.watch, core.disk, scope),
-            transfers=TransferList(core.transfers),
+            transfers=TransferList(core.transfers, scope),
             buckets=BucketTree(core.connections, core.transfers, core.disk, scope),
             lab=LabPage(core.lab_keeper, scope),
             favourites=Favourites(core.settings, core.disk, scope, settings),
@@ -129,7 +129,7 @@ class Workspace:
         self.log = LogView(models.log, theme)
         self.form = JobFormView(models.form, theme)
         self.buckets = BucketView(models.buckets, theme, self._confirm)
-        self.transfers = TransferView(models.transfers, theme)
+        self.transfers = TransferView(models.transfers, theme, self._confirm)
 
     def furnish(self) -> None:
         """The window around the panels; apart from them, so that a window in use can answer in between."""

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from folder_cloud import FolderCloud, code_folder, offline
-from panel_bench import light_theme
+from panel_bench import ShownTransfers, User, light_theme
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.transfers import Kind, TransferState
 from traindeck.services.transfers import Transfer
 from traindeck.ui.table_models import SHARE_ROLE, TransferTableModel
 from traindeck.ui.theme import Theme
+from traindeck.ui.transfer_files_dialog import TransferFilesDialog
 from traindeck.ui.transfer_view import TransferView
+from traindeck.viewmodels.ports import Transferring
+from traindeck.viewmodels.transfer_files import PAGE
 from traindeck.viewmodels.transfer_list import TransferList
 from waiting import until
 
@@ -37,9 +41,11 @@ def moving(number: int, done: int) -> Transfer:
     return Transfer(number, Kind.UPLOAD, "a", "b", total_bytes=1000, done_bytes=done)
 
 
-def opened(cloud: FolderCloud, theme: Theme, qtbot: QtBot) -> tuple[TransferList, TransferView]:
-    transfers = TransferList(cloud.transfers)
-    view = TransferView(transfers, theme)
+def opened(
+    cloud: FolderCloud, theme: Theme, qtbot: QtBot, source: Transferring | None = None
+) -> tuple[TransferList, TransferView]:
+    transfers = TransferList(source or cloud.transfers, cloud.scope)
+    view = TransferView(transfers, theme, User())
     qtbot.addWidget(view)
     view.resize(700, 200)
     view.show()
@@ -59,6 +65,7 @@ async def test_a_transfer_is_cancelled_by_the_button_and_by_the_key(tmp_path: Pa
         for way in ("button", "key"):
             cloud.scope.start(way, upload)
             await until(lambda: transfers.state.live == 1)
+            view.table.clearSelection()
             assert not view.cancel.isEnabled()
             view.table.selectRow(0)
             if way == "button":
@@ -85,6 +92,131 @@ async def test_a_failure_is_told_with_its_reason(tmp_path: Path, theme: Theme, q
         assert cell.data() == "The service cannot be reached."
         assert "Look at the network." in cell.data(Qt.ItemDataRole.ToolTipRole)
         assert not view.grab().isNull()
+        transfers.close()
+
+
+async def test_the_space_key_pauses_and_goes_on(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        transfers, view = opened(cloud, theme, qtbot)
+        cloud.storage.wait = asyncio.Event()
+        source = code_folder(tmp_path / "code")
+        cloud.scope.start("up", lambda: cloud.transfers.upload("lab", source, ObjectPath("bucket", "code/")))
+        await until(lambda: transfers.state.live == 1)
+        view.table.selectRow(0)
+        qtbot.keyClick(view.table, Qt.Key.Key_Space)
+        await until(lambda: transfers.state.rows[0].transfer.state is TransferState.PAUSED)
+        assert not view.pause.isEnabled() and view.go_on.isEnabled()
+        cloud.storage.wait = None
+        qtbot.keyClick(view.table, Qt.Key.Key_Space)
+        await until(lambda: transfers.state.rows[0].transfer.state is TransferState.DONE)
+        transfers.close()
+
+
+async def test_buttons_and_menu_offer_what_fits_the_chosen_rows(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        transfers, view = opened(cloud, theme, qtbot)
+        states = (TransferState.RUNNING, TransferState.PAUSED, TransferState.PARTLY, TransferState.DONE)
+        cloud.transfers._take([Transfer(4 - at, Kind.UPLOAD, "a", "b", state) for at, state in enumerate(states)])
+        transfers.look()
+        everything = (view.pause, view.go_on, view.retry, view.first, view.list, view.cancel)
+        assert not any(button.isEnabled() for button in everything)
+        assert all(button.accessibleName() == button.toolTip() != "" for button in everything)
+        expected = [
+            {view.pause, view.first, view.list, view.cancel},
+            {view.go_on, view.first, view.list, view.cancel},
+            {view.retry, view.list},
+            {view.list},
+        ]
+        for number, wanted in enumerate(expected):
+            view.table.selectRow(number)
+            assert {button for button in everything if button.isEnabled()} == wanted
+        view.table.selectAll()
+        assert {button for button in everything if button.isEnabled()} == {*everything} - {view.list}
+        menu = view.menu()
+        offered = {action.text().partition("\t")[0]: action.isEnabled() for action in menu.actions() if action.text()}
+        assert offered == {
+            "Show the files": False,
+            "Pause": True,
+            "Go on": True,
+            "Try again": True,
+            "Move to the front of the queue": True,
+            "Cancel transfer": True,
+            "Clear finished": True,
+        }
+        menu.close()
+        transfers.close()
+
+
+async def test_the_list_of_files_begins_with_the_problems_and_is_copied(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        transfers, view = opened(cloud, theme, qtbot)
+        in_the_way = cloud.storage.place(ObjectPath("bucket", "code/data.txt"))
+        in_the_way.mkdir(parents=True)
+        source = code_folder(tmp_path / "code")
+        cloud.scope.start("up", lambda: cloud.transfers.upload("lab", source, ObjectPath("bucket", "code/")))
+        await until(lambda: bool(transfers.state.rows) and transfers.state.live == 0)
+        view.table.selectRow(0)
+        qtbot.keyClick(view.table, Qt.Key.Key_Return)
+        dialog = view.findChild(TransferFilesDialog)
+        assert dialog is not None and dialog.filter.currentText() == "Problems only"
+        await until(lambda: dialog.model.rowCount() == 1)
+        shown = [str(dialog.model.index(0, column).data()) for column in range(4)]
+        assert shown[:3] == ["Not moved", "data.txt", "6 B"] and shown[3]
+        dialog.filter.setCurrentText("All files")
+        await until(lambda: dialog.model.rowCount() == 2)
+        dialog.table.selectAll()
+        qtbot.mouseClick(dialog.copy, Qt.MouseButton.LeftButton)
+        lines = QGuiApplication.clipboard().text().splitlines()
+        assert [line.split("\t")[:2] for line in lines] == [["Not moved", "data.txt"], ["Uploaded", "train.py"]]
+        assert shown[3] in lines[0]
+
+        dialog.filter.setCurrentText("Problems only")
+        in_the_way.rmdir()
+        qtbot.mouseClick(view.retry, Qt.MouseButton.LeftButton)
+        # Another state has other results: the list is read anew.
+        await until(lambda: transfers.state.live == 0 and dialog.footing.text() == "No such files.")
+        dialog.filter.setCurrentText("Uploaded")
+        await until(lambda: dialog.model.rowCount() == 2)
+        dialog.reject()
+        transfers.close()
+
+
+async def test_a_narrow_panel_keeps_what_cannot_be_done_without(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        transfers, view = opened(cloud, theme, qtbot)
+        cloud.transfers._take([moving(1, 10)])
+        transfers.look()
+        less_needed = (TransferTableModel.TARGET, TransferTableModel.SIZE)
+        for width, hidden in ((580, [True, True]), (720, [False, True]), (900, [False, False])):
+            view.resize(width, 200)
+            await until(lambda hidden=hidden: [view.table.isColumnHidden(one) for one in less_needed] == hidden)
+            assert view.table.columnWidth(TransferTableModel.SOURCE) >= 100
+            assert view.table.horizontalScrollBar().maximum() == 0
+        assert view.model.index(0, TransferTableModel.SOURCE).data(Qt.ItemDataRole.ToolTipRole) == "a → b"
+        transfers.close()
+
+
+async def test_a_million_files_come_as_somebody_scrolls(
+    tmp_path: Path, theme: Theme, qtbot: QtBot, responsive: Stalls
+) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        million = ShownTransfers(Transfer(1, Kind.UPLOAD, "a", "b", TransferState.DONE), 1_000_000)
+        transfers, view = opened(cloud, theme, qtbot, million)
+        view.table.selectRow(0)
+        qtbot.mouseClick(view.list, Qt.MouseButton.LeftButton)
+        dialog = view.findChild(TransferFilesDialog)
+        assert dialog is not None and dialog.filter.currentText() == "All files"
+        await until(lambda: dialog.model.rowCount() == PAGE)
+        assert million.asked == 1
+        for pages in range(2, 12):
+            dialog.table.scrollToBottom()
+            await until(lambda pages=pages: dialog.model.rowCount() >= pages * PAGE)
+        number = dialog.model.rowCount() - 1
+        assert dialog.model.index(number, 1).data() == f"{number:07}"
+        assert million.asked < 20
+        dialog.reject()
         transfers.close()
 
 

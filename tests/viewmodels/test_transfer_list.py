@@ -2,26 +2,41 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from folder_cloud import FolderCloud, code_folder, offline
+from panel_bench import ShownTransfers, User
 from traindeck.domain.errors import Unreachable
 from traindeck.domain.objects import ObjectPath
-from traindeck.domain.transfers import Kind, TransferState
-from traindeck.runtime.listeners import Listeners
+from traindeck.domain.transfers import Action, Item, ItemState, Kind, TransferState, WaitsFor
+from traindeck.runtime.tasks import TaskScope
 from traindeck.services.transfers import Transfer
-from traindeck.viewmodels.transfer_list import TransferList, TransferRow
-from traindeck.viewmodels.transfer_words import kind_sign, kind_words, progress_words, transfer_tone
+from traindeck.viewmodels.run_words import Tone
+from traindeck.viewmodels.transfer_files import ALL, PAGE, PROBLEMS, TransferFiles
+from traindeck.viewmodels.transfer_list import Deed, TransferList, TransferRow
+from traindeck.viewmodels.transfer_words import (
+    counts_words,
+    item_line,
+    item_tone,
+    item_words,
+    kind_sign,
+    kind_words,
+    progress_words,
+    reason_words,
+    transfer_tone,
+)
 from waiting import until
 
 TARGET = ObjectPath("bucket", "code/")
+MOVING = Transfer(1, Kind.UPLOAD, "a", "b", total_bytes=10_000)
 
 
 async def test_a_transfer_shows_from_its_start_to_its_end(tmp_path: Path) -> None:
     async with FolderCloud(tmp_path) as cloud:
-        transfers = TransferList(cloud.transfers)
+        transfers = TransferList(cloud.transfers, cloud.scope)
         cloud.storage.wait = asyncio.Event()
         source = code_folder(tmp_path / "code")
         cloud.scope.start("up", lambda: _upload(cloud, source))
@@ -36,12 +51,12 @@ async def test_a_transfer_shows_from_its_start_to_its_end(tmp_path: Path) -> Non
 
 async def test_cancel_and_failure_stay_in_the_list_with_their_reason(tmp_path: Path) -> None:
     async with FolderCloud(tmp_path) as cloud:
-        transfers = TransferList(cloud.transfers)
+        transfers = TransferList(cloud.transfers, cloud.scope)
         cloud.storage.wait = asyncio.Event()
         source = code_folder(tmp_path / "code")
         cloud.scope.start("up", lambda: _upload(cloud, source))
         await until(lambda: transfers.state.live == 1)
-        transfers.cancel(transfers.state.rows[0].id)
+        transfers.do(Deed.CANCEL, [transfers.state.rows[0].id])
         await until(lambda: transfers.state.rows[0].transfer.state is TransferState.CANCELLED)
         cloud.storage.wait = None
         cloud.storage.trouble = offline()
@@ -53,26 +68,10 @@ async def test_cancel_and_failure_stay_in_the_list_with_their_reason(tmp_path: P
         transfers.close()
 
 
-class Shown:
-    """Rows as the test wants them."""
-
-    def __init__(self) -> None:
-        self.changed: Listeners[Transfer] = Listeners()
-        self.row = Transfer(1, Kind.UPLOAD, "a", "b", total_bytes=10_000)
-
-    def rows(self) -> list[Transfer]:
-        return [self.row]
-
-    def cancel(self, transfer_id: int) -> None:
-        raise AssertionError(transfer_id)
-
-    def clear_finished(self) -> None:
-        raise AssertionError
-
-
 async def test_the_rate_is_that_of_the_last_seconds() -> None:
-    now, shown = 0.0, Shown()
-    transfers = TransferList(shown, clock=lambda: now)
+    now, shown = 0.0, ShownTransfers(MOVING)
+    scope = TaskScope(lambda name, error: None)
+    transfers = TransferList(shown, scope, clock=lambda: now)
     for done in (0, 1000, 2000, 3000, 3000, 3000, 3000, 3000):
         shown.row = replace(shown.row, done_bytes=done)
         transfers.look()
@@ -89,7 +88,172 @@ def test_every_state_has_its_words_and_its_tone(state: TransferState) -> None:
     row = TransferRow(Transfer(1, Kind.COPY, "a", "b", state, error=offline()))
     assert progress_words(row)
     assert transfer_tone(row)
+    assert "Look at the network." in reason_words(row)
     assert kind_sign(row) == "→" and kind_words(row)
+
+
+@pytest.mark.parametrize(
+    ("waits", "words", "tone"),
+    [
+        (WaitsFor.NETWORK, "Waits for the network", Tone.WAITING),
+        (WaitsFor.SERVICE, "Waits for the service", Tone.WAITING),
+        (WaitsFor.KEYS, "Waits for new keys", Tone.DOUBTFUL),
+        (WaitsFor.CLOCK, "Waits for the clock", Tone.DOUBTFUL),
+        (WaitsFor.DISK, "Waits for disk space", Tone.DOUBTFUL),
+    ],
+)
+def test_what_it_waits_for_is_said_and_what_needs_somebody_stands_out(
+    waits: WaitsFor, words: str, tone: Tone
+) -> None:
+    moment = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+    row = TransferRow(
+        Transfer(1, Kind.UPLOAD, "a", "b", TransferState.WAITING, error=offline(), waits_for=waits, next_try=moment)
+    )
+    assert (progress_words(row), transfer_tone(row)) == (words, tone)
+    told = reason_words(row)
+    assert told.startswith(words) and "Look at the network." in told and "Next try: " in told
+
+
+def test_files_are_counted_by_what_became_of_them() -> None:
+    under_way = Transfer(1, Kind.UPLOAD, "a", "b", files=2000, done_files=1500, equal_files=20)
+    assert counts_words(TransferRow(under_way)) == "1,500 of 2,000 · 20 equal"
+    over = replace(under_way, state=TransferState.PARTLY, failed_files=2, skipped_files=3, equal_files=0)
+    assert counts_words(TransferRow(over)) == "2 failed · 1,500 done · 3 skipped"
+    assert counts_words(TransferRow(Transfer(1, Kind.UPLOAD, "a", "b", TransferState.PLANNING))) == ""
+
+
+@pytest.mark.parametrize("state", ItemState)
+def test_every_end_of_a_file_has_its_words(state: ItemState) -> None:
+    row = TransferRow(Transfer(1, Kind.DOWNLOAD, "obs://bucket/a.bin", "b"))
+    item = Item("a.bin", "", 5, state=state, error=offline())
+    assert item_tone(item)
+    line = item_line(item, row).split("\t")
+    assert line[0] == item_words(item, Kind.DOWNLOAD)
+    assert line[1:3] == ["a.bin", "5 B"] and "Look at the network." in line[3]
+    assert item_words(replace(item, action=Action.REMOVE, state=ItemState.DONE), Kind.UPLOAD) == "Removed"
+
+
+async def test_what_can_be_done_is_what_the_state_allows(tmp_path: Path) -> None:
+    fitting = {
+        TransferState.QUEUED: {Deed.PAUSE, Deed.MOVE_FIRST, Deed.CANCEL},
+        TransferState.PLANNING: {Deed.PAUSE, Deed.MOVE_FIRST, Deed.CANCEL},
+        TransferState.READY: {Deed.CANCEL},
+        TransferState.RUNNING: {Deed.PAUSE, Deed.MOVE_FIRST, Deed.CANCEL},
+        TransferState.WAITING: {Deed.PAUSE, Deed.GO_ON, Deed.MOVE_FIRST, Deed.CANCEL},
+        TransferState.PAUSED: {Deed.GO_ON, Deed.MOVE_FIRST, Deed.CANCEL},
+        TransferState.DONE: set(),
+        TransferState.PARTLY: {Deed.RETRY},
+        TransferState.FAILED: {Deed.RETRY},
+        TransferState.CANCELLED: {Deed.RETRY},
+    }
+    async with FolderCloud(tmp_path) as cloud:
+        cloud.transfers._take([Transfer(n, Kind.UPLOAD, "a", "b", state) for n, state in enumerate(fitting)])
+        transfers = TransferList(cloud.transfers, cloud.scope)
+        for number, deeds in enumerate(fitting.values()):
+            assert {deed for deed in Deed if transfers.fitting(deed, [number])} == deeds
+        assert transfers.fitting(Deed.RETRY, range(10)) == [9, 8, 7]
+        transfers.close()
+
+
+async def test_a_pause_holds_what_goes_on_later(tmp_path: Path) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        transfers = TransferList(cloud.transfers, cloud.scope)
+        cloud.storage.wait = asyncio.Event()
+        source = code_folder(tmp_path / "code")
+        cloud.scope.start("up", lambda: _upload(cloud, source))
+        await until(lambda: transfers.state.live == 1)
+        number = transfers.state.rows[0].id
+        transfers.do(Deed.PAUSE, [number])
+        await until(lambda: _state(transfers) is TransferState.PAUSED)
+        transfers.do(Deed.PAUSE, [number])  # fits no more: nothing happens
+        cloud.storage.wait = None
+        transfers.do(Deed.GO_ON, [number])
+        await until(lambda: _state(transfers) is TransferState.DONE)
+        transfers.close()
+
+
+async def test_what_failed_is_tried_again_and_its_files_are_told(tmp_path: Path) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        transfers = TransferList(cloud.transfers, cloud.scope)
+        in_the_way = cloud.storage.place(ObjectPath("bucket", "code/data.txt"))
+        in_the_way.mkdir(parents=True)
+        source = code_folder(tmp_path / "code")
+        cloud.scope.start("up", lambda: _upload(cloud, source))
+        await until(lambda: bool(transfers.state.rows) and transfers.state.live == 0)
+        number = transfers.state.rows[0].id
+        files = transfers.files(number)
+        files.show(PROBLEMS)
+        await until(lambda: not files.state.is_reading)
+        assert [(item.name, item_words(item, Kind.UPLOAD)) for item in files.rows] == [
+            ("data.txt", "Not moved")
+        ]
+        in_the_way.rmdir()
+        transfers.do(Deed.RETRY, [number])
+        await until(lambda: _state(transfers) is TransferState.DONE)
+        files.show(ALL)
+        await until(lambda: [item.state for item in files.rows] == [ItemState.DONE] * 2)
+        assert not files.state.has_more
+        files.close()
+        transfers.close()
+
+
+async def test_several_are_cancelled_after_a_question_one_at_once(tmp_path: Path) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        transfers = TransferList(cloud.transfers, cloud.scope)
+        cloud.storage.wait = asyncio.Event()
+        source = code_folder(tmp_path / "code")
+        for name in ("one", "two", "three"):
+            cloud.scope.start(name, lambda: _upload(cloud, source))
+        await until(lambda: transfers.state.live == 3)
+        everything = [row.id for row in transfers.state.rows]
+        user = User(answer=False)
+        transfers.cancel(everything, user)
+        await until(lambda: len(user.asked) == 1)
+        assert user.asked[0].startswith("Cancel 3 transfers?") and transfers.state.live == 3
+        transfers.cancel(everything[:1], user)
+        await until(lambda: transfers.state.live == 2)
+        user.answer = True
+        transfers.cancel(everything, user)
+        await until(lambda: transfers.state.live == 0)
+        assert len(user.asked) == 2 and user.asked[1].startswith("Cancel 2 transfers?")
+        transfers.close()
+
+
+async def test_a_list_of_files_grows_by_pages_and_ends(tmp_path: Path) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        shown = ShownTransfers(MOVING, PAGE + 3)
+        files = TransferFiles(shown, 1, cloud.scope)
+        files.show(ALL)
+        files.more()  # one page at a time
+        await until(lambda: not files.state.is_reading)
+        assert len(files.rows) == PAGE and files.state.has_more
+        files.more()
+        await until(lambda: not files.state.is_reading)
+        assert len(files.rows) == PAGE + 3 and not files.state.has_more
+        assert [item.key for item in files.rows] == [f"{number:07}" for number in range(PAGE + 3)]
+        files.close()
+
+
+async def test_another_choice_of_files_leaves_nothing_of_the_one_before(tmp_path: Path) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        shown = ShownTransfers(MOVING, 3)
+        shown.wait = asyncio.Event()
+        files = TransferFiles(shown, 1, cloud.scope)
+        files.show((ItemState.DONE,))
+        await asyncio.sleep(0)
+        files.show((ItemState.FAILED,))
+        shown.wait.set()
+        await until(lambda: not files.state.is_reading)
+        assert [item.state for item in files.rows] == [ItemState.FAILED] * 3
+        shown.trouble = offline()
+        files.reload()
+        await until(lambda: files.state.trouble is not None)
+        assert files.rows == []
+        files.close()
+
+
+def _state(transfers: TransferList) -> TransferState:
+    return transfers.state.rows[0].transfer.state
 
 
 async def _upload(cloud: FolderCloud, source: Path) -> None:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleO
 
 from traindeck.ui.table_models import SHARE_ROLE, TONE_ROLE, tone_color
 from traindeck.ui.theme import HALF, ROW, SPACE, Theme
+from traindeck.viewmodels.run_words import Tone
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -25,6 +26,14 @@ class _CellDelegate(QStyledItemDelegate):
         option.text = ""
         style = option.widget.style() if option.widget else QApplication.style()
         style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, option.widget)
+
+
+class EndElidedDelegate(QStyledItemDelegate):
+    """Words that begin with what matters most, in a table that leaves out the middle."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        super().initStyleOption(option, index)
+        option.textElideMode = Qt.TextElideMode.ElideRight
 
 
 class StateChipDelegate(_CellDelegate):
@@ -53,7 +62,7 @@ class StateChipDelegate(_CellDelegate):
 
 
 class ProgressDelegate(_CellDelegate):
-    """A thin bar with its words beside it; an end that is not a success has words alone."""
+    """A thin bar with short words beside it; long ones, and an end that is not a success, stand alone."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         words = str(index.data(Qt.ItemDataRole.DisplayRole))
@@ -65,11 +74,10 @@ class ProgressDelegate(_CellDelegate):
         words_width = metrics.horizontalAdvance("100% ") + SPACE
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if ink in ("link", "good"):
+        beside = max(words_width, 6 * SPACE)
+        if tone in (Tone.RUNNING, Tone.GOOD) and metrics.horizontalAdvance(words) <= beside - SPACE:
             height = HALF + 2
-            bar = QRect(
-                room.left(), room.center().y() - height // 2, room.width() - max(words_width, 6 * SPACE), height
-            )
+            bar = QRect(room.left(), room.center().y() - height // 2, room.width() - beside, height)
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(self._theme.color("border"))
             painter.drawRoundedRect(bar, height / 2, height / 2)

@@ -14,7 +14,15 @@ from traindeck.domain.texts import say
 from traindeck.viewmodels.run_list import RunList
 from traindeck.viewmodels.run_words import Tone, age_words, all_state_words, moment_words, state_words, tone_of
 from traindeck.viewmodels.transfer_list import TransferList, TransferRow
-from traindeck.viewmodels.transfer_words import kind_sign, kind_words, progress_words, rate_words, transfer_tone
+from traindeck.viewmodels.transfer_words import (
+    counts_words,
+    kind_sign,
+    kind_words,
+    progress_words,
+    rate_words,
+    reason_words,
+    transfer_tone,
+)
 
 Row = TypeVar("Row")
 Index = QModelIndex | QPersistentModelIndex
@@ -194,8 +202,8 @@ class RunTableModel(RowsModel[Run]):
 class TransferTableModel(RowsModel[TransferRow]):
     """The transfers as a table."""
 
-    COLUMNS = 6
-    DIRECTION, SOURCE, TARGET, PROGRESS, SIZE, RATE = range(COLUMNS)
+    COLUMNS = 7
+    DIRECTION, SOURCE, TARGET, PROGRESS, FILES, SIZE, RATE = range(COLUMNS)
 
     def __init__(self, transfers: TransferList) -> None:
         super().__init__()
@@ -207,7 +215,7 @@ class TransferTableModel(RowsModel[TransferRow]):
         return row.id
 
     def headers(self) -> Sequence[str]:
-        return ("", say("From"), say("To"), say("Progress"), say("Size"), say("Rate"))
+        return ("", say("From"), say("To"), say("Progress"), say("Files"), say("Size"), say("Rate"))
 
     def cell(self, row: TransferRow, column: int, role: int) -> Any:
         if role == Qt.ItemDataRole.DisplayRole:
@@ -221,11 +229,17 @@ class TransferTableModel(RowsModel[TransferRow]):
         if role == TONE_ROLE and column == self.PROGRESS:
             return transfer_tone(row)
         if role == Qt.ItemDataRole.ToolTipRole:
-            error = row.transfer.error
-            return error.sentence() if error and column == self.PROGRESS else self._words(row, column)
+            return reason_words(row) if column == self.PROGRESS else self._tip(row, column)
         if role == Qt.ItemDataRole.TextAlignmentRole and column in (self.SIZE, self.RATE):
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         return None
+
+    def _tip(self, row: TransferRow, column: int) -> str:
+        if column == self.DIRECTION:
+            return kind_words(row)
+        if column in (self.SOURCE, self.TARGET):
+            return f"{row.transfer.source} → {row.transfer.target}"
+        return self._words(row, column)
 
     def _words(self, row: TransferRow, column: int) -> str:
         transfer = row.transfer
@@ -234,6 +248,7 @@ class TransferTableModel(RowsModel[TransferRow]):
             self.SOURCE: transfer.source,
             self.TARGET: transfer.target,
             self.PROGRESS: progress_words(row),
+            self.FILES: counts_words(row),
             self.SIZE: size_words(transfer.total_bytes),
             self.RATE: rate_words(row),
         }

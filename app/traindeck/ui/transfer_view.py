@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
+
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -13,23 +16,31 @@ from PySide6.QtWidgets import (
     QPushButton,
     QStackedLayout,
     QTableView,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from traindeck.domain.objects import size_words
 from traindeck.domain.texts import say
-from traindeck.ui.cell_painting import ProgressDelegate
+from traindeck.ui.cell_painting import EndElidedDelegate, ProgressDelegate
 from traindeck.ui.empty_page import EmptyPage
 from traindeck.ui.table_models import TransferTableModel
 from traindeck.ui.theme import HALF, ROW, SPACE, Theme, set_role
-from traindeck.viewmodels.transfer_list import TransferList
+from traindeck.ui.tool_buttons import dress_tool_buttons, tool_button
+from traindeck.ui.transfer_files_dialog import TransferFilesDialog
+from traindeck.viewmodels.ports import Confirm
+from traindeck.viewmodels.transfer_list import Deed, TransferList
+
+_WITH_TARGET, _WITH_SIZE = 88 * SPACE, 104 * SPACE
 
 
 class TransferTable(QTableView):
-    """Rows of transfers; Delete cancels what is selected."""
+    """Rows of transfers that know the keys of the list."""
 
     cancel_wanted = Signal()
+    pause_wanted = Signal()
+    files_wanted = Signal()
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -45,21 +56,31 @@ class TransferTable(QTableView):
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(ROW)
         self.setItemDelegateForColumn(TransferTableModel.PROGRESS, ProgressDelegate(theme, self))
+        self.setItemDelegateForColumn(TransferTableModel.FILES, EndElidedDelegate(self))
         self.setAccessibleName(say("Transfers"))
+        self.doubleClicked.connect(self.files_wanted)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Delete:
+        plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+        if event.key() == Qt.Key.Key_Delete and plain:
             self.cancel_wanted.emit()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and plain:
+            self.files_wanted.emit()
+        elif event.key() == Qt.Key.Key_Space and plain:
+            if not event.isAutoRepeat():
+                self.pause_wanted.emit()
         else:
             super().keyPressEvent(event)
 
 
 class TransferView(QWidget):
-    """Shows TransferList."""
+    """Shows TransferList; `confirm` asks the user before much is given up."""
 
-    def __init__(self, transfers: TransferList, theme: Theme) -> None:
+    def __init__(self, transfers: TransferList, theme: Theme, confirm: Confirm) -> None:
         super().__init__()
         self._transfers = transfers
+        self._theme = theme
+        self._confirm = confirm
         self.model = TransferTableModel(transfers)
         self.table = TransferTable(theme)
         self.table.setModel(self.model)
@@ -70,9 +91,10 @@ class TransferView(QWidget):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
         widths = {
             TransferTableModel.DIRECTION: 4,
-            TransferTableModel.PROGRESS: 26,
-            TransferTableModel.SIZE: 10,
-            TransferTableModel.RATE: 20,
+            TransferTableModel.PROGRESS: 20,
+            TransferTableModel.FILES: 16,
+            TransferTableModel.SIZE: 9,
+            TransferTableModel.RATE: 19,
         }
         for column, units in widths.items():
             self.table.setColumnWidth(column, units * SPACE)
@@ -82,18 +104,23 @@ class TransferView(QWidget):
         )
         self.summary = QLabel()
         set_role(self.summary, "small")
-        self.cancel = QPushButton(say("Cancel transfer"))
+        self.pause = tool_button("pause", say("Pause (Space)"), partial(self._do, Deed.PAUSE))
+        self.go_on = tool_button("play", say("Go on (Space)"), partial(self._do, Deed.GO_ON))
+        self.retry = tool_button("again", say("Try again"), partial(self._do, Deed.RETRY))
+        self.first = tool_button("first", say("Move to the front of the queue"), partial(self._do, Deed.MOVE_FIRST))
+        self.list = tool_button("runs", say("Show the files (Return)"), self.show_files)
+        self.cancel = tool_button("close", say("Cancel transfer (Del)"), self._cancel)
         self.clear = QPushButton(say("Clear finished"))
-        for button in (self.cancel, self.clear):
-            set_role(button, "flat")
+        self.clear.setToolTip(say("Take what is over out of the list; the files stay."))
+        set_role(self.clear, "flat")
         self._pages = QStackedLayout()
         self._pages.addWidget(self.empty)
         self._pages.addWidget(self.table)
         foot = QHBoxLayout()
         foot.setContentsMargins(SPACE, HALF, SPACE, HALF)
         foot.addWidget(self.summary, 1)
-        foot.addWidget(self.cancel)
-        foot.addWidget(self.clear)
+        for button in (*self._tools(), self.clear):
+            foot.addWidget(button)
         self._foot = QWidget()
         self._foot.setLayout(foot)
         layout = QVBoxLayout(self)
@@ -104,41 +131,92 @@ class TransferView(QWidget):
         self.setFocusProxy(self.table)
 
         self.table.cancel_wanted.connect(self._cancel)
+        self.table.pause_wanted.connect(self._pause_or_go_on)
+        self.table.files_wanted.connect(self.show_files)
         self.table.customContextMenuRequested.connect(self._show_menu)
         self.table.selectionModel().selectionChanged.connect(self._on_changed)
-        self.cancel.clicked.connect(self._cancel)
         self.clear.clicked.connect(transfers.clear_finished)
+        theme.changed.connect(self._dress)
+        self._dress()
         transfers.changed.connect(self._on_changed)
         self._on_changed()
 
     def sizeHint(self) -> QSize:
         return QSize(80 * SPACE, 20 * SPACE)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """What matters least makes room first, so that places can be told apart."""
+        super().resizeEvent(event)
+        self.table.setColumnHidden(TransferTableModel.TARGET, self.width() < _WITH_TARGET)
+        self.table.setColumnHidden(TransferTableModel.SIZE, self.width() < _WITH_SIZE)
+
     def selected_ids(self) -> list[int]:
         return [self.model.row(index.row()).id for index in self.table.selectionModel().selectedRows()]
 
-    def _live_selected(self) -> list[int]:
-        live = {row.id for row in self._transfers.state.rows if not row.transfer.state.is_over}
-        return [number for number in self.selected_ids() if number in live]
+    def show_files(self) -> None:
+        """What became of each file, where one transfer is chosen."""
+        chosen = self.selected_ids()
+        row = self._transfers.row(chosen[0]) if len(chosen) == 1 else None
+        if row is not None:
+            TransferFilesDialog(self._transfers, row, self._theme, self.window()).show()
 
-    def _cancel(self) -> None:
-        for number in self._live_selected():
-            self._transfers.cancel(number)
-
-    def _show_menu(self, place: QPoint) -> None:
+    def menu(self) -> QMenu:
+        """What can be done with what is chosen."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        cancel = menu.addAction(say("Cancel transfer") + "\tDel")
-        cancel.setEnabled(bool(self._live_selected()))
-        cancel.triggered.connect(self._cancel)
-        menu.addAction(say("Clear finished")).triggered.connect(self._transfers.clear_finished)
-        menu.popup(self.table.viewport().mapToGlobal(place))
+        # The keys are shown, not registered: the table itself acts on them.
+        self._add(menu, say("Show the files"), "Return", self.list, self.show_files)
+        menu.addSeparator()
+        self._add(menu, say("Pause"), "Space", self.pause, partial(self._do, Deed.PAUSE))
+        self._add(menu, say("Go on"), "Space", self.go_on, partial(self._do, Deed.GO_ON))
+        self._add(menu, say("Try again"), "", self.retry, partial(self._do, Deed.RETRY))
+        self._add(menu, say("Move to the front of the queue"), "", self.first, partial(self._do, Deed.MOVE_FIRST))
+        menu.addSeparator()
+        self._add(menu, say("Cancel transfer"), "Del", self.cancel, self._cancel)
+        clear = menu.addAction(say("Clear finished"))
+        clear.setEnabled(self.clear.isEnabled())
+        clear.triggered.connect(self._transfers.clear_finished)
+        return menu
+
+    @staticmethod
+    def _add(menu: QMenu, words: str, key: str, button: QToolButton, act: Callable[[], None]) -> None:
+        action = menu.addAction(f"{words}\t{key}" if key else words)
+        action.setEnabled(button.isEnabled())
+        action.triggered.connect(act)
+
+    def _tools(self) -> Iterator[QToolButton]:
+        yield from (self.pause, self.go_on, self.retry, self.first, self.list, self.cancel)
+
+    def _do(self, deed: Deed, *_: bool) -> None:
+        self._transfers.do(deed, self.selected_ids())
+
+    def _cancel(self) -> None:
+        self._transfers.cancel(self.selected_ids(), self._confirm)
+
+    def _pause_or_go_on(self) -> None:
+        self._do(Deed.PAUSE if self.pause.isEnabled() else Deed.GO_ON)
+
+    def _show_menu(self, place: QPoint) -> None:
+        self.menu().popup(self.table.viewport().mapToGlobal(place))
+
+    def _dress(self) -> None:
+        dress_tool_buttons(self, self._theme)
+        self.table.viewport().update()
 
     def _on_changed(self, *_: object) -> None:
         state = self._transfers.state
         self._pages.setCurrentWidget(self.table if state.rows else self.empty)
         self._foot.setVisible(bool(state.rows))
-        self.cancel.setEnabled(bool(self._live_selected()))
+        chosen = self.selected_ids()
+        for button, deed in (
+            (self.pause, Deed.PAUSE),
+            (self.go_on, Deed.GO_ON),
+            (self.retry, Deed.RETRY),
+            (self.first, Deed.MOVE_FIRST),
+            (self.cancel, Deed.CANCEL),
+        ):
+            button.setEnabled(bool(self._transfers.fitting(deed, chosen)))
+        self.list.setEnabled(len(chosen) == 1)
         self.clear.setEnabled(state.live < len(state.rows))
         if state.bytes_per_s is not None:
             rate = size_words(round(state.bytes_per_s))

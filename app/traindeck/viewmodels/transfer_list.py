@@ -1,18 +1,45 @@
-"""The list of transfers, with how fast each goes."""
+"""The list of transfers: how fast each goes, and what may be done to it."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from traindeck.domain.texts import text
+from traindeck.runtime.tasks import TaskScope
 from traindeck.services.transfers import Transfer, TransferState
-from traindeck.viewmodels.ports import Transferring
+from traindeck.viewmodels.ports import Confirm, Transferring
+from traindeck.viewmodels.transfer_files import TransferFiles
 
 BEAT_MS = 100
 _RATE_OVER_S = 3.0
+_UNDER_WAY = frozenset(
+    {TransferState.QUEUED, TransferState.PLANNING, TransferState.RUNNING, TransferState.WAITING, TransferState.PAUSED}
+)
+
+
+class Deed(Enum):
+    """What may be done to transfers."""
+
+    PAUSE = auto()
+    GO_ON = auto()
+    RETRY = auto()
+    MOVE_FIRST = auto()
+    CANCEL = auto()
+
+
+_FITTING = {
+    Deed.PAUSE: _UNDER_WAY - {TransferState.PAUSED},
+    # What waits need not wait any longer when somebody says so.
+    Deed.GO_ON: frozenset({TransferState.PAUSED, TransferState.WAITING}),
+    Deed.RETRY: frozenset({TransferState.PARTLY, TransferState.FAILED, TransferState.CANCELLED}),
+    Deed.MOVE_FIRST: _UNDER_WAY,
+    Deed.CANCEL: _UNDER_WAY | {TransferState.READY},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +88,12 @@ class TransferList(QObject):
 
     changed = Signal()
 
-    def __init__(self, transfers: Transferring, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, transfers: Transferring, scope: TaskScope, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         super().__init__()
         self._transfers = transfers
+        self._scope = scope
         self._clock = clock
         self._marks: dict[int, list[tuple[float, int]]] = {}
         self.state = TransferListState()
@@ -76,8 +106,40 @@ class TransferList(QObject):
         self._stop_listening()
         self._beat.stop()
 
-    def cancel(self, transfer_id: int) -> None:
-        self._transfers.cancel(transfer_id)
+    def row(self, transfer_id: int) -> TransferRow | None:
+        return next((row for row in self.state.rows if row.id == transfer_id), None)
+
+    def fitting(self, deed: Deed, ids: Iterable[int]) -> list[int]:
+        """Those of `ids` that it can be done to."""
+        wanted = set(ids)
+        if deed is Deed.MOVE_FIRST and self.state.live < 2:
+            return []
+        return [row.id for row in self.state.rows if row.id in wanted and row.transfer.state in _FITTING[deed]]
+
+    def do(self, deed: Deed, ids: Iterable[int]) -> None:
+        """At once, to all of `ids` that it fits."""
+        act = {
+            Deed.PAUSE: self._transfers.pause,
+            Deed.GO_ON: self._transfers.go_on,
+            Deed.RETRY: self._transfers.retry,
+            Deed.MOVE_FIRST: self._transfers.move_first,
+            Deed.CANCEL: self._transfers.cancel,
+        }[deed]
+        # The newest is above: moved one by one, the oldest of them comes to be the first of all.
+        for number in self.fitting(deed, ids):
+            act(number)
+
+    def cancel(self, ids: Iterable[int], confirm: Confirm) -> None:
+        """One goes at once, for it can be taken up again; several only after a question."""
+        chosen = self.fitting(Deed.CANCEL, ids)
+        if len(chosen) > 1:
+            self._scope.start("cancel transfers", lambda: self._cancel_all(chosen, confirm))
+        else:
+            self.do(Deed.CANCEL, chosen)
+
+    def files(self, transfer_id: int) -> TransferFiles:
+        """What became of each file of it."""
+        return TransferFiles(self._transfers, transfer_id, self._scope)
 
     def clear_finished(self) -> None:
         self._transfers.clear_finished()
@@ -90,6 +152,13 @@ class TransferList(QObject):
         if rows != self.state.rows:
             self.state = TransferListState(rows)
             self.changed.emit()
+
+    async def _cancel_all(self, chosen: list[int], confirm: Confirm) -> None:
+        question = text(
+            "Cancel {count} transfers? What is finished stays; “Try again” takes up the rest.", count=len(chosen)
+        )
+        if await confirm(question, text("Cancel transfers")):
+            self.do(Deed.CANCEL, chosen)
 
     def _on_news(self, _: Transfer) -> None:
         if not self._beat.isActive():

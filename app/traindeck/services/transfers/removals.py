@@ -11,6 +11,7 @@ from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import Item, ItemState, Kind
 from traindeck.runtime.platform_files import local_error
+from traindeck.services.transfers.copies import target_of
 from traindeck.services.transfers.lane import Lane, Unit
 
 
@@ -32,14 +33,15 @@ class Removals:
                 lane.ended(item, ItemState.FAILED if error else ItemState.DONE, error)
             return
         target: ObjectPath = lane.record.order.remote_target
-        refused = await (await lane.plane()).remove(target.bucket, [item.key for item in items])
+        keys = [target_of(lane, item).key if lane.kind is Kind.COPY else item.key for item in items]
+        refused = await (await lane.plane()).remove(target.bucket, keys)
         left = {one.key: one for one in refused}
-        for item in items:
-            one = left.get(item.key)
+        for item, key in zip(items, keys, strict=True):
+            one = left.get(key)
             if one is None:
                 lane.ended(item, ItemState.DONE)
             else:
-                lane.ended(item, ItemState.FAILED, _refused(str(ObjectPath(target.bucket, item.key)), one.message))
+                lane.ended(item, ItemState.FAILED, _refused(str(ObjectPath(target.bucket, key)), one.message))
 
     def _failed(self, items: Sequence[Item], error: AppError) -> None:
         for item in items:

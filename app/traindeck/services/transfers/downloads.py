@@ -192,7 +192,8 @@ class RangedDownload:
         is_same = (found.etag, found.size_bytes) == (item.etag, item.size_bytes)
         is_here = await lane.ground.disk.run(lambda _: _size_of(self.part) == item.size_bytes)
         self.found, self.has_changed, self.kept = found, False, kept
-        if item.part_bytes and is_same and not is_here and await self._is_finished(found):
+        may_be_done = bool(item.part_bytes) or lane.is_doubtful(item)
+        if may_be_done and is_same and not is_here and await self._is_finished(found):
             lane.count(item.size_bytes - sum(one.size_bytes for one in kept.values()))
             lane.ended(item, ItemState.DONE, is_verified=True)
             return

@@ -31,7 +31,7 @@ from traindeck.runtime.platform_files import local_errors
 from traindeck.services.data_ports import Found, Sink
 from traindeck.services.transfers.bodies import CHANGED_TRIES, IN_MEMORY_BYTES
 from traindeck.services.transfers.comparing import has_content, time_of
-from traindeck.services.transfers.digests import etag_of_parts, md5
+from traindeck.services.transfers.digests import etag_of_parts, md5, still_there
 from traindeck.services.transfers.lane import Lane, Unit
 from traindeck.services.transfers.moved import Moved
 from traindeck.services.transfers.pieces import Pieces
@@ -206,6 +206,11 @@ class RangedDownload:
             await lane.ground.journal.begin_parts(lane.id, self.item)
             await lane.ground.disk.run(lambda _: _prepare(self.folders, place, part, whole))
         wants_whole = _expected_whole(found) and not _has_layout(found, self.item.part_bytes)
+        if self.kept and not wants_whole:
+            # Their signs are of what came; a power cut may have kept it from the disk.
+            still = await lane.ground.disk.run(partial(still_there, self.part, self.item.part_bytes, self.kept))
+            lane.count(-sum(one.size_bytes for number, one in self.kept.items() if number not in still))
+            self.kept = still
         self.digest = InOrder(self.part, self.item, set(self.kept)) if wants_whole else None
         count = part_count(self.item.size_bytes, self.item.part_bytes)
         missing = [number for number in range(1, count + 1) if number not in self.kept]

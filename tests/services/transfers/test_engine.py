@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+import threading
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
@@ -540,6 +541,34 @@ async def test_nothing_is_removed_without_a_yes_after_a_pause_or_a_failed_plan(
         await engine.retry(number)
         assert (await engine.planned(number)).state is TransferState.READY
     assert shelf.keys(BUCKET) == ["to/old"]
+
+
+async def test_what_arrives_faster_than_the_disk_takes_it_does_not_fill_the_memory(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloads, "_ARRIVED_BYTES", 50_000)
+    files = {f"{number:03}": bytes(10_000) for number in range(200)}
+    for name, content in files.items():
+        shelf.keep(there(name), content)
+    first, may_write, whole = asyncio.Event(), threading.Event(), downloads.Downloads._keep
+    loop = asyncio.get_running_loop()
+
+    def slow(self: downloads.Downloads, *given: object) -> object:
+        loop.call_soon_threadsafe(first.set)
+        may_write.wait(20)
+        return whole(self, *given)
+
+    monkeypatch.setattr(downloads.Downloads, "_keep", slow)
+    async with working(home, shelf) as engine:
+        number = await engine.add(download(there(), tmp_path / "to"))
+        await first.wait()
+        for _ in range(1000):  # as many turns of the loop as all of them would need
+            await asyncio.sleep(0)
+        fetched = len([line for line in shelf.asked if line.startswith("get")])
+        may_write.set()
+        row = await engine.ended(number)
+    assert row.state is TransferState.DONE and content_of(tmp_path / "to") == files
+    assert fetched < 100
 
 
 async def test_a_time_no_disk_can_hold_spoils_nothing(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:

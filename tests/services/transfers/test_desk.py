@@ -18,7 +18,7 @@ from traindeck.domain.texts import text
 from traindeck.domain.transfers import CompareBy, ItemState, Kind, Order, Rules, TransferState
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.connections import Connection, Connections, LabAddress
-from traindeck.services.transfers import Transfer, Transfers, uploads
+from traindeck.services.transfers import Transfer, Transfers, lane, uploads
 from traindeck.store.paths import Paths
 from traindeck.store.settings import ProfileShelf, SettingsFile
 from traindeck.store.transfer_journal import TransferJournal
@@ -190,7 +190,10 @@ async def test_pause_go_on_first_and_retry_reach_the_engine(shelf: ObjectShelf, 
     assert TransferState.PAUSED in told
 
 
-async def test_new_keys_let_it_go_on_at_once(shelf: ObjectShelf, tmp_path: Path) -> None:
+async def test_new_keys_let_it_go_on_at_once(
+    shelf: ObjectShelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lane, "FIRST_WAIT_S", 600.0)
     source = tree(tmp_path / "data", {"a": b"a"})
     error: AppError | None = AccessRefused(text("No."), text("Ask."))
     whole = shelf.put
@@ -206,8 +209,7 @@ async def test_new_keys_let_it_go_on_at_once(shelf: ObjectShelf, tmp_path: Path)
         await until(lambda: window.rows() and window.rows()[0].state is TransferState.WAITING)
         error = None
         window.go_on_with(LAB)
-        async with asyncio.timeout(0.8):
-            assert (await window.finished(number)).state is TransferState.DONE
+        assert (await window.finished(number)).state is TransferState.DONE
 
 
 async def test_a_preview_is_shown_and_dropped_or_done(shelf: ObjectShelf, tmp_path: Path) -> None:

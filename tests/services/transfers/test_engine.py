@@ -624,6 +624,22 @@ async def test_ranges_that_did_not_reach_the_disk_are_fetched_again(
     assert (tmp_path / "to").read_bytes() == content
 
 
+async def test_a_file_that_changed_since_the_list_was_shown_stays(
+    shelf: ObjectShelf, home: Path, tmp_path: Path
+) -> None:
+    target = tree(tmp_path / "to", {"changed": b"x", "extra": b"x"})
+    shelf.keep(there("in/new"), b"new")
+    async with working(home, shelf) as engine:
+        order = download(there("in/"), target, compare=CompareBy.SIZE, delete=True)
+        number = await engine.add(order, needs_yes=True)
+        await engine.planned(number)
+        (target / "changed").write_bytes(b"an hour of work")
+        await engine.say_yes(number)
+        assert (await engine.ended(number)).state is TransferState.PARTLY
+        assert (await listed(engine, number))["changed"] is ItemState.FAILED
+    assert content_of(target) == {"changed": b"an hour of work", "new": b"new"}
+
+
 async def test_nothing_is_removed_where_something_failed(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
     source = tree(tmp_path / "data", {"a": b"a", "b": b"b"})
     shelf.keep(there("old"), b"old")

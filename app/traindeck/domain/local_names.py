@@ -32,6 +32,8 @@ def local_part(part: str, system: System) -> str:
     if part in (".", ".."):
         return part.replace(".", "%2E")
     shown = "".join(_letter(letter, system) for letter in part)
+    if shown.casefold().endswith(_PART):
+        shown = _marked(shown, part, system)  # else it would be where another is while it comes
     if system.is_windows:
         if shown[-1] in ". ":
             shown = shown[:-1] + _written(shown[-1])

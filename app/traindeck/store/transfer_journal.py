@@ -310,11 +310,11 @@ class TransferJournal:
         return await self._write(work)
 
     async def forget_unbegun(self, transfer_id: int) -> None:
-        """Before another planning: what was neither done nor begun may be gone by now."""
+        """Before another planning: what was not begun may be gone by now, and what was done may be undone."""
 
         def work(db: sqlite3.Connection) -> None:
             db.execute(
-                "DELETE FROM items WHERE transfer = ? AND state <> ? AND upload_id = '' AND part_bytes = 0",
+                "DELETE FROM items WHERE transfer = ? AND (state = ? OR (upload_id = '' AND part_bytes = 0))",
                 (transfer_id, ItemState.DONE.value),
             )
 

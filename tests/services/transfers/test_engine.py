@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+import threading
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +17,15 @@ from traindeck.domain import transfers as sizes
 from traindeck.domain.errors import AccessRefused, AppError, DiskFull, NotFound, Unreachable
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import MD5_NAME, PART_BYTES_NAME, CompareBy, ItemState, TransferState, WaitsFor
+from traindeck.domain.transfers import (
+    MD5_NAME,
+    PART_BYTES_NAME,
+    TIME_NAME,
+    CompareBy,
+    ItemState,
+    TransferState,
+    WaitsFor,
+)
 from traindeck.services.transfers import downloads, lane, uploads
 from transfer_works import BUCKET, all_items, content_of, copy, done, download, listed, tree, upload, working
 from waiting import until
@@ -496,6 +505,139 @@ async def test_sync_moves_what_differs_and_removes_what_was_asked(
         down = await done(engine, download(there("to/"), extra, **rules))
         assert down.state is TransferState.DONE
         assert content_of(extra) == FILES
+
+
+async def test_nothing_is_removed_without_a_yes_after_a_pause_or_a_failed_plan(
+    shelf: ObjectShelf, home: Path, tmp_path: Path
+) -> None:
+    source = tree(tmp_path / "data", {"a": b"a"})
+    shelf.keep(there("to/old"), b"old")
+    order = upload(source, there("to/"), compare=CompareBy.SIZE, delete=True)
+    async with working(home, shelf) as engine:
+        number = await engine.add(order, needs_yes=True)
+        await engine.planned(number)
+        await engine.pause(number)
+        await engine.go_on(number)
+        await engine.pause(number)
+    async with working(home, shelf) as engine:
+        await engine.resume()
+        await engine.go_on(number)
+        assert (await engine.planned(number)).state is TransferState.READY
+        await engine.cancel(number)
+        await engine.ended(number)
+    trouble: AppError | None = NotFound(text("No."), text("No."))
+    whole = shelf.page
+
+    async def page(*given: object, **named: object) -> object:
+        if trouble is not None:
+            raise trouble
+        return await whole(*given, **named)
+
+    shelf.page = page
+    async with working(home, shelf) as engine:
+        number = await engine.add(order, needs_yes=True)
+        assert (await engine.ended(number)).state is TransferState.FAILED
+        trouble = None
+        await engine.retry(number)
+        assert (await engine.planned(number)).state is TransferState.READY
+    assert shelf.keys(BUCKET) == ["to/old"]
+
+
+async def test_what_arrives_faster_than_the_disk_takes_it_does_not_fill_the_memory(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloads, "_ARRIVED_BYTES", 50_000)
+    files = {f"{number:03}": bytes(10_000) for number in range(200)}
+    for name, content in files.items():
+        shelf.keep(there(name), content)
+    first, may_write, whole = asyncio.Event(), threading.Event(), downloads.Downloads._keep
+    loop = asyncio.get_running_loop()
+
+    def slow(self: downloads.Downloads, *given: object) -> object:
+        loop.call_soon_threadsafe(first.set)
+        may_write.wait(20)
+        return whole(self, *given)
+
+    monkeypatch.setattr(downloads.Downloads, "_keep", slow)
+    async with working(home, shelf) as engine:
+        number = await engine.add(download(there(), tmp_path / "to"))
+        await first.wait()
+        for _ in range(1000):  # as many turns of the loop as all of them would need
+            await asyncio.sleep(0)
+        fetched = len([line for line in shelf.asked if line.startswith("get")])
+        may_write.set()
+        row = await engine.ended(number)
+    assert row.state is TransferState.DONE and content_of(tmp_path / "to") == files
+    assert fetched < 100
+
+
+async def test_a_time_no_disk_can_hold_spoils_nothing(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
+    shelf.keep(there("in/a"), b"a", **{TIME_NAME: "9" * 30})
+    shelf.keep(there("in/b"), b"b", **{TIME_NAME: "-" + "9" * 30})
+    async with working(home, shelf) as engine:
+        row = await done(engine, download(there("in/"), tmp_path / "to", keep_times=True))
+    assert row.state is TransferState.DONE
+    assert content_of(tmp_path / "to") == {"a": b"a", "b": b"b"}
+
+
+async def test_an_object_named_like_the_part_of_another_keeps_its_own_file(
+    shelf: ObjectShelf, home: Path, tmp_path: Path
+) -> None:
+    shelf.keep(there("in/a"), b"a")
+    shelf.keep(there("in/a.traindeck.part"), b"left behind")
+    async with working(home, shelf) as engine:
+        row = await done(engine, download(there("in/"), tmp_path / "to"))
+    assert row.state is TransferState.DONE
+    files = content_of(tmp_path / "to")
+    assert sorted(files.values()) == [b"a", b"left behind"] and files["a"] == b"a"
+    assert "a.traindeck.part" not in files
+
+
+async def test_ranges_that_did_not_reach_the_disk_are_fetched_again(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, small_parts: None
+) -> None:
+    content = random_bytes(3 * MIB)
+    source = tree(tmp_path / "data", {"big": content})
+    order = download(there("big"), tmp_path / "to")
+    async with working(home, shelf) as engine:
+        assert (await done(engine, upload(source, there()))).state is TransferState.DONE
+    stuck, whole = asyncio.Event(), shelf.get
+
+    async def held(*given: object, **named: object) -> object:
+        if named["offset"] in (MIB, 2 * MIB):
+            await stuck.wait()
+        return await whole(*given, **named)
+
+    shelf.get = held
+    async with working(home, shelf) as engine:
+        await engine.add(order)
+        await until(lambda: written_parts(home) == 10)
+    shelf.get = whole
+    # As a power cut leaves it: the length is there, and some of the content is not.
+    with (tmp_path / "to.traindeck.part").open("r+b") as part:
+        part.write(bytes(1000))
+    async with working(home, shelf) as engine:
+        await engine.resume()
+        (row,) = engine.rows()
+        row = await engine.ended(row.id)
+        assert (row.state, row.done_bytes) == (TransferState.DONE, row.total_bytes)
+    assert (tmp_path / "to").read_bytes() == content
+
+
+async def test_a_file_that_changed_since_the_list_was_shown_stays(
+    shelf: ObjectShelf, home: Path, tmp_path: Path
+) -> None:
+    target = tree(tmp_path / "to", {"changed": b"x", "extra": b"x"})
+    shelf.keep(there("in/new"), b"new")
+    async with working(home, shelf) as engine:
+        order = download(there("in/"), target, compare=CompareBy.SIZE, delete=True)
+        number = await engine.add(order, needs_yes=True)
+        await engine.planned(number)
+        (target / "changed").write_bytes(b"an hour of work")
+        await engine.say_yes(number)
+        assert (await engine.ended(number)).state is TransferState.PARTLY
+        assert (await listed(engine, number))["changed"] is ItemState.FAILED
+    assert content_of(target) == {"changed": b"an hour of work", "new": b"new"}
 
 
 async def test_nothing_is_removed_where_something_failed(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:

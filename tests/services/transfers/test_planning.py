@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from object_shelf import ObjectShelf, md5_of
-from traindeck.domain.errors import Conflict, InvalidInput, NotFound
+from traindeck.domain.errors import Conflict, InvalidInput, NotFound, Unexpected
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.transfers import (
     MD5_NAME,
@@ -28,6 +29,7 @@ from traindeck.domain.transfers import (
     Rules,
 )
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.services.data_ports import Page
 from traindeck.services.transfers.digests import etag_of_parts, md5
 from traindeck.services.transfers.planning import Outline, Planner
 
@@ -287,6 +289,81 @@ async def test_sync_down_compares_and_removes_what_is_not_there(
     assert found.names(ItemState.QUEUED, Action.REMOVE) == ["extra", "sub/extra"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links need a right there")
+async def test_sync_down_removes_nothing_behind_a_link_and_keeps_its_rules(
+    shelf: ObjectShelf, disk: BlockingCalls, folder: Path
+) -> None:
+    elsewhere = make(folder.parent / "elsewhere", "precious")
+    make(folder, "extra", ".traindeckignore", content=b"*.log")
+    (folder / "link").symlink_to(elsewhere)
+    (folder / "alias").symlink_to(elsewhere / "precious")
+    with suppress(OSError):  # some systems have no such names
+        (folder / os.fsdecode(b"no-text-\xff")).touch()
+    shelf.keep(remote("in/new"), b"")
+    rules = {"compare": CompareBy.SIZE, "delete": True, "has_ignore_files": True}
+    found = await plan(shelf, disk, Kind.DOWNLOAD, remote("in/"), folder, **rules)
+    assert found.names(ItemState.QUEUED, Action.REMOVE) == ["extra"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a right there")
+async def test_a_link_to_what_is_away_keeps_everything_at_the_other_side(
+    shelf: ObjectShelf, disk: BlockingCalls, folder: Path
+) -> None:
+    make(folder, "a")
+    (folder / "disk").symlink_to(folder.parent / "not-mounted")
+    shelf.keep(remote("disk/x"), b"")
+    found = await plan(shelf, disk, Kind.UPLOAD, folder, remote(), compare=CompareBy.SIZE, delete=True)
+    assert found.outline.has_gaps
+
+
+async def test_a_source_with_nothing_in_it_empties_no_target(
+    shelf: ObjectShelf, disk: BlockingCalls, folder: Path
+) -> None:
+    rules = {"compare": CompareBy.SIZE, "delete": True}
+    make(folder, "a")
+    shelf.keep(remote("to/a"), b"")
+    (folder.parent / "mount").mkdir()
+    for kind, source, target in (
+        (Kind.DOWNLOAD, remote("misspelled/"), folder),
+        (Kind.COPY, remote("misspelled/"), remote("to/")),
+        (Kind.UPLOAD, folder.parent / "mount", remote("to/")),
+    ):
+        with pytest.raises(NotFound, match="nothing at"):
+            await plan(shelf, disk, kind, source, target, **rules)
+    new = await plan(shelf, disk, Kind.UPLOAD, folder.parent / "mount", remote("none/"), **rules)
+    assert not new.items
+
+
+async def test_a_copy_never_removes_its_own_source(shelf: ObjectShelf, disk: BlockingCalls) -> None:
+    shelf.keep(remote("a/b/x"), b"x")
+    for target in ("a/", ""):
+        with pytest.raises(InvalidInput):
+            await plan(shelf, disk, Kind.COPY, remote("a/b/"), remote(target), compare=CompareBy.SIZE, delete=True)
+    found = await plan(shelf, disk, Kind.COPY, remote("a/b/"), remote("a/"), compare=CompareBy.SIZE)
+    assert found.names(ItemState.QUEUED) == ["x"]
+    other = ObjectPath("other", "to/")
+    shelf.keep(remote("to/z"), b"z")
+    shelf.keep(other.join("z"), b"old")
+    mirrored = await plan(shelf, disk, Kind.COPY, remote(), other, compare=CompareBy.SIZE, delete=True)
+    assert mirrored.names(ItemState.QUEUED) == ["a/b/x", "to/z"]
+    assert mirrored.names(ItemState.QUEUED, Action.REMOVE) == ["z"]
+
+
+async def test_a_listing_out_of_order_removes_nothing(shelf: ObjectShelf, disk: BlockingCalls, folder: Path) -> None:
+    make(folder, "a", "b")
+    shelf.keep(remote("a"), b"content")
+    shelf.keep(remote("b"), b"content")
+    in_order = shelf.page
+
+    async def page(*given: object, **named: object) -> Page:
+        found = await in_order(*given, **named)
+        return Page(found.rows[::-1], found.folders, found.next_marker)
+
+    shelf.page = page
+    with pytest.raises(Unexpected):
+        await plan(shelf, disk, Kind.UPLOAD, folder, remote(), compare=CompareBy.SIZE, delete=True)
+
+
 async def test_one_object_comes_down_under_its_name_or_another(
     shelf: ObjectShelf, disk: BlockingCalls, folder: Path
 ) -> None:
@@ -310,7 +387,7 @@ async def test_a_copy_within_the_service(shelf: ObjectShelf, disk: BlockingCalls
     found = await plan(shelf, disk, Kind.COPY, remote("in/"), remote("to/"), compare=CompareBy.MD5, delete=True)
     assert found.names(ItemState.QUEUED) == ["a", "b/c"]
     assert found.names(ItemState.EQUAL) == ["same"]
-    assert [item.key for item in found.items if item.action is Action.REMOVE] == ["to/old"]
+    assert found.names(ItemState.QUEUED, Action.REMOVE) == ["old"]
     with pytest.raises(InvalidInput):
         await plan(shelf, disk, Kind.COPY, remote("in/"), remote("in/b/"))
     one = await plan(shelf, disk, Kind.COPY, remote("in/a"), remote("to/"))

@@ -13,7 +13,16 @@ from servers.lab_process import LabProcess
 from servers.silent import SilentServer, unreachable_port
 from servers.stores import Store, plane_at
 from servers.written import Line, WrittenServer
-from traindeck.domain.errors import AccessRefused, AppError, LocalTrouble, ServiceTrouble, Unexpected, Unreachable
+from traindeck.domain.errors import (
+    AccessRefused,
+    AppError,
+    Conflict,
+    InvalidInput,
+    LocalTrouble,
+    ServiceTrouble,
+    Unexpected,
+    Unreachable,
+)
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.services import retrying
@@ -303,6 +312,39 @@ async def test_what_is_no_answer_is_trouble_not_success(answer: bytes) -> None:
         ):
             with pytest.raises(ServiceTrouble):
                 await call()
+
+
+async def test_another_version_than_asked_for_is_none_even_where_nobody_looked() -> None:
+    async def script(line: Line) -> None:
+        while True:
+            await line.head()
+            await line.answer(200, b"new", ETag='"ffff"')
+
+    async with WrittenServer(script) as server, plane_at(server.url) as plane:
+        with pytest.raises(Conflict):
+            await plane.get(PATH, lambda piece: None, if_match="eeee")
+        assert (await plane.get(PATH, lambda piece: None, if_match="ffff")).size_bytes == 3
+
+
+async def test_no_name_or_value_ends_a_line_of_a_request() -> None:
+    heads: list[str] = []
+
+    async def script(line: Line) -> None:
+        while True:
+            heads.append(await line.head())
+            await line.answer(200, b"x", ETag='"e"')
+
+    async with WrittenServer(script) as server, plane_at(server.url) as plane:
+        await plane.get(ObjectPath("bucket", "a\r\nEvil: 1\r\n\r\n"), lambda piece: None)
+        for call in (
+            lambda: plane.get(PATH, lambda piece: None, if_match="e\r\nEvil: 1"),
+            lambda: plane.get(ObjectPath("bucket\r\nEvil: 1", "key"), lambda piece: None),
+            lambda: plane.get(ObjectPath("bucket/?acl HTTP/1.1", "key"), lambda piece: None),
+            lambda: plane.begin_upload(PATH, {"name\r\nEvil": "1"}),
+        ):
+            with pytest.raises(InvalidInput):
+                await call()
+        assert len(heads) == 1 and "\nEvil" not in heads[0]
 
 
 async def test_answers_in_chunks_and_before_the_last_are_read() -> None:

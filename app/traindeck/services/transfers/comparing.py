@@ -18,6 +18,7 @@ from traindeck.services.data_ports import DataPlane, Found, Row
 from traindeck.services.transfers.digests import etag_of_parts, file_digests
 
 _LOOKS_AT_ONCE = 32
+_MOST_NS = 1 << 63  # no system takes more, and it need not be we who wrote it
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +80,11 @@ def time_ns(row: Row) -> int:
 
 def time_of(metadata: Mapping[str, str]) -> int | None:
     """The time of the file that an object was made from, where whoever sent it wrote it down."""
-    kept = metadata.get(TIME_NAME)
     try:
-        return None if kept is None else _nanoseconds(kept)
-    except ValueError:
+        kept = _nanoseconds(metadata[TIME_NAME])
+    except (KeyError, ValueError):
         return None
+    return kept if abs(kept) < _MOST_NS else None
 
 
 def _nanoseconds(seconds: str) -> int:

@@ -48,6 +48,12 @@ class Copies:
     async def _copy(self, item: Item) -> None:
         lane = self.lane
         plane, source, target = await lane.plane(), lane.remote(item), target_of(lane, item)
+        if lane.is_doubtful(item) and is_plain_md5(item.etag):
+            there = await plane.head(target)
+            if there is not None and (there.size_bytes, there.etag) == (item.size_bytes, item.etag):
+                lane.count(item.size_bytes)
+                lane.ended(item, ItemState.DONE, is_verified=True)
+                return
         try:
             stored = await plane.copy(source, target, if_match=item.etag)
         except Conflict:

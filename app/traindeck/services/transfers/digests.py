@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
+from traindeck.domain.transfers import SentPart
 from traindeck.runtime.blocking import CancelToken
+from traindeck.runtime.platform_files import local_errors
 
 _BLOCK = 1 << 20
 
@@ -36,6 +39,22 @@ def file_digests(place: Path, token: CancelToken, part_bytes: int = 0) -> tuple[
             parts.append(part.digest())
             if left:
                 return "", parts
+
+
+def still_there(place: Path, part_bytes: int, kept: Mapping[int, SentPart], token: CancelToken) -> dict[int, SentPart]:
+    """Those of the parts whose content the file has, where each belongs."""
+
+    def sign(file: BinaryIO, number: int) -> str:
+        file.seek((number - 1) * part_bytes)
+        left, digest = part_bytes, md5()
+        while left and (block := file.read(min(left, _BLOCK))):
+            token.check()
+            digest.update(block)
+            left -= len(block)
+        return digest.hexdigest()
+
+    with local_errors(place), place.open("rb", buffering=0) as file:
+        return {number: part for number, part in kept.items() if sign(file, number) == part.etag}
 
 
 def etag_of_parts(parts: Sequence[bytes]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import threading
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -31,15 +30,17 @@ from traindeck.runtime.platform_files import local_errors
 from traindeck.services.data_ports import Found, Sink
 from traindeck.services.transfers.bodies import CHANGED_TRIES, IN_MEMORY_BYTES
 from traindeck.services.transfers.comparing import has_content, time_of
-from traindeck.services.transfers.digests import etag_of_parts, md5
+from traindeck.services.transfers.digests import etag_of_parts, md5, still_there
+from traindeck.services.transfers.in_order import InOrder, damaged
 from traindeck.services.transfers.lane import Lane, Unit
 from traindeck.services.transfers.moved import Moved
 from traindeck.services.transfers.pieces import Pieces
 
 RANGE_BYTES = 16 * 1024 * 1024
 _MOST_RANGE_BYTES = 64 * 1024 * 1024
-_HASH_BLOCK = 1024 * 1024
 _WRITE_AT_ONCE = 64
+# Above this, whoever fetched more writes it himself before he fetches the next.
+_ARRIVED_BYTES = 64 * 1024 * 1024
 _SYSTEM = System(is_windows=os.name == "nt")
 
 
@@ -60,6 +61,7 @@ class Downloads:
     lane: Lane
     folders: Folders
     arrived: list[_Arrived] = field(default_factory=list)
+    arrived_bytes: int = 0
     is_writing: bool = False
 
     async def feed(self, items: Sequence[Item]) -> None:
@@ -100,7 +102,12 @@ class Downloads:
                     lane.add(RangedDownload(lane, self.folders, item).first_unit())
                     return
                 continue
-            self.arrived.append(_Arrived(item, b"".join(pieces), found, moved))
+            arrived = _Arrived(item, b"".join(pieces), found, moved)
+            if self.arrived_bytes > _ARRIVED_BYTES:
+                await moved.by(self._write_batch([arrived]))
+                return
+            self.arrived.append(arrived)
+            self.arrived_bytes += len(arrived.content)
             if not self.is_writing:
                 self.is_writing = True
                 lane.put_back(Unit(item, self._write, fail=self._cannot_write))
@@ -114,12 +121,13 @@ class Downloads:
             batch = self.arrived[:_WRITE_AT_ONCE]
             await self._write_batch(batch)  # one that is cancelled here is done again
             del self.arrived[: len(batch)]
+            self.arrived_bytes -= sum(len(one.content) for one in batch)
         self.is_writing = False
 
     def _cannot_write(self, error: AppError) -> None:
         """Only a mistake of ours comes here: what the disk refuses is told of each file."""
         self.is_writing = False
-        arrived, self.arrived = self.arrived, []
+        arrived, self.arrived, self.arrived_bytes = self.arrived, [], 0
         for one in arrived:
             one.moved.settle(0)
             self.lane.failed(one.item, error)
@@ -192,7 +200,8 @@ class RangedDownload:
         is_same = (found.etag, found.size_bytes) == (item.etag, item.size_bytes)
         is_here = await lane.ground.disk.run(lambda _: _size_of(self.part) == item.size_bytes)
         self.found, self.has_changed, self.kept = found, False, kept
-        if item.part_bytes and is_same and not is_here and await self._is_finished(found):
+        may_be_done = bool(item.part_bytes) or lane.is_doubtful(item)
+        if may_be_done and is_same and not is_here and await self._is_finished(found):
             lane.count(item.size_bytes - sum(one.size_bytes for one in kept.values()))
             lane.ended(item, ItemState.DONE, is_verified=True)
             return
@@ -205,6 +214,11 @@ class RangedDownload:
             await lane.ground.journal.begin_parts(lane.id, self.item)
             await lane.ground.disk.run(lambda _: _prepare(self.folders, place, part, whole))
         wants_whole = _expected_whole(found) and not _has_layout(found, self.item.part_bytes)
+        if self.kept and not wants_whole:
+            # Their signs are of what came; a power cut may have kept it from the disk.
+            still = await lane.ground.disk.run(partial(still_there, self.part, self.item.part_bytes, self.kept))
+            lane.count(-sum(one.size_bytes for number, one in self.kept.items() if number not in still))
+            self.kept = still
         self.digest = InOrder(self.part, self.item, set(self.kept)) if wants_whole else None
         count = part_count(self.item.size_bytes, self.item.part_bytes)
         missing = [number for number in range(1, count + 1) if number not in self.kept]
@@ -279,49 +293,6 @@ class RangedDownload:
             signs = [one.etag for _, one in sorted(self.kept.items())]
             return etag_of_parts([bytes.fromhex(sign) for sign in signs]) == found.etag
         return None
-
-
-class InOrder:
-    """MD5 of a file whose pieces come in any order; hashes what is there up to the first gap."""
-
-    def __init__(self, part: Path, item: Item, numbers: set[int]) -> None:
-        self._part = part
-        self._item = item
-        self._numbers = numbers
-        self._next = 1
-        self._digest = md5()
-        self._busy = threading.Lock()
-
-    def has(self, number: int, token: CancelToken) -> None:
-        """Blocks; whoever comes while another hashes leaves it to that one."""
-        self._numbers.add(number)
-        while self._next in self._numbers and self._busy.acquire(blocking=False):
-            try:
-                self._go_on(token)
-            finally:
-                self._busy.release()
-
-    def whole(self, token: CancelToken) -> str:
-        with self._busy:
-            self._go_on(token)
-        return self._digest.hexdigest()
-
-    def _go_on(self, token: CancelToken) -> None:
-        with local_errors(self._part), self._part.open("rb", buffering=0) as file:
-            while self._next in self._numbers:
-                offset = (self._next - 1) * self._item.part_bytes
-                left = min(self._item.part_bytes, self._item.size_bytes - offset)
-                file.seek(offset)
-                digest = self._digest.copy()
-                while left:
-                    token.check()
-                    block = file.read(min(left, _HASH_BLOCK))
-                    if not block:
-                        raise damaged(str(self._part))
-                    digest.update(block)
-                    left -= len(block)
-                self._digest = digest
-                self._next += 1
 
 
 class Folders:
@@ -460,13 +431,6 @@ def _write_all(file: BinaryIO, piece: bytes) -> None:
     view = memoryview(piece)
     while view:
         view = view[file.write(view) :]
-
-
-def damaged(place: str) -> AppError:
-    return LocalTrouble(
-        text("{place} arrived damaged; it was not kept.", place=place),
-        text("Try again; if it happens again, the object itself or the line is at fault."),
-    )
 
 
 def _gone(place: str) -> AppError:

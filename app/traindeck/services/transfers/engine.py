@@ -130,7 +130,8 @@ class TransferEngine:
         if lane is not None and not lane.is_paused:
             lane.pause()
             self._share_turns()
-            await lane.change(state=TransferState.PAUSED)
+            # Without its yes it would begin by itself with the next program.
+            await lane.change(state=TransferState.READY if lane.wants_yes else TransferState.PAUSED)
 
     async def go_on(self, transfer_id: int) -> None:
         """After a pause; or now, where it would wait longer."""
@@ -139,6 +140,7 @@ class TransferEngine:
             return
         if lane.is_paused:
             state = TransferState.RUNNING if lane.record.is_planned else TransferState.PLANNING
+            state = TransferState.READY if lane.wants_yes else state
             lane.go_on()
             await lane.change(state=state)
             self._start_lane(lane)
@@ -177,6 +179,8 @@ class TransferEngine:
             return
         await self._journal.open_again(transfer_id, [ItemState.FAILED, ItemState.WAITING])
         state = TransferState.RUNNING if record.is_planned else TransferState.PLANNING
+        if not record.is_planned and record.order.rules.delete:
+            state = TransferState.READY  # nobody has seen yet what it would remove
         self._start(await self._journal.change(transfer_id, state=state, error=None, ended=None))
 
     async def move_first(self, transfer_id: int) -> None:

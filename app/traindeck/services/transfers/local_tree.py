@@ -25,7 +25,7 @@ class LocalEntry:
     inode: int = 0
     mode: int = 0
     problem: AppError | None = None
-    is_gap: bool = False  # a folder that could not be read: what is in it is unknown
+    is_gap: bool = False  # a folder that could not be read, or found: what is in it is unknown
     is_left_out: bool = False  # by a rule, not for being broken
 
 
@@ -77,7 +77,8 @@ class LocalTree:
             except OSError as error:
                 is_link = entry.is_symlink()
                 problem = _broken_link(entry.path) if is_link else local_error(error, Path(entry.path))
-                yield LocalEntry(whole, problem=problem, is_left_out=is_link)
+                # What such a link led to may be a folder that is only away for now.
+                yield LocalEntry(whole, problem=problem, is_gap=is_link, is_left_out=is_link)
 
     def _entry(
         self, whole: str, entry: os.DirEntry[str], above: tuple[tuple[int, int], ...]

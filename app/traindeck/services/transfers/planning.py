@@ -8,10 +8,10 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
-from traindeck.domain.errors import AccessRefused, InvalidInput, NotFound
+from traindeck.domain.errors import AccessRefused, InvalidInput, NotFound, Unexpected
 from traindeck.domain.local_names import LocalNames, System, folded
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.sync_rules import (
@@ -30,6 +30,7 @@ from traindeck.domain.transfers import (
     Item,
     ItemState,
     Kind,
+    Links,
     Order,
     refusal,
 )
@@ -111,8 +112,15 @@ class Planner:
         if self._rules.has_ignore_files:
             self._ignored = await self._disk.run(lambda _: _rules_of(source, self._rules.ignore))
         if self._rules.compare:
+            is_empty = True
             async for pairs in paired(self._local(source), self._listing(folder)):
+                is_empty &= all(pair.left is None for pair in pairs)
                 await self._keep(await self._uploads(pairs, folder.key, source))
+            if is_empty and self._removals:  # more likely a disk that is not there than a wish
+                raise NotFound(
+                    text("There is nothing at {place}.", place=str(source)),
+                    text("Check the spelling, and whether the file was moved."),
+                )
         else:
             await self._see_bucket(folder)
             async for entries in self._local(source):
@@ -124,8 +132,8 @@ class Planner:
         with suppress(AccessRefused):
             await self._plane.page(folder.bucket, folder.key, most=1)
 
-    async def _local(self, folder: Path) -> AsyncIterator[list[LocalEntry]]:
-        walk = LocalTree(folder, self._ignored, self._rules.links).entries()
+    async def _local(self, folder: Path, links: Links | None = None) -> AsyncIterator[list[LocalEntry]]:
+        walk = LocalTree(folder, self._ignored, links or self._rules.links).entries()
         while entries := await self._disk.run(lambda token: _some(walk, token)):
             self._has_gaps |= any(entry.is_gap for entry in entries)
             yield entries
@@ -192,7 +200,7 @@ class Planner:
             for _, place in placed:
                 seen.add(place)
             await self._keep(await self._downloads(placed, target))
-        if is_empty and not self._rules.delete:
+        if is_empty:
             raise NotFound(
                 text("There is nothing at {place}.", place=str(source)),
                 text("List the folder above it to see what is there."),
@@ -227,14 +235,23 @@ class Planner:
     async def _plan_local_removals(self, source: ObjectPath, target: Path, seen: _SeenNames) -> None:
         if not await self._disk.run(lambda _: target.is_dir()):
             return
-        async for entries in self._local(target):
+        # What a link leads to is outside the target.
+        async for entries in self._local(target, Links.SKIP):
             items = [
-                Item(source.key + entry.name, entry.name, entry.size_bytes, entry.modified_ns, entry.inode,
+                # No object is called so: one with the name of the file may have to come down under another.
+                Item(f"file://{entry.name}", entry.name, entry.size_bytes, entry.modified_ns, entry.inode,
                      action=Action.REMOVE)
                 for entry in entries
-                if not entry.problem and not entry.name.endswith("/") and entry.name not in seen
+                if self._is_removable(entry) and entry.name not in seen
             ]  # fmt: skip
             await self._keep(items)
+
+    def _is_removable(self, entry: LocalEntry) -> bool:
+        is_text = entry.name.isascii() or entry.name.encode(errors="replace").decode() == entry.name
+        if entry.problem or entry.name.endswith("/") or not is_text:
+            return False
+        # Without its rules the next sync would remove what they protect.
+        return not (self._rules.has_ignore_files and entry.name == DATA_IGNORE_FILE)
 
     # From there to there
 
@@ -255,13 +272,19 @@ class Planner:
                 text("“{target}” is inside “{source}”.", target=str(target), source=str(source)),
                 text("Copy into a folder beside it."),
             )
+        if self._rules.delete and source.bucket == target.bucket and source.key.startswith(target.key):
+            # What is to be copied stands only at the target, too.
+            raise InvalidInput(
+                text("“{target}” is inside “{source}”.", target=str(source), source=str(target)),
+                text("Copy into a folder beside it."),
+            )
         right_side = self._listing(target) if self._rules.compare else _nothing()
         is_empty = True
         async for pairs in paired(self._listing(source), right_side):
             is_empty &= all(pair.left is None for pair in pairs)
             found_items = [self._copied_pair(pair) for pair in pairs]
             await self._keep([item for item in found_items if item is not None])
-        if is_empty and not self._rules.delete:
+        if is_empty:
             raise NotFound(
                 text("There is nothing at {place}.", place=str(source)),
                 text("List the folder above it to see what is there."),
@@ -270,7 +293,10 @@ class Planner:
 
     def _copied_pair(self, pair: Pair[_Listed, _Listed]) -> Item | None:
         if pair.left is None:
-            return self._removal(pair.right) if pair.right else None
+            removal = self._removal(pair.right) if pair.right else None
+            # The key of an item is that of its source, and another object of the source may be called so.
+            target = self._order.remote_target
+            return replace(removal, key=str(ObjectPath(target.bucket, removal.key))) if removal else None
         if not pair.left.name or self._ignored.leaves_out_below(pair.left.name):
             return None
         return self._copied(pair.left, pair.right)
@@ -287,11 +313,20 @@ class Planner:
         start, marker = len(folder.key), ""
         while True:
             page = await self._plane.page(folder.bucket, folder.key, marker=marker)
+            if self._rules.delete:
+                _check_order([marker, *(row.key for row in page.rows)])
             if page.rows:
                 yield [_Listed(row.key[start:], row) for row in page.rows]
             marker = page.next_marker
             if not marker:
                 return
+
+
+def _check_order(keys: Sequence[str]) -> None:
+    """What stands on both sides is found by the order of names; without it, it would be removed."""
+    for before, key in pairwise(keys):
+        if key <= before:
+            raise Unexpected(f"{key!a} is listed after {before!a}")
 
 
 async def _nothing() -> AsyncIterator[list[_Listed]]:

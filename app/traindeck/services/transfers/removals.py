@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from traindeck.domain.errors import AppError
+from traindeck.domain.errors import AppError, Conflict, NotFound
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import Item, ItemState, Kind
 from traindeck.runtime.platform_files import local_error
+from traindeck.services.transfers.bodies import is_same, look
+from traindeck.services.transfers.copies import target_of
 from traindeck.services.transfers.lane import Lane, Unit
 
 
@@ -26,29 +28,39 @@ class Removals:
     async def _remove(self, items: Sequence[Item]) -> None:
         lane = self.lane
         if lane.kind is Kind.DOWNLOAD:
-            places = [lane.place(item) for item in items]
-            errors = await lane.ground.disk.run(lambda _: [_unlinked(place) for place in places])
+            places = [(lane.place(item), item) for item in items]
+            errors = await lane.ground.disk.run(lambda _: [_unlinked(place, item) for place, item in places])
             for item, error in zip(items, errors, strict=True):
                 lane.ended(item, ItemState.FAILED if error else ItemState.DONE, error)
             return
         target: ObjectPath = lane.record.order.remote_target
-        refused = await (await lane.plane()).remove(target.bucket, [item.key for item in items])
+        keys = [target_of(lane, item).key if lane.kind is Kind.COPY else item.key for item in items]
+        refused = await (await lane.plane()).remove(target.bucket, keys)
         left = {one.key: one for one in refused}
-        for item in items:
-            one = left.get(item.key)
+        for item, key in zip(items, keys, strict=True):
+            one = left.get(key)
             if one is None:
                 lane.ended(item, ItemState.DONE)
             else:
-                lane.ended(item, ItemState.FAILED, _refused(str(ObjectPath(target.bucket, item.key)), one.message))
+                lane.ended(item, ItemState.FAILED, _refused(str(ObjectPath(target.bucket, key)), one.message))
 
     def _failed(self, items: Sequence[Item], error: AppError) -> None:
         for item in items:
             self.lane.failed(item, error)
 
 
-def _unlinked(place: Path) -> AppError | None:
+def _unlinked(place: Path, item: Item) -> AppError | None:
     try:
+        if not is_same(look(place, item), item):
+            return Conflict(
+                text("“{place}” has changed since the list was made, and was not removed.", place=str(place)),
+                text("Look at it, then do it again."),
+            )
         place.unlink(missing_ok=True)
+    except NotFound:
+        return None
+    except AppError as error:
+        return error
     except OSError as error:
         return local_error(error, place)
     return None

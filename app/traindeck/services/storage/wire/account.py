@@ -43,6 +43,7 @@ from traindeck.services.storage.wire.requests import Request, body_headers, targ
 if TYPE_CHECKING:
     from traindeck.services.storage.wire.signing import Signer
 
+_TARGET = re.compile(r"[!-~]+")
 _SAID = ("Code", "Message", "RequestId")
 # A success whose body is a failure.
 _ERROR = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<Error[\s>]")
@@ -189,6 +190,15 @@ class WireAccount:
         to_proxy = self._pool.proxy_line if in_full else ""
         where = f"http://{server.shown}{where}" if in_full else where
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+        # Keys are encoded; a bucket, or an ETag that a service made up, stands as it is.
+        if lines.count("\n") != len(headers) or lines.count("\r") != len(headers) or not _TARGET.fullmatch(where):
+            raise InvalidInput(
+                text("“{spelling}” is not a place in OBS.", spelling=ascii(str(request.path))),
+                text(
+                    "Write it as obs://bucket/folder/. A bucket name has 3 to 63 of a–z, 0–9, dot and hyphen, "
+                    "and begins and ends with a letter or digit."
+                ),
+            )
         return f"{request.method} {where} HTTP/1.1\r\n{lines}{to_proxy}{_ALWAYS}".encode("latin-1")
 
     def _is_clock_set(self, answer: Answered) -> bool:

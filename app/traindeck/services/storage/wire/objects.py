@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Mapping
+from dataclasses import replace
 
 from traindeck.domain.objects import ObjectPath
 from traindeck.services.data_ports import Body, Counted, Found, Page, Sink, Stored
 from traindeck.services.sdk_errors import not_understood
 from traindeck.services.storage.listing_pages import page_of
-from traindeck.services.storage.obs_errors import damaged, need_key
+from traindeck.services.storage.obs_errors import damaged, need_key, obs_error
 from traindeck.services.storage.wire.account import WireAccount
 from traindeck.services.storage.wire.answers import bare, confirmed, document_of, element_of, found_in
 from traindeck.services.storage.wire.connection import Answered
@@ -61,9 +62,16 @@ class Objects:
         if if_match:
             headers["If-Match"] = f'"{bare(if_match)}"'
         request = Request("GET", source, _of_version(version), headers, take=incoming.taker)
+
+        def check(answer: Answered) -> None:
+            stored = bare(answer.headers.get("etag", ""))
+            if if_match and stored and stored != bare(if_match):  # not every service looks at the condition
+                raise obs_error(replace(self._account.refusal(answer), status=412), source)
+            self._check_received(answer, incoming, source)
+
         answer = await self._account.ask(
             request,
-            checked=lambda answer: self._check_received(answer, incoming, source),
+            checked=check,
             may_again=lambda: not incoming.received_bytes,
         )
         return found_in(self._account, source, answer.headers, incoming.whole_bytes)

@@ -320,6 +320,16 @@ class TransferJournal:
 
         await self._write(work)
 
+    async def forget_removals(self, transfer_id: int) -> None:
+        """Before another planning: only what that finds may be removed."""
+
+        def work(db: sqlite3.Connection) -> None:
+            db.execute(
+                f"DELETE FROM items WHERE transfer = ? AND action = ? AND {_OPEN}", (transfer_id, Action.REMOVE.value)
+            )
+
+        await self._write(work)
+
     async def forget(self, transfer_id: int) -> None:
         """Take a transfer out of the journal, a piece at a time: others want to write too."""
         for table in ("parts", "items"):

@@ -624,6 +624,25 @@ async def test_ranges_that_did_not_reach_the_disk_are_fetched_again(
     assert (tmp_path / "to").read_bytes() == content
 
 
+async def test_a_plan_begun_anew_removes_only_what_it_finds_itself(home: Path, tmp_path: Path, soon: None) -> None:
+    shelf = ObjectShelf(page_size=1)
+    source = tree(tmp_path / "data", {"z": b"z"})
+    shelf.keep(there("a"), b"")
+    shelf.keep(there("b"), b"")
+    whole = shelf.page
+
+    async def page(*given: object, marker: str = "", **named: object) -> object:
+        if marker == "a" and there("a") in shelf.objects:
+            del shelf.objects[there("a")]
+            raise offline()
+        return await whole(*given, marker=marker, **named)
+
+    shelf.page = page
+    async with working(home, shelf) as engine:
+        number = await engine.add(upload(source, there(), compare=CompareBy.SIZE, delete=True), needs_yes=True)
+        assert (await engine.planned(number)).removals == 1
+
+
 async def test_a_file_that_changed_since_the_list_was_shown_stays(
     shelf: ObjectShelf, home: Path, tmp_path: Path
 ) -> None:

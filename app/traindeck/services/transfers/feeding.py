@@ -66,6 +66,7 @@ async def _outline(lane: Lane) -> Outline:
         try:
             if lane.record.started is None:
                 await lane.change(started=ground.clock())
+            await ground.journal.forget_removals(lane.id)
             planner = Planner(order, await lane.plane(), ground.disk, lambda batch: ground.journal.plan(lane.id, batch))
             return await planner.plan()
         except AppError as error:

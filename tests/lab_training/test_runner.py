@@ -22,7 +22,8 @@ from lab_training.lab_app import (
 
 DUMP = """
 import json, os, sys
-print("DUMP " + json.dumps({"argv": sys.argv, "env": dict(os.environ), "cwd": os.getcwd(), "exe": sys.executable,
+env = {name: value for name, value in os.environ.items() if "SECRET" not in name}
+print("DUMP " + json.dumps({"argv": sys.argv, "env": env, "cwd": os.getcwd(), "exe": sys.executable,
                             "prefix": sys.prefix, "stdin": sys.stdin.read()}))
 """
 

@@ -47,6 +47,8 @@ class QtRunner:
 def collecting_here() -> Iterator[None]:
     """No collection in a worker thread: it would destroy Qt's objects there."""
     gc.disable()
+    # What the tests before have loaded lives to the end; looking at it each time would cost most of the run.
+    gc.freeze()
     try:
         yield
     finally:

@@ -183,7 +183,7 @@ def test_the_end_needs_its_token(lab: LabProcess) -> None:
 
 @pytest.fixture
 def control(lab: LabProcess) -> Iterator[Control]:
-    control = Control(lab)
+    control = Control(lab.root)
     yield control
     status, content = control.call("GET")
     assert (status, content["faults"]) == (200, [])

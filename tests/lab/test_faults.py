@@ -28,7 +28,7 @@ from traindeck.lab.faults import Fault, Faults, FaultsError, Kind, faults_of_tom
 
 @pytest.fixture
 def control(lab: LabProcess) -> Iterator[Control]:
-    control = Control(lab)
+    control = Control(lab.root)
     yield control
     assert control.call("DELETE")[0] == 200
 

@@ -16,6 +16,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from obs import CopyObjectHeader, DeleteObjectsRequest, GetObjectHeader, Object, ObsClient, PutObjectHeader
 
+from servers.lab_clients import obs_client
 from servers.lab_process import LabProcess
 
 ODD_KEYS = [
@@ -46,21 +47,6 @@ ODD_KEYS = [
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
     with LabProcess(tmp_path_factory.mktemp("lab") / "root") as lab:
         yield lab
-
-
-def obs_client(lab: LabProcess, signature: str, **options: Any) -> ObsClient:
-    return ObsClient(
-        access_key_id=options.pop("access_key", lab.access_key),
-        secret_access_key=options.pop("secret_key", lab.secret_key),
-        server=lab.obs,
-        signature=signature,
-        client_mode="workflow" if signature == "obs" else "obs",
-        path_style=True,
-        max_retry_count=0,
-        long_conn_mode=True,
-        region="lab",
-        **options,
-    )
 
 
 @pytest.fixture(params=["obs", "v2", "v4"])

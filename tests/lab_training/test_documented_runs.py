@@ -21,6 +21,7 @@ from lab_training.lab_app import (
     wait_for,
 )
 from lab_training.test_runner import DUMP, FORKS, dump_of, is_gone, pids_in
+from servers.lab_control import Control
 from servers.lab_process import LabProcess
 from traindeck.lab.accounts import Accounts
 from traindeck.lab.obs.store import ObjectStore
@@ -318,13 +319,7 @@ def test_a_log_link_dies_after_five_minutes(tmp_path: Path) -> None:
         link = jobs.log_link(jobs.run(body)["metadata"]["id"])
 
         def status_after(seconds: int) -> int:
-            control = json.loads((root / "control.json").read_text(encoding="utf-8"))
-            content: Any = {"faults": [{"kind": "clock-skew", "service": "obs", "seconds": seconds}]}
-            headers = {"Authorization": f"Bearer {control['token']}"}
-            request = urllib.request.Request(
-                f"{control['url']}/faults", json.dumps(content).encode(), headers, method="PUT"
-            )
-            urllib.request.urlopen(request, timeout=10).close()
+            Control(root).rules({"kind": "clock-skew", "service": "obs", "seconds": seconds})
             try:
                 with urllib.request.urlopen(link, timeout=10) as reply:
                     return int(reply.status)

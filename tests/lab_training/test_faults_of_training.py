@@ -2,7 +2,6 @@
 
 import json
 import time
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from huaweicloudsdkcore.exceptions.exceptions import ConnectionException
 from huaweicloudsdkmodelarts.v1 import model as sdk
 
 from lab_training.lab_app import BUCKET, Jobs, error_of, job_body, json_of, sdk_client, wait_for
+from servers.lab_control import Control
 from servers.lab_process import LabProcess
 from traindeck.lab.accounts import Accounts, LabAccount
 from traindeck.lab.obs.store import ObjectStore
@@ -133,12 +133,9 @@ class Faulty:
         objects.close()
 
     def control(self, method: str, content: object = None) -> dict[str, Any]:
-        facts = json.loads((self.root / "control.json").read_text(encoding="utf-8"))
-        body = None if content is None else json.dumps(content).encode()
-        headers = {"Authorization": f"Bearer {facts['token']}"}
-        request = urllib.request.Request(f"{facts['url']}/faults", body, headers, method=method)
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return dict(json.load(answer))
+        status, answer = Control(self.root).call(method, content)
+        assert status == 200, answer
+        return dict(answer)
 
     def rules(self, *faults: Mapping[str, Any], seed: int = 0) -> None:
         self.control("PUT", {"faults": faults, "seed": seed})

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
+from pathlib import Path
 from typing import Any
-
-from servers.lab_process import LabProcess
 
 
 class Control:
     """The control port, asked as its documentation says."""
 
-    def __init__(self, lab: LabProcess) -> None:
-        facts = json.loads((lab.root / "control.json").read_text("utf-8"))
+    def __init__(self, root: Path) -> None:
+        facts = json.loads((root / "control.json").read_text("utf-8"))
         self.url = facts["url"]
         self.token = facts["token"]
 

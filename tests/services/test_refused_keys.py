@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from servers.lab_control import Control
 from servers.lab_process import LabProcess
 from servers.rotating_account import RotatingAccount
 from servers.way import Way
@@ -170,21 +169,9 @@ async def test_an_expired_key_of_the_lab_is_tried_again_when_asked(way: Way, tmp
     async with Bench(tmp_path / "home", way, waits_for_keys=True) as bench:
         await bench.prepare()
         rule = {"kind": "expired-key", "service": "obs", "operation": "ListObjects", "count": 1}
-        await asyncio.to_thread(set_faults, lab, rule)
+        await asyncio.to_thread(Control(lab.root).rules, rule)
         waiting = asyncio.create_task(bench.connections.work("lab", lambda c: c.storage.info(ObjectPath(BUCKET, "x/"))))
         await until(lambda: bench.connections.refusal("lab") is not None)
         assert not waiting.done()
         bench.connections.release("lab")
         assert await waiting is None
-
-
-def set_faults(lab: LabProcess, *rules: dict[str, object]) -> None:
-    facts = json.loads((lab.root / "control.json").read_text("utf-8"))
-    request = urllib.request.Request(
-        f"{facts['url']}/faults",
-        data=json.dumps({"faults": rules}).encode(),
-        method="PUT",
-        headers={"Authorization": f"Bearer {facts['token']}"},
-    )
-    with urllib.request.urlopen(request) as answer:
-        assert answer.status == 200

@@ -144,7 +144,7 @@ class Lost:
     """Some answers of the Lab never arrive."""
 
     def __init__(self, lab: LabProcess) -> None:
-        self._control = Control(lab)
+        self._control = Control(lab.root)
 
     def __enter__(self) -> None:
         self._control.rules(

@@ -40,6 +40,6 @@ def bucket(lab_obs: Store) -> str:
 
 @pytest.fixture
 def control(lab: LabProcess) -> Iterator[Control]:
-    control = Control(lab)
+    control = Control(lab.root)
     yield control
     assert control.call("DELETE")[0] == 200

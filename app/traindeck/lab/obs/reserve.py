@@ -11,7 +11,7 @@ from pathlib import Path
 # The index may write this much before it reuses the room of its journal.
 SIZE = 8 << 20
 LOW = 1 << 20
-_FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
+FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 class Reserve:
@@ -35,7 +35,7 @@ class Reserve:
             except OSError as error:
                 self._path.unlink(missing_ok=True)
                 # Where a file cannot be this large for another reason, the Lab goes without.
-                if error.errno in _FULL:
+                if error.errno in FULL:
                     raise
             self._is_held = True
 

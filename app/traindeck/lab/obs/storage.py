@@ -15,9 +15,9 @@ from traindeck.lab.obs.bodies import BodyFiles
 from traindeck.lab.obs.errors import NoSuchBucket, StorageFull
 from traindeck.lab.obs.index import ObjectIndex, forget_discarded, note_discarded
 from traindeck.lab.obs.records import BucketInfo
-from traindeck.lab.obs.reserve import Reserve
+from traindeck.lab.obs.reserve import FULL, Reserve
 
-_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+_NO_ROOM = FULL | {errno.EFBIG}
 
 
 @dataclass
@@ -106,7 +106,7 @@ def full_disk_told() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _FULL:
+        if error.errno in _NO_ROOM:
             raise StorageFull from error
         raise
     except sqlite3.OperationalError as error:

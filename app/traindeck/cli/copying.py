@@ -14,6 +14,7 @@ from traindeck.cli import terminal
 from traindeck.cli.call import DONE, Call
 from traindeck.cli.progress import Progress
 from traindeck.domain.errors import InvalidInput, NotFound
+from traindeck.domain.local_names import System, local_part
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import say, text
 from traindeck.runtime.platform_files import local_errors
@@ -138,7 +139,8 @@ def _below(target: Place, source: Place, *, alone: bool) -> Place:
     if alone:
         return target
     if isinstance(target, Path):
-        return target / source.name
+        # A key may end with what leads out of a folder here, or with what no file can be called.
+        return target / local_part(source.name, System(is_windows=os.name == "nt"))
     if isinstance(source, Path):
         return target.join(source.resolve().name + ("/" if source.is_dir() else ""))
     return target.join(source.name + ("/" if source.is_folder else ""))

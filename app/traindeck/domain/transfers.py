@@ -28,8 +28,9 @@ _GIBIBYTE = 1024 * _MEBIBYTE
 SINGLE_PUT_BYTES = 64 * _MEBIBYTE
 PART_BYTES = 16 * _MEBIBYTE
 MOST_PART_BYTES = 5 * _GIBIBYTE
-MOST_OBJECT_BYTES = 10_000 * MOST_PART_BYTES
-# The service allows 10,000; the rest is room for files near the largest size.
+MOST_PARTS = 10_000
+MOST_OBJECT_BYTES = MOST_PARTS * MOST_PART_BYTES
+# The rest is room for files near the largest size.
 _USUAL_PARTS = 9_000
 # Below this a request costs more than its bytes.
 SMALL_BYTES = 128 * 1024
@@ -105,6 +106,11 @@ class Order:
     source: str
     target: str
     rules: Rules = field(default_factory=Rules)
+
+    @property
+    def remote(self) -> ObjectPath:
+        """The side in the service; of two, the source."""
+        return _place(self.target if self.kind is Kind.UPLOAD else self.source)
 
     @property
     def remote_source(self) -> ObjectPath:
@@ -204,6 +210,16 @@ class SentPart:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """What a file of this computer was like when its content was that of an ETag; MD5 told so."""
+
+    size_bytes: int
+    modified_ns: int
+    inode: int
+    etag: str
+
+
+@dataclass(frozen=True, slots=True)
 class Totals:
     """How many files, and bytes, stand where."""
 
@@ -212,6 +228,7 @@ class Totals:
     removals: int = 0
     small_files: int = 0
     part_bytes: int = 0  # of unfinished files
+    verified: int = 0
 
     @property
     def open_files(self) -> int:
@@ -248,6 +265,12 @@ class TransferRecord:
     started: datetime | None = None
     ended: datetime | None = None
     error: AppError | None = None
+    is_dropped: bool = False  # out of the list, but something of it could not be taken back yet
+
+
+def known_place(order: Order, root: str) -> str:
+    """Under which name it is remembered what the files below a folder of this computer are in the service."""
+    return f"{order.profile}\t{order.remote.bucket}\t{root}"
 
 
 def part_bytes(size_bytes: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import threading
 from pathlib import Path
@@ -15,8 +16,10 @@ from traindeck.domain.transfers import (
     MD5_NAME,
     PART_BYTES_NAME,
     TIME_NAME,
+    ItemState,
     TransferState,
 )
+from traindeck.runtime import disk_barrier
 from traindeck.services.transfers import downloads
 from transfer_works import (
     BUCKET,
@@ -27,12 +30,14 @@ from transfer_works import (
     copy,
     done,
     download,
+    listed,
     random_bytes,
     there,
     tree,
     upload,
     working,
 )
+from waiting import until
 
 
 async def test_a_folder_goes_up_and_comes_back_the_same(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
@@ -181,3 +186,52 @@ async def test_empty_folders_times_and_rights_where_asked(shelf: ObjectShelf, ho
     found = (tmp_path / "back" / "run.sh").stat()
     assert found.st_mtime_ns == 1_600_000_000_123_456_789
     assert os.name == "nt" or found.st_mode & 0o777 == 0o750
+
+
+async def test_what_a_power_cut_could_take_away_is_not_done_yet(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        shelf.keep(there(f"{number:02}"), b"x")
+    asked, may_go, whole = threading.Event(), threading.Event(), downloads.on_the_disk
+
+    def slow(folder: Path) -> None:
+        asked.set()
+        may_go.wait(20)
+        whole(folder)
+
+    monkeypatch.setattr(downloads, "on_the_disk", slow)
+    async with working(home, shelf) as engine:
+        number = await engine.add(download(there(), tmp_path / "to"))
+        await until(asked.is_set)
+        assert set((await listed(engine, number)).values()) == {ItemState.QUEUED}
+        assert len(content_of(tmp_path / "to")) == 20
+        may_go.set()
+        assert (await engine.ended(number)).done_files == 20
+
+
+async def test_a_disk_that_cannot_keep_what_was_written_is_told(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf.keep(there("a"), b"x")
+
+    def broken(folder: Path) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(folder))
+
+    monkeypatch.setattr(downloads, "on_the_disk", broken)
+    async with working(home, shelf) as engine:
+        row = await done(engine, download(there(), tmp_path / "to"))
+    assert row.state is TransferState.FAILED and row.error is not None
+
+
+def test_files_are_safe_one_by_one_where_there_is_no_call_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk_barrier.write_for_later(tmp_path / "a", b"a")
+    disk_barrier.on_the_disk(tmp_path)
+    synced: list[int] = []
+    monkeypatch.setattr(disk_barrier, "_SYNC", None)
+    monkeypatch.setattr(os, "fsync", synced.append)
+    disk_barrier.write_for_later(tmp_path / "b", b"b")
+    disk_barrier.on_the_disk(tmp_path)
+    assert len(synced) == 1 and (tmp_path / "b").read_bytes() == b"b"

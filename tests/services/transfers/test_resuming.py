@@ -213,7 +213,7 @@ async def test_ranges_that_did_not_reach_the_disk_are_fetched_again(
         await until(lambda: written_parts(home) == 10)
     shelf.get = whole
     # As a power cut leaves it: the length is there, and some of the content is not.
-    with (tmp_path / "to.traindeck.part").open("r+b") as part:
+    with next(tmp_path.glob("to.*.traindeck.part")).open("r+b") as part:
         part.write(bytes(1000))
     async with working(home, shelf) as engine:
         await engine.resume()

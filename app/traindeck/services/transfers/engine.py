@@ -26,6 +26,7 @@ from traindeck.services.submission import utc_now
 from traindeck.services.transfers.feeding import live
 from traindeck.services.transfers.lane import Ground, Lane, Unit
 from traindeck.services.transfers.ledger import Ledger
+from traindeck.services.transfers.orphans import remove_all_orphans
 from traindeck.services.transfers.ports import Journal, OpenPlane
 from traindeck.services.transfers.rate_limit import RateLimit
 from traindeck.services.transfers.rows import Transfer
@@ -190,13 +191,11 @@ class TransferEngine:
             self._share_turns()
 
     async def forget(self, transfer_id: int) -> None:
-        """Take one that is over out of the list; unfinished pieces at the service go too."""
+        """Take one that is over out of the list; unfinished pieces here and at the service go first."""
         if transfer_id in self._lanes:
             return
         self._over.pop(transfer_id, None)
-        lane = Lane(await self._journal.get(transfer_id), self._ground)
-        await self._remove_pieces(lane)
-        await self._journal.forget(transfer_id)
+        await self._forget(await self._journal.get(transfer_id))
 
     async def ended(self, transfer_id: int) -> Transfer:
         """How it ended, as soon as it has."""
@@ -231,8 +230,20 @@ class TransferEngine:
     async def _forget_old(self) -> None:
         old = self._clock() - _FORGET_AFTER
         for record in await self._journal.all():
-            if record.state.is_over and (record.ended or record.created) < old:
+            is_old = record.is_dropped or (record.ended or record.created) < old
+            if record.state.is_over and is_old and record.id not in self._lanes:
+                self._over.pop(record.id, None)
+                await self._forget(record)
+
+    async def _forget(self, record: TransferRecord) -> None:
+        """What cannot be taken back now stays in the journal, and the next program tries again."""
+        async with held(self._lock(record.id), self._disk) as is_free:
+            if not is_free:
+                return
+            if await self._remove_pieces(Lane(record, self._ground)):
                 await self._journal.forget(record.id)
+            elif not record.is_dropped:
+                await self._journal.change(record.id, is_dropped=True)
 
     def _start(self, record: TransferRecord, patience_s: float | None = None) -> None:
         self._over.pop(record.id, None)
@@ -258,6 +269,7 @@ class TransferEngine:
     async def _live_to_the_end(self, lane: Lane) -> None:
         try:
             await live(lane)
+            await remove_all_orphans(lane)
         except Exception as error:
             # Also a journal that cannot be written: then the next program takes it up where this one left it.
             log.exception("transfer %d ended", lane.id)
@@ -277,18 +289,27 @@ class TransferEngine:
     async def _take_back(self, lane: Lane) -> None:
         if lane.workers:
             await asyncio.wait(lane.workers)
-        await self._remove_pieces(lane)
-        await lane.change(state=TransferState.CANCELLED, ended=self._clock())
-        self._end(lane)
+        async with held(self._lock(lane.id), self._disk) as is_ours:
+            if is_ours:
+                await self._remove_pieces(lane)
+                await lane.change(state=TransferState.CANCELLED, ended=self._clock())
+        self._end(lane, is_shown=is_ours)
 
-    async def _remove_pieces(self, lane: Lane) -> None:
+    async def _remove_pieces(self, lane: Lane) -> bool:
+        """Whether all that was half there is gone."""
         await self._ledger.flush()
+        is_clean = True
         for item in await self._journal.begun(lane.id):
             try:
                 await take_back(lane, item)
             except AppError as error:
-                # Its parts show among the fragments of the bucket.
+                is_clean = False
                 log.warning("unfinished pieces of %s were not removed: %s", item.key, error)
+            else:
+                await self._journal.begin_parts(lane.id, replace(item, upload_id="", part_bytes=0))
+        if lane.begun:
+            await remove_all_orphans(lane)
+        return is_clean
 
     def _lock(self, transfer_id: int) -> Path:
         return self._locks / f"{transfer_id}.lock"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -16,6 +17,7 @@ from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import (
     Action,
+    CompareBy,
     Item,
     ItemState,
     Kind,
@@ -24,6 +26,7 @@ from traindeck.domain.transfers import (
     TransferRecord,
     TransferState,
     WaitsFor,
+    known_place,
     waits_for,
 )
 from traindeck.runtime.blocking import BlockingCalls
@@ -98,13 +101,19 @@ class Lane:
         self.wants_yes = record.state is TransferState.READY
         self._doubt_to = record.fed_to
         order = record.order
-        self._bucket = (order.remote_target if order.kind is Kind.UPLOAD else order.remote_source).bucket
+        self._bucket = order.remote.bucket
+        self._is_upload = order.kind is Kind.UPLOAD
+        self.remembers = order.kind is Kind.DOWNLOAD and order.rules.compare is CompareBy.SIZE_AND_TIME
+        self.begun: set[ObjectPath] = set()  # uploads in parts, of which an answer may have been lost
+        # Of another program with another journal, too.
+        self.mark = hashlib.blake2b(f"{record.id} {record.created}".encode(), digest_size=4).hexdigest()
         self._patience_s = patience_s
         self._plane: DataPlane | None = None
         self._news = asyncio.Event()
         self._has_turn = False
         self._files: dict[ItemState, int] = {}
         self._totals = Totals()
+        self._verified = 0
         self._waiting = 0
         # Trouble that is not about one file
         self._failures = 0
@@ -229,9 +238,17 @@ class Lane:
             is_verified,
             error,
         )
+        self._verified += is_verified
         self._note(over)
         if state is ItemState.DONE:
+            if self._is_upload and over.etag and over.action is Action.MOVE:
+                self.remember(over)
             self.went_well()
+
+    def remember(self, here: Item) -> None:
+        """This file, as it is on this computer, has the content that the service calls by this ETag."""
+        if here.etag:
+            self.ground.ledger.known(known_place(self.record.order, self.record.root), here)
 
     def failed(self, item: Item, error: AppError) -> None:
         """It waits where waiting may help, else it is over."""
@@ -401,6 +418,7 @@ class Lane:
         await self.ground.ledger.flush()
         self._totals = await self.ground.journal.totals(self.id)
         self._files = dict(self._totals.files)
+        self._verified = self._totals.verified
         self._waiting = self._files.get(ItemState.WAITING, 0)
         if not self.workers:
             self.done_bytes = self._totals.done_bytes
@@ -455,6 +473,7 @@ class Lane:
             equal_files=files.get(ItemState.EQUAL, 0),
             skipped_files=files.get(ItemState.SKIPPED, 0),
             failed_files=self.failed_files,
+            verified_files=self._verified,
             removals=self._totals.removals,
             small_files=self._totals.small_files,
             error=record.error or (self._trouble if waits else None),

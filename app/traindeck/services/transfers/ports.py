@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from traindeck.domain.errors import AppError
-from traindeck.domain.transfers import Action, Item, ItemState, Order, SentPart, Totals, TransferRecord
+from traindeck.domain.transfers import Action, Item, ItemState, Known, Order, SentPart, Totals, TransferRecord
 from traindeck.services.data_ports import DataPlane
 
 OpenPlane = Callable[[str], Awaitable[DataPlane]]
@@ -62,3 +62,7 @@ class Journal(Protocol):
     async def forget_removals(self, transfer_id: int) -> None: ...
 
     async def forget(self, transfer_id: int) -> None: ...
+
+    async def remember(self, place: str, items: Sequence[Item]) -> None: ...
+
+    async def known(self, place: str, first: str, last: str) -> dict[str, Known]: ...

@@ -27,6 +27,7 @@ class Transfer:
     equal_files: int = 0
     skipped_files: int = 0
     failed_files: int = 0
+    verified_files: int = 0  # size and MD5 are confirmed, of those moved and of those found equal
     removals: int = 0
     small_files: int = 0
     error: AppError | None = None

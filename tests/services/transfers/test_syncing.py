@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+import pytest
 
 from object_shelf import ObjectShelf
 from traindeck.domain.errors import AppError, NotFound
@@ -12,15 +16,18 @@ from traindeck.domain.transfers import (
     ItemState,
     TransferState,
 )
+from traindeck.services.transfers import comparing
 from transfer_works import (
     BUCKET,
     FILES,
+    MIB,
     content_of,
     done,
     download,
     failing,
     listed,
     offline,
+    random_bytes,
     there,
     tree,
     upload,
@@ -133,3 +140,88 @@ async def test_nothing_is_removed_where_something_failed(shelf: ObjectShelf, hom
         states = await listed(engine, row.id)
     assert states == {"a": ItemState.FAILED, "b": ItemState.DONE, "old": ItemState.SKIPPED}
     assert shelf.keys(BUCKET) == ["b", "old"]
+
+
+BY_TIME = {"compare": CompareBy.SIZE_AND_TIME, "keep_times": True}
+HOUR_NS = 3600 * 1_000_000_000
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files read only to compare them."""
+    places: list[str] = []
+    whole = comparing.file_digests
+
+    def noting(place: Path, *more: object) -> object:
+        places.append(place.name)
+        return whole(place, *more)
+
+    monkeypatch.setattr(comparing, "file_digests", noting)
+    return places
+
+
+def edit(place: Path, content: bytes, shift_ns: int) -> None:
+    """As `cp -p` leaves it, or a machine whose clock is wrong."""
+    modified = place.stat().st_mtime_ns + shift_ns
+    place.write_bytes(content)
+    os.utime(place, ns=(modified, modified))
+
+
+@pytest.mark.parametrize("is_up", [True, False])
+async def test_what_is_remembered_is_equal_at_once_and_an_edit_is_never_missed(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, hashed: list[str], is_up: bool
+) -> None:
+    names = ["a", "b", "c", "d"]
+    folder = tree(tmp_path / "data", {name: name.encode() * 9 for name in names})
+    for name in names if not is_up else ():
+        shelf.keep(there(f"to/{name}"), name.encode() * 9)
+    order = upload(folder, there("to/"), **BY_TIME) if is_up else download(there("to/"), tmp_path / "down", **BY_TIME)
+    here = folder if is_up else tmp_path / "down"
+    async with working(home, shelf) as engine:
+        assert (await done(engine, order)).done_files == 4
+    async with working(home, shelf) as engine:
+        asked = len(shelf.asked)
+        row = await done(engine, order)
+        assert (row.equal_files, row.verified_files, hashed) == (4, 4, [])
+        assert {line.split()[0] for line in shelf.asked[asked:]} == {"page"}
+
+        edit(here / "a", b"x" * 9, -HOUR_NS)
+        edit(here / "b", b"x" * 9, 1)
+        edit(here / "c", b"c" * 9, -HOUR_NS)  # only its time is another
+        shelf.keep(there("to/d"), b"y" * 9, datetime.now(UTC) - timedelta(days=9))
+        row = await done(engine, order)
+        assert (row.done_files, row.equal_files, row.verified_files) == (3, 1, 4)
+        assert sorted(hashed) == names
+        hashed.clear()
+        row = await done(engine, order)
+        assert (row.equal_files, hashed) == (4, []), "what was looked at is remembered, too"
+    remote, local = shelf.content(BUCKET, "to/"), content_of(here)
+    assert remote == local
+    assert local["a"] == (b"x" * 9 if is_up else b"a" * 9)
+
+
+async def test_nothing_is_remembered_of_another_folder_or_account(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, hashed: list[str]
+) -> None:
+    one = tree(tmp_path / "one", {"a": b"one"})
+    other = tree(tmp_path / "other", {"a": b"two"})
+    os.utime(other / "a", ns=((one / "a").stat().st_mtime_ns,) * 2)
+    async with working(home, shelf) as engine:
+        await done(engine, upload(one, there("to/"), **BY_TIME))
+        row = await done(engine, upload(other, there("to/"), **BY_TIME))
+        assert (row.done_files, hashed) == (1, ["a"])
+    assert shelf.content(BUCKET, "to/") == {"a": b"two"}
+
+
+async def test_a_large_file_is_remembered_as_well(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, small_parts: None, hashed: list[str]
+) -> None:
+    source = tree(tmp_path / "data", {"big": random_bytes(2 * MIB)})
+    up, down = upload(source, there("to/"), **BY_TIME), download(there("to/"), tmp_path / "down", **BY_TIME)
+    async with working(home, shelf) as engine:
+        for order in (up, down):
+            assert (await done(engine, order)).done_files == 1
+            asked = len(shelf.asked)
+            row = await done(engine, order)
+            assert (row.equal_files, row.verified_files, hashed) == (1, 1, [])
+            assert {line.split()[0] for line in shelf.asked[asked:]} == {"page"}

@@ -376,7 +376,7 @@ def _range_bytes(found: Found) -> int:
 
 
 def _is_there(place: Path, found: Found, token: CancelToken) -> bool:
-    return _size_of(place) == found.size_bytes and has_content(place, found, token)
+    return _size_of(place) == found.size_bytes and bool(has_content(place, found, token))
 
 
 def _size_of(place: Path) -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Protocol
 
 from traindeck.domain.errors import AppError, Conflict
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import Action, Item, Kind, TransferState, waits_for
+from traindeck.services.transfers.comparing import Memory
 from traindeck.services.transfers.copies import Copies
 from traindeck.services.transfers.downloads import Downloads, Folders
 from traindeck.services.transfers.lane import Lane
@@ -67,8 +69,9 @@ async def _outline(lane: Lane) -> Outline:
             if lane.record.started is None:
                 await lane.change(started=ground.clock())
             await ground.journal.forget_removals(lane.id)
-            planner = Planner(order, await lane.plane(), ground.disk, lambda batch: ground.journal.plan(lane.id, batch))
-            return await planner.plan()
+            memory = Memory(ground.journal, order)
+            keep = partial(ground.journal.plan, lane.id)
+            return await Planner(order, await lane.plane(), ground.disk, keep, memory).plan()
         except AppError as error:
             if waits_for(error) is None:
                 raise

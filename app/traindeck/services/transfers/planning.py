@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
@@ -20,6 +20,7 @@ from traindeck.domain.sync_rules import (
     Pair,
     Side,
     Verdict,
+    local_and_remote,
     paired,
     remote_and_remote,
     too_many_removals,
@@ -27,9 +28,11 @@ from traindeck.domain.sync_rules import (
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import (
     Action,
+    CompareBy,
     Item,
     ItemState,
     Kind,
+    Known,
     Links,
     Order,
     refusal,
@@ -37,7 +40,7 @@ from traindeck.domain.transfers import (
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
 from traindeck.services.data_ports import DataPlane, Found, Row
-from traindeck.services.transfers.comparing import Comparing, Doubt, side_of, time_ns
+from traindeck.services.transfers.comparing import Comparing, Doubt, Memory, Sameness, side_of, time_ns
 from traindeck.services.transfers.local_tree import LocalEntry, LocalTree
 
 Keep = Callable[[list[Item]], Awaitable[None]]
@@ -65,7 +68,9 @@ class _Listed:
 class Planner:
     """Makes the plan of one transfer; the same plan again when nothing has changed."""
 
-    def __init__(self, order: Order, plane: DataPlane, disk: BlockingCalls, keep: Keep) -> None:
+    def __init__(
+        self, order: Order, plane: DataPlane, disk: BlockingCalls, keep: Keep, memory: Memory | None = None
+    ) -> None:
         self._order = order
         self._rules = order.rules
         self._plane = plane
@@ -74,10 +79,8 @@ class Planner:
         self._has_gaps = False
         self._removals = 0
         self._ignored = IgnoreRules(order.rules.ignore)
-        is_upload = order.kind is Kind.UPLOAD
-        remote = order.remote_target if is_upload else order.remote_source
-        by = order.rules.compare
-        self._comparing = Comparing(plane, disk, by, remote.bucket, is_upload) if by else None
+        is_upload, by = order.kind is Kind.UPLOAD, order.rules.compare
+        self._comparing = Comparing(plane, disk, by, order.remote.bucket, is_upload, memory) if by else None
 
     async def plan(self) -> Outline:
         """Raises AppError when there is nothing to begin with, or when it would remove more than is allowed."""
@@ -147,25 +150,41 @@ class Planner:
     async def _uploads(self, pairs: Sequence[Pair[LocalEntry, _Listed]], prefix: str, source: Path) -> list[Item]:
         items: list[Item] = []
         doubts: list[Doubt] = []
+        both = [prefix + pair.left.name for pair in pairs if pair.left is not None and pair.right is not None]
+        known = await self._comparing.known(source, both) if self._comparing is not None else {}
         for entry, right in ((pair.left, pair.right) for pair in pairs):
             if entry is None:
                 removal = self._removal(right) if right else None
                 items += [removal] if removal else []
                 continue
-            verdict = Verdict.DIFFERENT
-            if right is not None and self._comparing is not None:
-                is_folder = entry.name.endswith("/")
-                verdict = Verdict.EQUAL if is_folder else self._comparing.verdict(_side(entry), right.row)
-                if verdict is Verdict.LOOK_CLOSER and entry.problem is None:
+            verdict, key = Verdict.DIFFERENT, prefix + entry.name
+            if right is not None and self._comparing is not None and entry.problem is None:
+                verdict = self._verdict(entry.name, entry, right.row, known)
+                if verdict is Verdict.LOOK_CLOSER:
                     place = source / entry.name if entry.name else source
                     doubts.append(Doubt(len(items), place, _side(entry), right.row))
-            items.append(_upload_item(prefix + entry.name, entry, is_equal=verdict is Verdict.EQUAL))
-        return self._wanted(await self._without_doubts(items, doubts))
+            item = _upload_item(key, entry)
+            is_equal = verdict is Verdict.EQUAL and item.error is None
+            items.append(_equal(item, self._rules.compare) if is_equal else item)
+        return self._wanted(await self._without_doubts(items, doubts, source))
 
-    async def _without_doubts(self, items: list[Item], doubts: Sequence[Doubt]) -> list[Item]:
-        if doubts and self._comparing is not None:
-            for index in await self._comparing.equal_among(doubts):
-                items[index] = replace(items[index], state=ItemState.EQUAL)
+    def _verdict(self, name: str, entry: LocalEntry, row: Row, known: Mapping[str, Known]) -> Verdict:
+        if name.endswith("/"):
+            return Verdict.EQUAL
+        by = self._rules.compare
+        assert by is not None
+        return local_and_remote(_side(entry), side_of(row), by, known.get(row.key))
+
+    async def _without_doubts(self, items: list[Item], doubts: Sequence[Doubt], root: Path) -> list[Item]:
+        if not doubts or self._comparing is None:
+            return items
+        sure: list[Doubt] = []
+        for doubt, sameness in zip(doubts, await self._comparing.looked_at(doubts), strict=True):
+            if sameness is not Sameness.NO:
+                is_verified = sameness is Sameness.BY_CONTENT
+                items[doubt.index] = replace(items[doubt.index], state=ItemState.EQUAL, is_verified=is_verified)
+                sure += [doubt] if is_verified else []
+        await self._comparing.remember(root, sure)
         return items
 
     def _removal(self, listed: _Listed) -> Item | None:
@@ -223,14 +242,16 @@ class Planner:
         entries = await self._disk.run(lambda _: [_known(place) for place in places])
         items: list[Item] = []
         doubts: list[Doubt] = []
+        known = await comparing.known(target, [row.key for row, _ in placed])
         for (row, name), place, entry in zip(placed, places, entries, strict=True):
             verdict = Verdict.DIFFERENT
             if entry is not None:
-                verdict = Verdict.EQUAL if name.endswith("/") else comparing.verdict(_side(entry), row)
+                verdict = self._verdict(name, entry, row, known)
                 if verdict is Verdict.LOOK_CLOSER:
                     doubts.append(Doubt(len(items), place, _side(entry), row))
-            items.append(_fetch_item(row, name, is_equal=verdict is Verdict.EQUAL))
-        return self._wanted(await self._without_doubts(items, doubts))
+            item = _fetch_item(row, name)
+            items.append(_equal(item, self._rules.compare) if verdict is Verdict.EQUAL else item)
+        return self._wanted(await self._without_doubts(items, doubts, target))
 
     async def _plan_local_removals(self, source: ObjectPath, target: Path, seen: _SeenNames) -> None:
         if not await self._disk.run(lambda _: target.is_dir()):
@@ -307,7 +328,9 @@ class Planner:
         if right is None or self._rules.compare is None:
             return item
         verdict = remote_and_remote(side_of(row), side_of(right.row), self._rules.compare)
-        return replace(item, state=ItemState.EQUAL) if verdict is Verdict.EQUAL else item
+        if verdict is not Verdict.EQUAL:
+            return item
+        return replace(item, state=ItemState.EQUAL, is_verified=bool(row.etag) and row.etag == right.row.etag)
 
     async def _listing(self, folder: ObjectPath) -> AsyncIterator[list[_Listed]]:
         start, marker = len(folder.key), ""
@@ -401,7 +424,13 @@ def _known(place: Path) -> LocalEntry | None:
     return LocalEntry("", found.st_size, found.st_mtime_ns, found.st_ino)
 
 
-def _upload_item(key: str, entry: LocalEntry, *, is_equal: bool = False) -> Item:
+def _equal(item: Item, by: CompareBy | None) -> Item:
+    """What is remembered was MD5's word once; a size is nobody's, but of an empty file it is all."""
+    is_verified = by is not CompareBy.SIZE or not item.size_bytes
+    return replace(item, state=ItemState.EQUAL, is_verified=is_verified)
+
+
+def _upload_item(key: str, entry: LocalEntry) -> Item:
     problem = entry.problem or refusal(key, entry.size_bytes)
     if problem:
         state = ItemState.SKIPPED if entry.is_left_out else ItemState.FAILED
@@ -414,14 +443,12 @@ def _upload_item(key: str, entry: LocalEntry, *, is_equal: bool = False) -> Item
         entry.inode,
         entry.mode,
         action=Action.MAKE_FOLDER if entry.name.endswith("/") else Action.MOVE,
-        state=ItemState.EQUAL if is_equal else ItemState.QUEUED,
     )
 
 
-def _fetch_item(row: Row, name: str, *, is_equal: bool = False) -> Item:
+def _fetch_item(row: Row, name: str) -> Item:
     action = Action.MAKE_FOLDER if name.endswith("/") else Action.MOVE
-    state = ItemState.EQUAL if is_equal else ItemState.QUEUED
-    return Item(row.key, name, row.size_bytes, time_ns(row), etag=row.etag, action=action, state=state)
+    return Item(row.key, name, row.size_bytes, time_ns(row), etag=row.etag, action=action)
 
 
 def _file_name(source: ObjectPath) -> str:
@@ -439,4 +466,4 @@ def _one_row(found: Found) -> Row:
 
 
 def _side(entry: LocalEntry) -> Side:
-    return Side(entry.size_bytes, entry.modified_ns)
+    return Side(entry.size_bytes, entry.modified_ns, inode=entry.inode)

@@ -53,6 +53,10 @@ def copy(source: ObjectPath, target: ObjectPath, **rules: object) -> Order:
     return Order(Kind.COPY, "lab", str(source), str(target), Rules(**rules))
 
 
+def check(source: Path | ObjectPath, target: Path | ObjectPath, **rules: object) -> Order:
+    return Order(Kind.CHECK, "lab", str(source), str(target), Rules(**rules))
+
+
 async def done(engine: TransferEngine, order: Order, **options: object) -> Transfer:
     return await engine.ended(await engine.add(order, **options))
 

@@ -225,15 +225,24 @@ class TransferJournal:
         return await self._with(work)
 
     async def items(
-        self, transfer_id: int, states: Iterable[ItemState] = ItemState, *, after: str = "", most: int = 1000
+        self,
+        transfer_id: int,
+        states: Iterable[ItemState] = ItemState,
+        *,
+        is_verified: bool | None = None,
+        after: str = "",
+        most: int = 1000,
     ) -> list[Item]:
         """A page of the list, in the order of keys; `after` is the last key of the page before."""
         wanted = ", ".join(str(state.value) for state in states)
+        # Removals have nothing to verify.
+        moved = f"AND action <> {Action.REMOVE.value}"
+        narrowed = "" if is_verified is None else f"AND is_verified = {int(is_verified)} {moved}"
 
         def work(db: sqlite3.Connection) -> list[Item]:
             rows = db.execute(
                 f"SELECT {_ITEM} FROM items WHERE transfer = ? AND key > ? AND state IN ({wanted}) "
-                "ORDER BY key LIMIT ?",
+                f"{narrowed} ORDER BY key LIMIT ?",
                 (transfer_id, after, most),
             )
             return [_item(row) for row in rows]
@@ -330,6 +339,14 @@ class TransferJournal:
             db.execute(
                 f"DELETE FROM items WHERE transfer = ? AND action = ? AND {_OPEN}", (transfer_id, Action.REMOVE.value)
             )
+
+        await self._write(work)
+
+    async def drop(self, transfers: Sequence[int]) -> None:
+        """These are out of the list; whoever comes next forgets them."""
+
+        def work(db: sqlite3.Connection) -> None:
+            db.executemany("UPDATE transfers SET is_dropped = 1 WHERE id = ?", [(number,) for number in transfers])
 
         await self._write(work)
 

@@ -217,7 +217,6 @@ async def test_ranges_that_did_not_reach_the_disk_are_fetched_again(
         part.write(bytes(1000))
     async with working(home, shelf) as engine:
         await engine.resume()
-        (row,) = engine.rows()
-        row = await engine.ended(row.id)
+        row = await engine.ended(engine.rows()[0].id)
         assert (row.state, row.done_bytes) == (TransferState.DONE, row.total_bytes)
     assert (tmp_path / "to").read_bytes() == content

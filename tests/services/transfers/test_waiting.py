@@ -87,6 +87,21 @@ async def test_without_a_network_everything_waits_and_then_goes_on(
         assert (row.state, row.done_files, row.failed_files) == (TransferState.DONE, 200, 0)
 
 
+async def test_what_waits_is_tried_at_once_by_the_next_program(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, soon: None
+) -> None:
+    source = tree(tmp_path / "data", {"a": b"a", "b": b"b"})
+    failing(shelf, "put", lambda key: refused() if key == "a" else None)
+    async with working(home, shelf) as engine:
+        await engine.add(upload(source, there()))
+        await until(lambda: engine.rows()[0].waits_for is WaitsFor.KEYS)
+    shelf.put = type(shelf).put.__get__(shelf)
+    async with working(home, shelf) as engine:
+        await engine.resume()
+        row = await engine.ended(engine.rows()[0].id)
+        assert (row.state, row.done_files) == (TransferState.DONE, 2)
+
+
 async def test_a_script_does_not_wait_for_ever(shelf: ObjectShelf, home: Path, tmp_path: Path, soon: None) -> None:
     source = tree(tmp_path / "data", {f"{number:03}": b"x" for number in range(50)})
     failing(shelf, "put", lambda _: offline())

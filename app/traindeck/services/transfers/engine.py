@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected, Unreachable
-from traindeck.domain.transfers import Item, ItemState, Order, TransferRecord, TransferState
+from traindeck.domain.transfers import Item, ItemState, Kind, Order, TransferRecord, TransferState, check_of
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import utc_now
 from traindeck.runtime.listeners import Listeners
@@ -96,10 +96,16 @@ class TransferEngine:
     # What is wanted
 
     async def resume(self) -> None:
-        """Take up what earlier programs left undone, unless one still works on it."""
+        """Take up what earlier programs left undone, unless one still works on it, and show what they did."""
         for record in await self._journal.unfinished():
             if record.id not in self._lanes:
                 self._start(record)
+        for record in await self._journal.all():
+            if record.state.is_over and not self._is_forgotten(record) and record.id not in self._lanes:
+                lane = Lane(record, self._ground)
+                await lane.count_again()
+                self._over[record.id] = lane.row
+                self._has_news(lane)
 
     async def add(
         self, order: Order, *, needs_yes: bool = False, patience_s: float | None = None, takes_up: bool = False
@@ -178,11 +184,29 @@ class TransferEngine:
         record = await self._journal.get(transfer_id)
         if not record.state.is_over:
             return
+        if record.order.kind is Kind.CHECK:
+            await self._check_anew(record)
+            return
         await self._journal.open_again(transfer_id, [ItemState.FAILED, ItemState.WAITING])
         state = TransferState.RUNNING if record.is_planned else TransferState.PLANNING
         if not record.is_planned and record.order.rules.delete:
             state = TransferState.READY  # nobody has seen yet what it would remove
         self._start(await self._journal.change(transfer_id, state=state, error=None, ended=None))
+
+    async def _check_anew(self, record: TransferRecord) -> None:
+        await self._journal.forget_unbegun(record.id)
+        changes = {"is_planned": False, "state": TransferState.PLANNING, "error": None, "started": None, "ended": None}
+        self._start(await self._journal.change(record.id, **changes))
+
+    async def verify(self, transfer_id: int) -> None:
+        """Look whether all that a transfer brought, which is over, is still where it should be."""
+        if transfer_id in self._lanes:
+            return
+        record = await self._journal.get(transfer_id)
+        if record.order.kind is Kind.CHECK:
+            await self._check_anew(record)
+        else:
+            await self.add(check_of(record))
 
     async def move_first(self, transfer_id: int) -> None:
         lane = self._lanes.get(transfer_id)
@@ -204,7 +228,9 @@ class TransferEngine:
             await lane.is_over.wait()
         row = self._over.get(transfer_id)
         if row is None:
-            row = Lane(await self._journal.get(transfer_id), self._ground).row
+            lane = Lane(await self._journal.get(transfer_id), self._ground)
+            await lane.count_again()
+            row = lane.row
         return row
 
     async def planned(self, transfer_id: int) -> Transfer:
@@ -219,21 +245,27 @@ class TransferEngine:
         return [found[number] for number in sorted(found, reverse=True)]
 
     async def items(
-        self, transfer_id: int, states: Sequence[ItemState] = tuple(ItemState), *, after: str = "", most: int = 1000
+        self,
+        transfer_id: int,
+        states: Sequence[ItemState] = tuple(ItemState),
+        *,
+        is_verified: bool | None = None,
+        after: str = "",
+        most: int = 1000,
     ) -> list[Item]:
         """A page of what is to be done and was done, with the results of this moment."""
         await self._ledger.flush()
-        return await self._journal.items(transfer_id, states, after=after, most=most)
+        return await self._journal.items(transfer_id, states, is_verified=is_verified, after=after, most=most)
 
     # How it is done
 
     async def _forget_old(self) -> None:
-        old = self._clock() - _FORGET_AFTER
         for record in await self._journal.all():
-            is_old = record.is_dropped or (record.ended or record.created) < old
-            if record.state.is_over and is_old and record.id not in self._lanes:
-                self._over.pop(record.id, None)
+            if record.state.is_over and self._is_forgotten(record) and record.id not in self._lanes:
                 await self._forget(record)
+
+    def _is_forgotten(self, record: TransferRecord) -> bool:
+        return record.is_dropped or (record.ended or record.created) < self._clock() - _FORGET_AFTER
 
     async def _forget(self, record: TransferRecord) -> None:
         """What cannot be taken back now stays in the journal, and the next program tries again."""

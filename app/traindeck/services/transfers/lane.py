@@ -11,11 +11,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from traindeck.domain import kept_errors
-from traindeck.domain.errors import AccessRefused, AppError, DiskFull, KeysRefused, Unexpected
+from traindeck.domain.errors import AccessRefused, AppError, DiskFull, KeysRefused
 from traindeck.domain.objects import ObjectPath
-from traindeck.domain.texts import text
 from traindeck.domain.transfers import (
+    DIFFERENCES,
     Action,
     CompareBy,
     Item,
@@ -434,24 +433,12 @@ class Lane:
         return self._files.get(ItemState.FAILED, 0)
 
     @property
+    def differences(self) -> int:
+        return sum(self._files.get(state, 0) for state in DIFFERENCES)
+
+    @property
     def good_files(self) -> int:
         return self._files.get(ItemState.DONE, 0) + self._files.get(ItemState.EQUAL, 0)
-
-    async def first_failure(self) -> AppError:
-        """Of one file its own, of many one that says how many they are."""
-        (first,) = await self.ground.journal.items(self.id, [ItemState.FAILED], most=1)
-        error = first.error or Unexpected(first.key)
-        if self.failed_files == 1:
-            return error
-        return kept_errors.told_as(
-            error,
-            text(
-                "{count} files could not be moved. The first, {file}: {words}",
-                count=self.failed_files,
-                file=first.key,
-                words=error.title,
-            ),
-        )
 
     @property
     def row(self) -> Transfer:
@@ -474,6 +461,10 @@ class Lane:
             skipped_files=files.get(ItemState.SKIPPED, 0),
             failed_files=self.failed_files,
             verified_files=self._verified,
+            different_files=files.get(ItemState.DIFFERENT, 0),
+            missing_there=files.get(ItemState.MISSING_THERE, 0),
+            missing_here=files.get(ItemState.MISSING_HERE, 0),
+            unknown_files=files.get(ItemState.UNKNOWN, 0),
             removals=self._totals.removals,
             small_files=self._totals.small_files,
             error=record.error or (self._trouble if waits else None),

@@ -44,7 +44,13 @@ class Journal(Protocol):
     async def parts(self, transfer_id: int, key: str) -> list[SentPart]: ...
 
     async def items(
-        self, transfer_id: int, states: Iterable[ItemState] = ..., *, after: str = "", most: int = 1000
+        self,
+        transfer_id: int,
+        states: Iterable[ItemState] = ...,
+        *,
+        is_verified: bool | None = None,
+        after: str = "",
+        most: int = 1000,
     ) -> list[Item]: ...
 
     async def begun(self, transfer_id: int) -> list[Item]: ...
@@ -60,6 +66,8 @@ class Journal(Protocol):
     async def forget_unbegun(self, transfer_id: int) -> None: ...
 
     async def forget_removals(self, transfer_id: int) -> None: ...
+
+    async def drop(self, transfers: Sequence[int]) -> None: ...
 
     async def forget(self, transfer_id: int) -> None: ...
 

@@ -157,6 +157,8 @@ def test_what_is_verified_says_so_and_what_is_not_is_counted() -> None:
     assert counts_words(TransferRow(checked)) == "2 cannot be checked · 3 verified"
     apart = replace(checked, state=TransferState.PARTLY, different_files=1, missing_here=2)
     assert counts_words(TransferRow(apart)).startswith("3 differ · ")
+    tones = [transfer_tone(TransferRow(one)) for one in (sure, unsure, checked, apart)]
+    assert tones == [Tone.GOOD, Tone.GOOD, Tone.DOUBTFUL, Tone.BAD], "what nobody could check is never green"
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,7 @@ class FilesTable(QTableView):
             return
         for column in (FilesModel.NAME, FilesModel.REASON):
             self.horizontalHeader().setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
-        self.setColumnWidth(FilesModel.RESULT, 16 * SPACE)
+        self.setColumnWidth(FilesModel.RESULT, 19 * SPACE)
         self.setColumnWidth(FilesModel.CONFIRMED, 6 * SPACE)
         self.setColumnWidth(FilesModel.SIZE, 10 * SPACE)
 
@@ -249,7 +249,8 @@ class TransferFilesDialog(QDialog):
 
     def _say(self) -> None:
         state = self._files.state
-        self.summary.setText(" · ".join(filter(None, (counts_words(self._row), progress_words(self._row)))))
+        words = dict.fromkeys((*counts_words(self._row).split(" · "), progress_words(self._row)))
+        self.summary.setText(" · ".join(filter(None, words)))
         self.summary.setToolTip(verified_words(self._row))
         count = f"{len(self._files.rows):,}"
         if state.trouble is not None:

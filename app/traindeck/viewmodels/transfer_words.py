@@ -21,7 +21,7 @@ _TONES = {
     TransferState.FAILED: Tone.BAD,
     TransferState.CANCELLED: Tone.QUIET,
 }
-_SIGNS = {Kind.UPLOAD: "↑", Kind.DOWNLOAD: "↓", Kind.COPY: "→", Kind.CHECK: "≟"}
+_SIGNS = {Kind.UPLOAD: "↑", Kind.DOWNLOAD: "↓", Kind.COPY: "→", Kind.CHECK: "="}
 # These do not pass by themselves: somebody has to do something.
 _NEEDS_SOMEBODY = (WaitsFor.KEYS, WaitsFor.CLOCK, WaitsFor.DISK)
 _MOVED = {
@@ -61,6 +61,10 @@ _FOUND = {
 def transfer_tone(row: TransferRow) -> Tone:
     if row.transfer.waits_for in _NEEDS_SOMEBODY:
         return Tone.DOUBTFUL
+    if row.transfer.kind is Kind.CHECK and row.transfer.differences and row.transfer.state.is_over:
+        return Tone.BAD
+    if row.transfer.unknown_files and row.transfer.state is TransferState.DONE:
+        return Tone.DOUBTFUL  # what nobody could check is not good
     return _TONES[row.transfer.state]
 
 
@@ -87,6 +91,8 @@ def progress_words(row: TransferRow) -> str:
     match transfer.state:
         case TransferState.RUNNING:
             return size_words(transfer.done_bytes) if row.share is None else f"{row.share:.0%}"
+        case TransferState.PARTLY if transfer.differences:
+            return say("{count} differ", count=f"{transfer.differences:,}")
         case TransferState.FAILED | TransferState.PARTLY:
             return say(error.title) if error else say("Transfer failed")
         case TransferState.WAITING:
@@ -180,7 +186,8 @@ def counts_words(row: TransferRow) -> str:
         parts.append(say("{count} differ", count=f"{transfer.differences:,}"))
     if transfer.unknown_files:
         parts.append(say("{count} cannot be checked", count=f"{transfer.unknown_files:,}"))
-    if transfer.state.is_over and transfer.verified_files:
+    says_more = transfer.kind is Kind.CHECK or not transfer.is_verified
+    if transfer.state.is_over and transfer.verified_files and says_more:
         parts.append(say("{count} verified", count=f"{transfer.verified_files:,}"))
     if transfer.skipped_files:
         parts.append(say("{count} skipped", count=f"{transfer.skipped_files:,}"))

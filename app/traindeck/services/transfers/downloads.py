@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from datetime import datetime
+from functools import cache, partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -316,7 +318,13 @@ class Folders:
 def part_of(lane: Lane, item: Item) -> Path:
     """Where the object is while it is not whole; no two transfers share one."""
     place = lane.place(item)
-    return place.with_name(part_name(place.name, _SYSTEM, lane.mark))
+    return place.with_name(part_name(place.name, _SYSTEM, _mark(lane.id, lane.record.created)))
+
+
+@cache
+def _mark(transfer_id: int, created: datetime) -> str:
+    """The time is of use against another program, whose journal counts from one as well."""
+    return hashlib.blake2b(f"{transfer_id} {created}".encode(), digest_size=4).hexdigest()
 
 
 def _sink(lane: Lane, moved: Moved, pieces: list[bytes]) -> Sink:

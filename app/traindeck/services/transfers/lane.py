@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -104,8 +103,6 @@ class Lane:
         self._is_upload = order.kind is Kind.UPLOAD
         self.remembers = order.kind is Kind.DOWNLOAD and order.rules.compare is CompareBy.SIZE_AND_TIME
         self.begun: set[ObjectPath] = set()  # uploads in parts, of which an answer may have been lost
-        # Of another program with another journal, too.
-        self.mark = hashlib.blake2b(f"{record.id} {record.created}".encode(), digest_size=4).hexdigest()
         self._patience_s = patience_s
         self._plane: DataPlane | None = None
         self._news = asyncio.Event()
@@ -113,6 +110,7 @@ class Lane:
         self._files: dict[ItemState, int] = {}
         self._totals = Totals()
         self._verified = 0
+        self._place = ""
         self._waiting = 0
         # Trouble that is not about one file
         self._failures = 0
@@ -247,7 +245,8 @@ class Lane:
     def remember(self, here: Item) -> None:
         """This file, as it is on this computer, has the content that the service calls by this ETag."""
         if here.etag:
-            self.ground.ledger.known(known_place(self.record.order, self.record.root), here)
+            self._place = self._place or known_place(self.record.order, self.record.root)
+            self.ground.ledger.known(self._place, here)
 
     def failed(self, item: Item, error: AppError) -> None:
         """It waits where waiting may help, else it is over."""

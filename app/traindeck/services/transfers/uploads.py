@@ -55,10 +55,16 @@ class Uploads:
     """Makes units out of the files of one transfer."""
 
     lane: Lane
-    sent: Gathering[Item] = field(init=False)
+    sent: Gathering[tuple[Item, str]] = field(init=False)  # each with its ETag
 
     def __post_init__(self) -> None:
-        self.sent = Gathering(self.lane, self._look_again, self.lane.failed, most=_BATCH_FILES, wait_s=_LOOK_AFTER_S)
+        self.sent = Gathering(
+            self.lane,
+            self._look_again,
+            lambda one, error: self.lane.failed(one[0], error),
+            most=_BATCH_FILES,
+            wait_s=_LOOK_AFTER_S,
+        )
 
     async def feed(self, items: Sequence[Item]) -> None:
         small: list[Item] = []
@@ -113,23 +119,23 @@ class Uploads:
             lane.ended(item, ItemState.DONE, is_verified=True, etag=body.md5.hex())
             return
         etag = await put_whole(lane, item, body)
-        self.sent.add(item, replace(item, etag=etag))
+        self.sent.add(item, (item, etag))
 
     async def _is_there(self, item: Item, body: Body) -> bool:
         found = await (await self.lane.plane()).head(self.lane.remote(item))
         return found is not None and (found.size_bytes, found.etag) == (body.size_bytes, body.md5.hex())
 
-    async def _look_again(self, sent: Sequence[Item]) -> None:
+    async def _look_again(self, sent: Sequence[tuple[Item, str]]) -> None:
         """Between reading and the answer it may have become another file; then that one goes up."""
         lane, root = self.lane, self.lane.record.root
-        places = [(f"{root}/{item.name}" if item.name else root, item) for item in sent]
+        places = [(f"{root}/{item.name}" if item.name else root, item) for item, _ in sent]
         changed = await lane.ground.disk.run(lambda _: [has_changed(place, item) for place, item in places])
-        for item, is_another in zip(sent, changed, strict=True):
+        for (item, etag), is_another in zip(sent, changed, strict=True):
             if is_another:
                 lane.count(-item.size_bytes)
                 self._add_large(item)
             else:
-                lane.ended(item, ItemState.DONE, is_verified=True)
+                lane.ended(item, ItemState.DONE, is_verified=True, etag=etag)
 
     async def _send_whole(self, item: Item) -> None:
         """One that is neither small nor in parts; read by the one who sends it."""

@@ -23,6 +23,7 @@ from transfer_works import (
     done,
     download,
     failing,
+    hold_gets,
     offline,
     random_bytes,
     there,
@@ -170,14 +171,8 @@ async def test_two_transfers_to_one_file_do_not_mix(
     one, other = random_bytes(2 * MIB), random_bytes(2 * MIB)
     shelf.keep(there("one"), one)
     shelf.keep(there("other"), other)
-    stuck, whole = asyncio.Event(), shelf.get
-
-    async def held(*given: object, **named: object) -> object:
-        if named["offset"] == MIB:
-            await stuck.wait()
-        return await whole(*given, **named)
-
-    shelf.get = held
+    stuck = asyncio.Event()
+    hold_gets(shelf, stuck, MIB)
     place = tmp_path / "to" / "big"
     async with working(home, shelf) as engine:
         first = await engine.add(download(there("one"), place))

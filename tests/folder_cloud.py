@@ -255,6 +255,7 @@ class FolderCloud:
         self.paths = Paths(folder / "home")
         self.storage = FolderStorage(folder / "obs")
         self.jobs = HandMadeJobs()
+        self.objects = None  # their properties are tried against real stores
         self.reported: list[tuple[str, AppError]] = []
         self._owned = AsyncExitStack()
 
@@ -311,7 +312,7 @@ class FolderCloud:
         return LabAddress(profile, Credentials("LABKEYLABKEY", Secret("not-a-real-one")), "1")
 
     async def _connect(self, profile: Profile, credentials: Credentials) -> Connection:
-        return Connection(profile, self.storage, self.jobs, lambda _: FolderPlane(self.storage))
+        return Connection(profile, self.storage, self.jobs, self.objects, lambda _: FolderPlane(self.storage))
 
 
 def offline() -> AppError:

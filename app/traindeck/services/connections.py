@@ -18,6 +18,7 @@ from traindeck.runtime.listeners import Listeners
 from traindeck.services.data_ports import DataPlane
 from traindeck.services.environment import ENVIRONMENT, environment_profile
 from traindeck.services.keys_news import Refused
+from traindeck.services.object_ports import ObjectProperties
 from traindeck.services.ports import ObjectStorage, ProfileBook, SecretStore, TrainingBackend
 
 
@@ -35,6 +36,7 @@ class Connection:
     profile: Profile
     storage: ObjectStorage
     training: TrainingBackend
+    objects: ObjectProperties
     make_plane: Callable[[Refused], DataPlane]
     """What moves data; used and closed by whoever makes one, on one loop, where he is told of refused keys too."""
     refused: Listeners[KeysRefused] = field(default_factory=Listeners, compare=False)

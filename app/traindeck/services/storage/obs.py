@@ -38,9 +38,14 @@ class ObsStorage:
     """One account's object storage; progress goes back when bytes have to be moved again."""
 
     def __init__(
-        self, profile: Profile, credentials: Credentials, calls: BlockingCalls, refused: Refused = nobody_listens
+        self,
+        profile: Profile,
+        credentials: Credentials,
+        calls: BlockingCalls,
+        refused: Refused = nobody_listens,
+        account: ObsAccount | None = None,
     ) -> None:
-        self._account = ObsAccount(profile, credentials, calls, refused)
+        self._account = account or ObsAccount(profile, credentials, calls, refused)
         self._is_foreign = profile.signature == Signature.V4
         self._work_in = ObjectPath.parse(profile.work_in).as_folder() if profile.work_in else None
 
@@ -138,13 +143,15 @@ class ObsStorage:
         need_key(target)
         await send_bytes(self._account, bytes(content), target)
 
-    async def download(self, source: ObjectPath, target: Path, progress: Progress | None = None) -> None:
+    async def download(
+        self, source: ObjectPath, target: Path, progress: Progress | None = None, *, version: str = ""
+    ) -> None:
         need_key(source)
         part = target.with_name(target.name + ".part")
 
         def fetch(client: Client, token: CancelToken) -> Any:
             try:
-                answer = self._fetch(client, source, part, token, progress)
+                answer = self._fetch(client, source, part, token, progress, version)
                 if answer.status < 300:
                     with local_errors(target):
                         part.replace(target)
@@ -212,9 +219,18 @@ class ObsStorage:
                 raise obs_error(refusal, ObjectPath(bucket, failed.key or ""))
 
     def _fetch(
-        self, client: Client, source: ObjectPath, part: Path, token: CancelToken, progress: Progress | None
+        self,
+        client: Client,
+        source: ObjectPath,
+        part: Path,
+        token: CancelToken,
+        progress: Progress | None,
+        version: str,
     ) -> Any:
-        answer = client.getObject(source.bucket, source.key)
+        from obs.model import GetObjectRequest
+
+        wanted = GetObjectRequest(versionId=version) if version else None
+        answer = client.getObject(source.bucket, source.key, getObjectRequest=wanted)
         if answer.status >= 300:
             return answer
         stream = answer.body.response
@@ -260,4 +276,3 @@ def _entries(page: Page, folder: ObjectPath) -> list[ObjectEntry]:
     entries = [ObjectEntry(ObjectPath(folder.bucket, key)) for key in page.folders]
     # Its own marker is not one of them.
     return entries + [entry_of(folder.bucket, row) for row in page.rows if row.key != folder.key]
-

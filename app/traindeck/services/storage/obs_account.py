@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected
 from traindeck.domain.objects import ObjectPath
-from traindeck.domain.profiles import Profile
+from traindeck.domain.profiles import Profile, Signature
 from traindeck.domain.secret import Credentials
 from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
 from traindeck.services.call_lines import breakable
@@ -59,6 +59,16 @@ class ObsAccount:
         self._making = threading.Lock()
         self._client: Client | None = None
 
+    @property
+    def is_foreign(self) -> bool:
+        """Somebody else's store, which knows no more than S3."""
+        return self._profile.signature is Signature.V4
+
+    @property
+    def has_token(self) -> bool:
+        """The keys are good for hours only."""
+        return self._credentials.token is not None
+
     def close(self) -> None:
         if self._client is not None:
             self._client.close_idle()
@@ -99,6 +109,10 @@ class ObsAccount:
         """For a look at the disk, which may be slow."""
         return await self._calls.run(lambda _: work())
 
+    async def with_client(self, work: Callable[[Client], Result]) -> Result:
+        """For what the SDK does without asking anybody."""
+        return await self._calls.run(lambda token: self._in_worker(lambda client, _: work(client), token))
+
     def body(self, answer: Any) -> Any:
         """What a successful answer holds; the SDK leaves out what it cannot read."""
         if answer.body is None:
@@ -122,7 +136,7 @@ class ObsAccount:
             header.get("date", ""),
         )
 
-    def _in_worker(self, request: Request, token: CancelToken) -> Any:
+    def _in_worker(self, request: Callable[[Client, CancelToken], Result], token: CancelToken) -> Result:
         load("obs", "traindeck.services.storage.obs_client")
         from traindeck.services.storage.obs_client import NotReached
 

@@ -26,12 +26,11 @@ async def make_connection(profile: Profile, credentials: Credentials, calls: Blo
         return WireDataPlane(profile, credentials, refused=tell)
 
     account = ObsAccount(profile, credentials, calls, refused.tell)
-    storage = ObsStorage(profile, credentials, calls, account=account)
     return Connection(
         profile,
-        storage,
+        ObsStorage(profile, credentials, calls, account=account),
         ModelArtsTraining(profile, credentials, calls, refused.tell),
-        ObsObjects(account, storage),
+        ObsObjects(account),
         make_plane,
         refused,
     )

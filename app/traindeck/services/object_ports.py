@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from pathlib import Path
 from typing import Protocol
 
 from traindeck.domain.object_facts import (
@@ -16,7 +15,6 @@ from traindeck.domain.object_facts import (
     SignedLink,
 )
 from traindeck.domain.objects import ObjectPath
-from traindeck.services.ports import Progress
 
 
 class ObjectProperties(Protocol):
@@ -49,10 +47,6 @@ class ObjectProperties(Protocol):
 
     async def versions(self, path: ObjectPath) -> list[ObjectVersion]:
         """Newest first; one without id where the bucket keeps none."""
-
-    async def fetch_version(
-        self, path: ObjectPath, version: str, target: Path, progress: Progress | None = None
-    ) -> None: ...
 
     async def make_current(self, path: ObjectPath, version: str) -> None:
         """Copy an old version onto the object; the old one stays."""

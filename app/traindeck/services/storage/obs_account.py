@@ -31,7 +31,6 @@ from traindeck.services.sdk_errors import (
 )
 from traindeck.services.sdk_loading import load
 from traindeck.services.storage.obs_errors import obs_error
-from traindeck.services.storage.outgoing import FileChanged
 
 if TYPE_CHECKING:
     from traindeck.services.storage.obs_client import Client
@@ -105,10 +104,6 @@ class ObsAccount:
         if ahead_s is not None:
             self.clock_ahead_s = ahead_s
 
-    async def in_worker(self, work: Callable[[], Result]) -> Result:
-        """For a look at the disk, which may be slow."""
-        return await self._calls.run(lambda _: work())
-
     async def with_client(self, work: Callable[[Client], Result]) -> Result:
         """For what the SDK does without asking anybody."""
         return await self._calls.run(lambda token: self._in_worker(lambda client, _: work(client), token))
@@ -145,7 +140,7 @@ class ObsAccount:
         try:
             with breakable(token):
                 return client.call(lambda: request(client, token))
-        except (AppError, FileChanged, Cancelled):
+        except (AppError, Cancelled):
             raise
         except NotReached as error:
             raise self._not_reached(error.__cause__ or error) from None

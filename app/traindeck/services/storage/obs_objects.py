@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, NoRight
@@ -29,7 +28,6 @@ from traindeck.domain.object_facts import (
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import CancelToken
-from traindeck.services.ports import Progress
 from traindeck.services.sdk_errors import Answer, not_understood
 from traindeck.services.storage.object_heads import (
     changed_head,
@@ -38,7 +36,6 @@ from traindeck.services.storage.object_heads import (
     takes_away,
     whole_head,
 )
-from traindeck.services.storage.obs import ObsStorage
 from traindeck.services.storage.obs_account import ObsAccount
 from traindeck.services.storage.obs_copies import made_current, onto_itself
 from traindeck.services.storage.obs_errors import need_key
@@ -55,9 +52,8 @@ _GOES_ON = "RestoreAlreadyInProgress"
 class ObsObjects:
     """One account's objects, apart from their bytes."""
 
-    def __init__(self, account: ObsAccount, storage: ObsStorage) -> None:
+    def __init__(self, account: ObsAccount) -> None:
         self._account = account
-        self._storage = storage
         self._is_obs: bool | None = None
         self._asking = asyncio.Lock()
 
@@ -165,11 +161,6 @@ class ObsObjects:
             if (page.next_key, page.next_version) == (key_marker, version_marker) or not page.next_key:
                 raise not_understood(Answer(self._account.service, 200, message="the same page again"))
             key_marker, version_marker = page.next_key, page.next_version
-
-    async def fetch_version(
-        self, path: ObjectPath, version: str, target: Path, progress: Progress | None = None
-    ) -> None:
-        await self._storage.download(path, target, progress, version=version)
 
     async def make_current(self, path: ObjectPath, version: str) -> None:
         await made_current(self._account, await self.facts(path, version), version)

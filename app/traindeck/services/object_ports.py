@@ -36,6 +36,9 @@ class ObjectProperties(Protocol):
         Conflict: it is no longer what `seen` is.
         """
 
+    async def ensure(self, path: ObjectPath, change: HeadChange) -> bool:
+        """The same for one of many, not looked at again; False: it was as wanted already."""
+
     async def tags(self, path: ObjectPath) -> dict[str, str]:
         """NotOffered: the service has none."""
 

@@ -85,22 +85,9 @@ class ObsObjects:
         return None if answer is None else True
 
     async def change(self, path: ObjectPath, change: HeadChange, seen: ObjectFacts | None = None) -> ObjectFacts:
-        change.check()
-        found = await self.facts(path)
-        if seen is not None and not found.says_the_same(seen):
-            raise Conflict(
-                text("“{place}” is no longer what it was: somebody has changed it.", place=str(path)),
-                text("Look at it again, then decide."),
-            )
-        if change.is_done(found):
+        found, is_asked = await self._asked(path, change, seen)
+        if not is_asked:
             return found
-        if change.storage_class and found.is_frozen:
-            raise frozen(path)
-        self._check_size(found, change)
-        if await self._keeps_heads_apart(path.bucket):
-            await self._set_head(found, change)
-        else:
-            await onto_itself(self._account, found, change)
         now = await self.facts(path)
         if now.size_bytes != found.size_bytes or not change.is_done(now):
             raise Conflict(
@@ -108,6 +95,9 @@ class ObsObjects:
                 text("Somebody else may be changing it too. Look at it again, then decide."),
             )
         return now
+
+    async def ensure(self, path: ObjectPath, change: HeadChange) -> bool:
+        return (await self._asked(path, change, None))[1]
 
     async def tags(self, path: ObjectPath) -> dict[str, str]:
         need_key(path)
@@ -195,6 +185,28 @@ class ObsObjects:
 
         address = await self._account.with_client(make)
         return SignedLink(address, method, now + lasts, self._account.has_token)
+
+    async def _asked(
+        self, path: ObjectPath, change: HeadChange, seen: ObjectFacts | None
+    ) -> tuple[ObjectFacts, bool]:
+        """The object as it was found, and whether there was anything to ask for."""
+        change.check()
+        found = await self.facts(path)
+        if seen is not None and not found.says_the_same(seen):
+            raise Conflict(
+                text("“{place}” is no longer what it was: somebody has changed it.", place=str(path)),
+                text("Look at it again, then decide."),
+            )
+        if change.is_done(found):
+            return found, False
+        if change.storage_class and found.is_frozen:
+            raise frozen(path)
+        self._check_size(found, change)
+        if await self._keeps_heads_apart(path.bucket):
+            await self._set_head(found, change)
+        else:
+            await onto_itself(self._account, found, change)
+        return found, True
 
     def _check_size(self, found: ObjectFacts, change: HeadChange) -> None:
         size = metadata_bytes(metadata_after(found, change))

@@ -21,6 +21,7 @@ from botocore.config import Config
 
 from servers.faults import Answer, FaultyProxy, Reset
 from servers.foreign_stores import ACCESS_KEY, SECRET_KEY, moto
+from servers.handed_on import fetched
 from servers.lab_control import Control
 from servers.lab_process import LabProcess
 from servers.secure import SecureFront
@@ -327,18 +328,6 @@ async def test_versions_of_many_pages(way: Way, monkeypatch: pytest.MonkeyPatch)
         found = await shop.objects.versions(shop.place.join(key))
         assert [version.size_bytes for version in found] == [4, 3, 2, 1, 0]
     shop.account.close()
-
-
-def fetched(link: str, method: str = "GET", body: bytes | None = None) -> tuple[int, bytes]:
-    """As anybody would who was given it."""
-    parts = urlsplit(link)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=10)
-    try:
-        connection.request(method, f"{parts.path}?{parts.query}", body)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
-    finally:
-        connection.close()
 
 
 @pytest.mark.parametrize("dialect", ["v2", "v4"])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from datetime import timedelta
 
-from traindeck.cli.parser_parts import Adder, count, group, leaf, size, yes
+from traindeck.cli.parser_parts import Adder, count, duration, group, leaf, size, yes
 from traindeck.domain.texts import say
 
 
@@ -36,6 +37,20 @@ def add_obs(groups: Adder, common: ArgumentParser) -> None:
     rm.add_argument("paths", nargs="+", metavar="PATH")
     rm.add_argument("-r", "--recursive", action="store_true", help=say("everything below a folder or in a bucket"))
     yes(rm)
+    stat = leaf(obs, common, "stat", say("show all that is known of an object, a folder or a bucket"))
+    stat.add_argument("path", metavar="PATH")
+    stat.add_argument("--versions", action="store_true", help=say("also the versions of an object"))
+    url = leaf(obs, common, "url", say("make a link by which anybody can read or write one object for a while"))
+    url.epilog = say(
+        "Whoever has the link needs no keys. It is printed and kept nowhere. A link for writing is used without a "
+        "content type, for example: curl -T FILE LINK"
+    )
+    url.add_argument("path", metavar="PATH")
+    url.add_argument(
+        "--expires", type=duration, default=timedelta(hours=1), metavar="TIME", help=say("for example 30m, 1h or 7d")
+    )
+    url.add_argument("--method", choices=("GET", "PUT"), default="GET", help=say("GET to read, PUT to write"))
+    url.add_argument("--version", dest="version_id", metavar="ID", help=say("which version, as “stat” names it"))
 
 
 def _sync(obs: Adder, common: ArgumentParser) -> None:

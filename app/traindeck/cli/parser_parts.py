@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 from argparse import ArgumentParser
+from datetime import timedelta
 from typing import Any
 
 from traindeck.domain.texts import say
 
+_DURATION = re.compile(r"(\d{1,6})\s*([smhd]?)")
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 
 Adder = Any
@@ -42,3 +45,10 @@ def count(value: str) -> int:
     if not value.isdecimal():
         raise argparse.ArgumentTypeError(say("give a number, 0 or more"))
     return int(value)
+
+
+def duration(value: str) -> timedelta:
+    match = _DURATION.fullmatch(value.strip().lower())
+    if match is None:
+        raise argparse.ArgumentTypeError(say("give a time such as 90s, 30m, 1h or 7d"))
+    return timedelta(seconds=int(match[1]) * _SECONDS[match[2]])

@@ -26,10 +26,10 @@ from shiboken6 import isValid
 
 from traindeck.domain.errors import AppError, NotOffered, Unexpected
 from traindeck.domain.texts import say
-from traindeck.runtime.tasks import TaskScope
 from traindeck.ui.dialogs import Answer, asked
 from traindeck.ui.elided_label import ElidedLabel
 from traindeck.ui.theme import HALF, SPACE, Theme, set_role
+from traindeck.viewmodels.ports import Tasks
 
 _SIZE = QSize(108 * SPACE, 76 * SPACE)
 _LIST_WIDTH = 21 * SPACE
@@ -150,7 +150,7 @@ class PropertyDialog(QDialog):
         address: str,
         pages: Sequence[PropertyPage],
         theme: Theme,
-        scope: TaskScope,
+        scope: Tasks,
         parent: QWidget | None = None,
         page: str = "",
     ) -> None:
@@ -419,7 +419,7 @@ class PropertyDialog(QDialog):
 class PropertyDialogs:
     """One dialog for each thing: who asks again sees the one that is open."""
 
-    def __init__(self, theme: Theme, scope: TaskScope, window: QWidget) -> None:
+    def __init__(self, theme: Theme, scope: Tasks, window: QWidget) -> None:
         self._theme = theme
         self._scope = scope
         self._window = window

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from traindeck.cli import terminal
 from traindeck.cli.call import DONE, Call
 from traindeck.cli.copying import copy
+from traindeck.cli.fragments import fragments
 from traindeck.cli.listing_commands import du, find, ls
 from traindeck.cli.syncing import sync
 from traindeck.domain.errors import InvalidInput, NotFound
@@ -57,7 +58,7 @@ async def rm(call: Call) -> int:
     return DONE
 
 
-COMMANDS = {"ls": ls, "du": du, "find": find, "mb": mb, "cp": copy, "sync": sync, "rm": rm}
+COMMANDS = {"ls": ls, "du": du, "find": find, "mb": mb, "cp": copy, "sync": sync, "rm": rm, "fragments": fragments}
 
 
 async def _doomed(storage: ObjectStorage, path: ObjectPath, *, recursive: bool) -> list[ObjectEntry]:

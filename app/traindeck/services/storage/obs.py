@@ -38,9 +38,14 @@ class ObsStorage:
     """One account's object storage; progress goes back when bytes have to be moved again."""
 
     def __init__(
-        self, profile: Profile, credentials: Credentials, calls: BlockingCalls, refused: Refused = nobody_listens
+        self,
+        profile: Profile,
+        credentials: Credentials,
+        calls: BlockingCalls,
+        refused: Refused = nobody_listens,
+        account: ObsAccount | None = None,
     ) -> None:
-        self._account = ObsAccount(profile, credentials, calls, refused)
+        self._account = account or ObsAccount(profile, credentials, calls, refused)
         self._is_foreign = profile.signature == Signature.V4
         self._work_in = ObjectPath.parse(profile.work_in).as_folder() if profile.work_in else None
 

@@ -54,6 +54,10 @@ GPU = Flavor("modelarts.p3.large.public", "1 GPU", "GPU", 8, "64 GB", "V100", 4)
 NPU = Flavor("modelarts.vm.npu.1", "1 NPU", "Ascend", 24, "96 GB", "Ascend", 8)
 
 
+class NoSettings:
+    """Folders have none; nobody asks for them here."""
+
+
 class FolderStorage:
     """Objects as files; `page_size`, `wait` and `trouble` are for the test to turn."""
 
@@ -301,7 +305,14 @@ class FolderCloud:
         return LabAddress(profile, Credentials("LABKEYLABKEY", Secret("not-a-real-one")), "1")
 
     async def _connect(self, profile: Profile, credentials: Credentials) -> Connection:
-        return Connection(profile, self.storage, self.jobs, self.objects, lambda _: FolderPlane(self.storage))
+        return Connection(
+            profile,
+            self.storage,
+            self.jobs,
+            lambda _: FolderPlane(self.storage),
+            settings=NoSettings(),
+            objects=self.objects,
+        )
 
 
 def offline() -> AppError:

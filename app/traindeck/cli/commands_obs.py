@@ -8,6 +8,7 @@ from traindeck.cli import terminal
 from traindeck.cli.call import DONE, Call
 from traindeck.cli.copying import copy
 from traindeck.cli.fact_commands import stat, url
+from traindeck.cli.fragments import fragments
 from traindeck.cli.listing_commands import du, find, ls
 from traindeck.cli.syncing import sync
 from traindeck.domain.errors import InvalidInput, NotFound
@@ -58,7 +59,18 @@ async def rm(call: Call) -> int:
     return DONE
 
 
-COMMANDS = {"ls": ls, "du": du, "find": find, "mb": mb, "cp": copy, "sync": sync, "rm": rm, "stat": stat, "url": url}
+COMMANDS = {
+    "ls": ls,
+    "du": du,
+    "find": find,
+    "mb": mb,
+    "cp": copy,
+    "sync": sync,
+    "rm": rm,
+    "stat": stat,
+    "url": url,
+    "fragments": fragments,
+}
 
 
 async def _doomed(storage: ObjectStorage, path: ObjectPath, *, recursive: bool) -> list[ObjectEntry]:

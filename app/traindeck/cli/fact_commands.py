@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from traindeck.cli.bucket_facts import show_bucket
 from traindeck.cli.call import DONE, Call
 from traindeck.cli.output import aligned
 from traindeck.domain.bulk_changes import Tally
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
 async def stat(call: Call) -> int:
     path = ObjectPath.parse(call.options.path)
     async with call.core() as core:
-        connection = await core.connections.open(call.profile(core))
         if path.is_bucket:
-            await _bucket(call, connection, path)
-        elif path.is_folder:
+            await show_bucket(call, core, path.bucket)
+            return DONE
+        connection = await core.connections.open(call.profile(core))
+        if path.is_folder:
             await _folder(call, connection, path)
         else:
             await _object(call, connection, path)
@@ -85,20 +87,6 @@ async def _folder(call: Call, connection: Connection, path: ObjectPath) -> None:
         call.output.document(_tally_document(path, found))
     else:
         _print_rows(call, [(say("Folder"), str(path)), *tally_rows(found)])
-
-
-async def _bucket(call: Call, connection: Connection, path: ObjectPath) -> None:
-    from traindeck.services.listing import nothing_there
-
-    found = next((one for one in await connection.storage.buckets() if one.name == path.bucket), None)
-    if found is None and await connection.storage.info(path) is None:
-        raise nothing_there(path)
-    created, region = (found.created, found.region) if found else (None, "")
-    if call.output.json_wanted:
-        call.output.document({"path": str(path), "bucket": path.bucket, "created": _iso(created), "region": region})
-        return
-    rows = [(say("Bucket"), str(path)), (say("Created"), moment_words(created) if created else "–")]
-    _print_rows(call, [*rows, (say("Region"), region or "–")])
 
 
 def _print_rows(call: Call, rows: Sequence[tuple[str, str]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from datetime import timedelta
 
-from traindeck.cli.parser_parts import Adder, count, duration, group, leaf, size, yes
+from traindeck.cli.parser_parts import Adder, age, count, duration, group, leaf, size, yes
 from traindeck.domain.texts import say
 
 
@@ -33,6 +33,7 @@ def add_obs(groups: Adder, common: ArgumentParser) -> None:
     cp.add_argument("sources", nargs="+", metavar="SRC")
     cp.add_argument("target", metavar="DST")
     _sync(obs, common)
+    _fragments(obs, common)
     rm = leaf(obs, common, "rm", say("remove objects"))
     rm.add_argument("paths", nargs="+", metavar="PATH")
     rm.add_argument("-r", "--recursive", action="store_true", help=say("everything below a folder or in a bucket"))
@@ -51,6 +52,18 @@ def add_obs(groups: Adder, common: ArgumentParser) -> None:
     )
     url.add_argument("--method", choices=("GET", "PUT"), default="GET", help=say("GET to read, PUT to write"))
     url.add_argument("--version", dest="version_id", metavar="ID", help=say("which version, as “stat” names it"))
+
+
+def _fragments(obs: Adder, common: ArgumentParser) -> None:
+    fragments = leaf(obs, common, "fragments", say("list unfinished uploads, or throw them away"))
+    fragments.epilog = say(
+        "Uploads by parts that were never finished cost money and are in no listing. Those that a transfer of this "
+        "computer goes on with are marked and kept."
+    )
+    fragments.add_argument("path", metavar="BUCKET[/PREFIX]")
+    fragments.add_argument("--abort", action="store_true", help=say("throw them away, for good"))
+    fragments.add_argument("--older-than", type=age, metavar="AGE", help=say("only those so old, for example 7d"))
+    yes(fragments)
 
 
 def _sync(obs: Adder, common: ArgumentParser) -> None:

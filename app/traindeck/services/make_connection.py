@@ -13,6 +13,7 @@ from traindeck.services.keys_news import Refused
 from traindeck.services.storage.obs import ObsStorage
 from traindeck.services.storage.obs_account import ObsAccount
 from traindeck.services.storage.obs_objects import ObsObjects
+from traindeck.services.storage.obs_settings import ObsSettings
 from traindeck.services.training.modelarts import ModelArtsTraining
 
 
@@ -26,11 +27,13 @@ async def make_connection(profile: Profile, credentials: Credentials, calls: Blo
         return WireDataPlane(profile, credentials, refused=tell)
 
     account = ObsAccount(profile, credentials, calls, refused.tell)
+    storage = ObsStorage(profile, credentials, calls, account=account)
     return Connection(
         profile,
-        ObsStorage(profile, credentials, calls, account=account),
+        storage,
         ModelArtsTraining(profile, credentials, calls, refused.tell),
-        ObsObjects(account),
         make_plane,
         refused,
+        objects=ObsObjects(account),
+        settings=ObsSettings(account, profile),
     )

@@ -50,7 +50,8 @@ async def desk(home: Path, shelf: ObjectShelf, patience_s: float | None = None) 
         return LabAddress(profile, keys, "1")
 
     async def connect(profile: Profile, _: Credentials) -> Connection:
-        return Connection(profile, Nothing(), Nothing(), Nothing(), lambda _: shelf)
+        nothing = Nothing()
+        return Connection(profile, nothing, nothing, lambda _: shelf, settings=nothing, objects=nothing)
 
     try:
         connections = Connections(ProfileShelf(SettingsFile(paths.settings), disk), Nobody(), address, connect)

@@ -5,6 +5,8 @@ The SDK's own connections verify no host name, are mixed between servers, and le
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import http.client
 import ssl
 import threading
@@ -117,6 +119,10 @@ class _Convertor(convertor.Convertor):  # type: ignore[misc]
         """As it came: the SDK mixes the names of metadata with its own."""
         return dict(headers)
 
+    def parseSetting(self, xml: object, headers: object = None) -> str:
+        # An answer without a body comes as its headers alone.
+        return xml if isinstance(xml, str) else ""
+
     def parseDeleteObjects(self, xml: str, headers: object = None) -> object:
         document(xml, "DeleteResult")
         return super().parseDeleteObjects(xml, headers)
@@ -200,6 +206,20 @@ class Client(ObsClient):  # type: ignore[misc]
             yield
         finally:
             self._mine.is_anybody = False
+
+    # The SDK's own models of these lose what they do not know.
+
+    def setting(self, bucket: str, name: str) -> Any:
+        """What is stored with a bucket under this name; its body is the document as it came."""
+        return self._make_get_request(bucket, pathArgs={name: None}, methodName="setting")
+
+    def put_setting(self, bucket: str, name: str, xml: str) -> Any:
+        body = xml.encode("utf-8")
+        digest = base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode("ascii")
+        return self._make_put_request(bucket, pathArgs={name: None}, headers={"Content-MD5": digest}, entity=body)
+
+    def delete_setting(self, bucket: str, name: str) -> Any:
+        return self._make_delete_request(bucket, pathArgs={name: None})
 
     def _init_ssl_context(self, custom_ciphers: object) -> None:
         self.context = ssl.create_default_context(cafile=self._ca_file)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from traindeck.assembly.core import Core
 from traindeck.domain.jobs import Run, RunState
-from traindeck.domain.objects import ObjectPath
+from traindeck.domain.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import Text, say
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import TaskScope
@@ -28,8 +28,10 @@ from traindeck.ui.lab_page_view import LabPageView
 from traindeck.ui.log_view import LogView
 from traindeck.ui.main_window import MainWindow
 from traindeck.ui.menus import SPACER
+from traindeck.ui.object_properties import ObjectPropertiesExtension
 from traindeck.ui.panel import Panel
 from traindeck.ui.profile_dialog import ProfileDialog
+from traindeck.ui.property_dialog import PropertyDialogs
 from traindeck.ui.run_list_view import RunListView
 from traindeck.ui.run_page_view import RunPageView
 from traindeck.ui.theme import Theme
@@ -43,8 +45,10 @@ from traindeck.viewmodels.job_form import JobForm
 from traindeck.viewmodels.key_news import KeyNews, is_kept_here
 from traindeck.viewmodels.lab_page import LabPage
 from traindeck.viewmodels.log_feed import LogFeed
+from traindeck.viewmodels.many_objects import ManyObjects
 from traindeck.viewmodels.notices import Notices
 from traindeck.viewmodels.object_browser import ObjectBrowser
+from traindeck.viewmodels.object_sheet import ObjectSheet
 from traindeck.viewmodels.ports import Loss
 from traindeck.viewmodels.preferences import Preferences
 from traindeck.viewmodels.profile_form import ProfileForm
@@ -145,6 +149,7 @@ class Workspace:
             toolbar=_TOOLBAR,
         )
         self._drop = CredentialsDrop(self.window)
+        self.properties = PropertyDialogs(self._theme, self._scope, self.window)
         self.browsers = BrowserTabs(
             self.window,
             self._browse,
@@ -170,7 +175,17 @@ class Workspace:
 
     def _extensions(self) -> list[Extension]:
         """What adds to the tabs of buckets."""
-        return []
+        return [
+            ObjectPropertiesExtension(
+                self.properties, self._sheet, self._many, self._theme, self._scope, self._confirm
+            ),
+        ]
+
+    def _sheet(self, profile: str, path: ObjectPath) -> ObjectSheet:
+        return ObjectSheet(profile, path, self._core.connections, self._core.planes, self._core.disk)
+
+    def _many(self, profile: str, chosen: Sequence[ObjectEntry]) -> ManyObjects:
+        return ManyObjects(profile, chosen, self._core.connections, self._scope)
 
     def start(self, pages: OpenPages) -> None:
         """Show the window, then bring in what takes time."""

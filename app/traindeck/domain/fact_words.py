@@ -58,15 +58,12 @@ def size_in_full(size_bytes: int) -> str:
 
 
 def md5_words(facts: ObjectFacts) -> str:
+    """The MD5 of the whole content, and who says so."""
     if not facts.md5:
-        return say("not known")
-    return facts.md5
-
-
-def md5_origin(facts: ObjectFacts) -> str:
+        return say("not known: the service says none for this kind of object")
     if facts.is_md5_stored:
-        return say("computed when it was uploaded")
-    return say("computed by the service") if facts.md5 else say("the service says none for this kind of object")
+        return say("{md5}, computed when it was uploaded", md5=facts.md5)
+    return say("{md5}, computed by the service", md5=facts.md5)
 
 
 def public_words(is_public: bool | None) -> str:

@@ -155,14 +155,11 @@ class HeadChange:
 
     def check(self) -> None:
         """Raise InvalidInput for what no service would take, or would take for something else."""
-        if self.content_type is not None and not self.content_type.strip():
-            raise InvalidInput(
-                text("The content type is empty."), text("Write one, for example text/plain or binary/octet-stream.")
-            )
-        for name, value in {CONTENT_TYPE: self.content_type or "", **self.headers}.items():
-            if not value.isascii() or not value.isprintable():
+        named = {} if self.content_type is None else {CONTENT_TYPE: self.content_type.strip()}
+        for name, value in {**named, **self.headers}.items():
+            if (problem := header_problem(name, value)) is not None:
                 raise InvalidInput(
-                    text("The header “{name}” takes letters, digits and signs of English only.", name=name),
+                    problem,
                     text("Write other names as filename*=UTF-8''%E4%B8%AD.txt, their letters percent-encoded."),
                 )
         for name, value in self.metadata.items():
@@ -205,6 +202,15 @@ class SignedLink:
     """The keys are temporary: the link ends with them, if that is sooner."""
 
 
+def header_problem(name: str, value: str) -> Text | None:
+    """Why this cannot be the value of one of the standard headers, or of the content type."""
+    if name == CONTENT_TYPE and not value:
+        return text("The content type is empty; write for example binary/octet-stream.")
+    if not value.isascii() or not value.isprintable():
+        return text("The header “{name}” takes letters, digits and signs of English only.", name=name)
+    return None
+
+
 def metadata_problem(name: str, value: str) -> Text | None:
     """Why this cannot be metadata."""
     if _NAME.fullmatch(name) is None:
@@ -232,11 +238,14 @@ def check_tags(tags: Mapping[str, str]) -> None:
             text("Leave {most} at most.", most=MOST_TAGS),
         )
     for name, value in tags.items():
-        if not 0 < len(name) <= _LONGEST_TAG or len(value) > _LONGEST_TAG_VALUE:
-            raise InvalidInput(
-                text("The tag “{name}” is too long, or has no name.", name=name),
-                text("A name has 1 to 128 characters, a value up to 256."),
-            )
+        if (problem := tag_problem(name, value)) is not None:
+            raise InvalidInput(problem, text("A name has 1 to 128 characters, a value up to 256."))
+
+
+def tag_problem(name: str, value: str) -> Text | None:
+    if not 0 < len(name) <= _LONGEST_TAG or len(value) > _LONGEST_TAG_VALUE:
+        return text("The tag “{name}” is too long, or has no name.", name=name)
+    return None
 
 
 def frozen(path: ObjectPath) -> Conflict:

@@ -12,6 +12,7 @@ from traindeck.domain.object_facts import FROZEN_CLASSES, HeadChange, RestoreSpe
 from traindeck.domain.objects import ObjectEntry, ObjectPath
 from traindeck.services.listing import PageSource, Piece, Sweep, entry_of
 from traindeck.services.object_ports import ObjectProperties
+from traindeck.services.storage.object_heads import our_class
 
 AT_ONCE = 8
 MOST_TOLD = 1000
@@ -49,8 +50,9 @@ async def tally(source: PageSource, chosen: Sequence[ObjectEntry], told: Callabl
         nonlocal objects, size_bytes
         for entry in entries:
             size = entry.size_bytes or 0
-            known = classes.get(entry.storage_class, (0, 0))
-            classes[entry.storage_class] = (known[0] + 1, known[1] + size)
+            name = our_class(entry.storage_class)
+            known = classes.get(name, (0, 0))
+            classes[name] = (known[0] + 1, known[1] + size)
             objects, size_bytes = objects + 1, size_bytes + size
         told(Tally(objects, size_bytes, dict(classes)))
 
@@ -120,7 +122,7 @@ def changing(objects: ObjectProperties, change: HeadChange) -> Work:
     only_class = change == HeadChange(storage_class=change.storage_class)
 
     async def work(entry: ObjectEntry) -> bool:
-        if only_class and entry.storage_class == change.storage_class:
+        if only_class and our_class(entry.storage_class) == change.storage_class:
             return False
         return await objects.ensure(entry.path, change)
 
@@ -131,15 +133,12 @@ def restoring(objects: ObjectProperties, days: int, speed: RestoreSpeed) -> Work
     """Make those readable that are archived."""
 
     async def work(entry: ObjectEntry) -> bool:
-        if entry.storage_class and entry.storage_class not in _NAMES_OF_FROZEN:
+        if entry.storage_class and our_class(entry.storage_class) not in FROZEN_CLASSES:
             return False
         await objects.restore(entry.path, days, speed)
         return True
 
     return work
-
-
-_NAMES_OF_FROZEN = FROZEN_CLASSES | {"GLACIER"}
 
 
 def _outermost(folders: Sequence[ObjectPath]) -> list[ObjectPath]:

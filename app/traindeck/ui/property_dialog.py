@@ -426,14 +426,18 @@ class PropertyDialogs:
         self._open: dict[str, PropertyDialog] = {}
 
     def show(
-        self, title: str, address: str, make: Callable[[], Sequence[PropertyPage]], page: str = ""
+        self, title: str, address: str, make: Callable[[], Sequence[PropertyPage]], page: str = "", *, key: str = ""
     ) -> PropertyDialog:
-        """`make` gives the pages when there is no dialog yet; `page` is the title of the one to begin with."""
-        dialog = self._open.get(address)
+        """`make` gives the pages when there is no dialog yet; `page` is the title of the one to begin with.
+
+        `key` tells things apart whose address does not.
+        """
+        key = key or address
+        dialog = self._open.get(key)
         if dialog is None or not isValid(dialog) or not dialog.isVisible():
             dialog = PropertyDialog(title, address, make(), self._theme, self._scope, self._window, page)
-            self._open[address] = dialog
-            dialog.finished.connect(partial(_forget, self._open, address))
+            self._open[key] = dialog
+            dialog.finished.connect(partial(_forget, self._open, key))
         elif page:
             dialog.open_page(page)
         dialog.show()
@@ -445,8 +449,8 @@ class PropertyDialogs:
         return [dialog for dialog in self._open.values() if isValid(dialog) and dialog.has_changes()]
 
 
-def _forget(dialogs: dict[str, PropertyDialog], address: str, _: int) -> None:
-    dialogs.pop(address, None)
+def _forget(dialogs: dict[str, PropertyDialog], key: str, _: int) -> None:
+    dialogs.pop(key, None)
 
 
 def _mistake(error: Exception) -> Unexpected:

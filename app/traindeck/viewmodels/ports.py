@@ -18,6 +18,7 @@ from traindeck.domain.transfers import Item, ItemState
 from traindeck.runtime.listeners import Listeners
 from traindeck.services.bucket_listing import BucketListing
 from traindeck.services.log_files import Gap
+from traindeck.services.object_ports import ObjectProperties
 from traindeck.services.ports import ObjectStorage
 from traindeck.services.run_logs import LogGrowth
 from traindeck.services.transfers import Transfer
@@ -139,6 +140,9 @@ class Profiles(Protocol):
 class Opened(Protocol):
     @property
     def storage(self) -> ObjectStorage: ...
+
+    @property
+    def objects(self) -> ObjectProperties: ...
 
 
 class Opener(Protocol):

@@ -164,9 +164,7 @@ class HeadChange:
                 )
         for name, value in self.metadata.items():
             if (problem := metadata_problem(name, value)) is not None:
-                raise InvalidInput(
-                    problem, text("A name has a–z, 0–9, dot, hyphen, underscore; a value is one line.")
-                )
+                raise InvalidInput(problem, text("A name has a–z, 0–9, dot, hyphen, underscore; a value is one line."))
         if touched := OUR_NAMES & (self.metadata.keys() | self.without):
             raise InvalidInput(
                 text("“{name}” is written by TrainDeck and belongs to the content.", name=min(touched)),

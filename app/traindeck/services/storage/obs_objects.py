@@ -186,9 +186,7 @@ class ObsObjects:
         address = await self._account.with_client(make)
         return SignedLink(address, method, now + lasts, self._account.has_token)
 
-    async def _asked(
-        self, path: ObjectPath, change: HeadChange, seen: ObjectFacts | None
-    ) -> tuple[ObjectFacts, bool]:
+    async def _asked(self, path: ObjectPath, change: HeadChange, seen: ObjectFacts | None) -> tuple[ObjectFacts, bool]:
         """The object as it was found, and whether there was anything to ask for."""
         change.check()
         found = await self.facts(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from traindeck.assembly.core import Core
 from traindeck.domain.jobs import Run, RunState
-from traindeck.domain.objects import ObjectEntry, ObjectPath
+from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import Text, say
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import TaskScope
@@ -48,7 +48,7 @@ from traindeck.viewmodels.job_form import JobForm
 from traindeck.viewmodels.key_news import KeyNews, is_kept_here
 from traindeck.viewmodels.lab_page import LabPage
 from traindeck.viewmodels.log_feed import LogFeed
-from traindeck.viewmodels.many_objects import ManyObjects
+from traindeck.viewmodels.many_objects import BulkWork
 from traindeck.viewmodels.notices import Notices
 from traindeck.viewmodels.object_browser import ObjectBrowser
 from traindeck.viewmodels.object_sheet import ObjectSheet
@@ -88,6 +88,7 @@ class Models:
     buckets: BucketTree
     lab: LabPage
     favourites: Favourites
+    bulk: BulkWork
 
     @classmethod
     def over(cls, core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> Models:
@@ -109,6 +110,7 @@ class Models:
             buckets=BucketTree(core.connections, core.transfers, core.disk, scope),
             lab=LabPage(core.lab_keeper, scope),
             favourites=Favourites(core.settings, core.disk, scope, settings),
+            bulk=BulkWork(core.connections, scope, notices),
         )
 
     def close(self) -> None:
@@ -187,15 +189,12 @@ class Workspace:
     def _extensions(self) -> list[Extension]:
         """What adds to the tabs of buckets."""
         properties = ObjectPropertiesExtension(
-            self.properties, self._sheet, self._many, self._theme, self._scope, self._confirm
+            self.properties, self._sheet, self._models.bulk.of, self._theme, self._scope, self._confirm
         )
         return [self._add_sync, properties]
 
     def _sheet(self, profile: str, path: ObjectPath) -> ObjectSheet:
         return ObjectSheet(profile, path, self._core.connections, self._core.planes, self._core.disk)
-
-    def _many(self, profile: str, chosen: Sequence[ObjectEntry]) -> ManyObjects:
-        return ManyObjects(profile, chosen, self._core.connections, self._scope)
 
     def _add_sync(self, view: BrowserView, browser: ObjectBrowser) -> None:
         def sync() -> None:

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QWidget
 from folder_cloud import FolderCloud
 from panel_bench import User, light_theme
 from servers.handed_on import fetched
+from servers.lab_control import Control
 from servers.lab_process import LabProcess
 from servers.way import Way
 from traindeck.domain.object_facts import HeadChange, ObjectFacts
@@ -43,7 +44,8 @@ from traindeck.ui.property_dialog import PropertyDialog, PropertyDialogs, Proper
 from traindeck.ui.theme import Theme
 from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.favourites import Favourites
-from traindeck.viewmodels.many_objects import ManyObjects
+from traindeck.viewmodels.many_objects import BulkWork
+from traindeck.viewmodels.notices import Notices
 from traindeck.viewmodels.object_browser import ObjectBrowser
 from traindeck.viewmodels.object_sheet import ObjectSheet
 from waiting import until
@@ -84,7 +86,7 @@ class LabCloud(FolderCloud):
 class Bench:
     def __init__(self, cloud: LabCloud, place: ObjectPath, theme: Theme, qtbot: QtBot) -> None:
         self.cloud, self.place, self.theme, self.qtbot = cloud, place, theme, qtbot
-        self.user = User()
+        self.user, self.notices = User(), Notices()
         tree = BucketTree(cloud.connections, cloud.transfers, cloud.disk, cloud.scope)
         tree.use_profile("lab")
         favourites = Favourites(SettingsFile(cloud.paths.settings), cloud.disk, cloud.scope, Settings())
@@ -97,7 +99,7 @@ class Bench:
         ObjectPropertiesExtension(
             self.dialogs,
             lambda profile, path: ObjectSheet(profile, path, cloud.connections, cloud.planes, cloud.disk),
-            lambda profile, chosen: ManyObjects(profile, chosen, cloud.connections, cloud.scope),
+            BulkWork(cloud.connections, cloud.scope, self.notices).of,
             theme,
             cloud.scope,
             self.user,
@@ -142,7 +144,10 @@ class Bench:
         assert dialog is not None
         row = next(row for row, place in enumerate(dialog.places) if isinstance(place.page, kind))
         dialog.list.setCurrentRow(row)
-        await until(dialog.reload_button.isEnabled)
+        # The very task that reads it must be gone, not only have shown it: no user is as quick as a test.
+        await until(
+            lambda: dialog.reload_button.isEnabled() and not self.cloud.scope.is_running(dialog._task(dialog.current))
+        )
         page = dialog.places[row].page
         assert isinstance(page, kind)
         return page
@@ -375,6 +380,7 @@ async def test_many_are_counted_and_changed_with_each_failure_named(
     async with bench(lab, tmp_path, theme, qtbot) as at:
         await (await at.objects()).change(at.place.join("d/2"), HeadChange(storage_class="COLD"))
         summary = await at.open(ManySummaryPage, "d", "b.bin")
+        await until(lambda: bool(summary.facts._facts) and not summary.stop.isVisible())
         shown = dict(summary.facts._facts)
         assert (shown["Objects"], shown["Size"]) == ("4", "20 bytes")
         assert shown["Archive (COLD)"] == "1 objects, 5 B"
@@ -408,6 +414,43 @@ async def test_many_are_counted_and_changed_with_each_failure_named(
         at.click(page.apply)
         await until(lambda: "Changed: 3. As wanted already: 1. Failed: 0." in page.progress.words.text())
         assert (await at.facts("d/deep/3")).metadata == {}
+
+
+async def test_changing_many_goes_on_without_its_dialog_and_can_be_stopped(
+    lab: LabProcess, tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with bench(lab, tmp_path, theme, qtbot) as at:
+        await at.cloud.way.put(b"1", *(at.place.join(f"d/more/{number:03}") for number in range(150)))
+        control = Control(lab.root)
+        control.rules({"kind": "latency", "service": "obs", "operation": "SetObjectMetadata", "seconds": 0.02})
+
+        async def begin(name: str) -> ManyChangesPage:
+            page = await at.open(ManyChangesPage, "d")
+            page.metadata.table.rows_edited.emit(((name, "1"),))
+            at.click(page.apply)
+            await until(lambda: page.progress.stop.isVisible() and "Changed: 0." not in page.progress.words.text())
+            return page
+
+        await begin("first")
+        dialog = at.dialog()
+        assert dialog is not None
+        dialog.done(0)
+        await until(lambda: at.dialog() is None)
+        page = await at.open(ManyChangesPage, "d")
+        assert page.progress.stop.isVisible() and not page.apply.isEnabled()
+        at.click(page.progress.stop)
+        await until(lambda: "Stopped." in page.progress.words.text())
+        assert "Changed: 153." not in page.progress.words.text()
+        assert at.notices.current is None, "it was said in the dialog"
+
+        await begin("second")
+        dialog = at.dialog()
+        assert dialog is not None
+        dialog.done(0)
+        await until(lambda: at.notices.current is not None)
+        assert at.notices.current is not None
+        assert str(at.notices.current.title) == "Objects changed: 153. Failed: 0."
+        control.rules()
 
 
 async def test_a_dead_line_is_said_where_the_facts_would_be(

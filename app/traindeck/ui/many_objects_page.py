@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer, Signal
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPlainTextEdit, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
@@ -37,15 +40,40 @@ class ManySummaryPage(PropertyPage):
         self.title = say("Summary")
         self._many = many
         self.facts = Facts()
+        self.words = plain("dim")
+        self.stop = QPushButton(say("Stop"))
+        self.stop.setAutoDefault(False)
+        self.stop.clicked.connect(many.stop_counting)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
+        layout.setSpacing(SPACE)
         layout.addWidget(card(say("All that was chosen, with everything below"), [self.facts]))
+        layout.addWidget(self.words)
+        layout.addWidget(self.stop, 0, Qt.AlignmentFlag.AlignLeft)
         layout.addStretch(1)
+        self._later = _soon(self, self.refresh)
+        many.changed.connect(self._on_changed)
+        self.destroyed.connect(many.stop_counting)
+        self.refresh()
 
     async def load(self) -> None:
-        await self._many.count()
-        tally = self._many.state.tally
-        self.facts.show_facts(tally_rows(tally) if tally else [])
+        self._many.count()
+
+    def refresh(self) -> None:
+        state = self._many.state
+        if state.tally is not None:
+            self.facts.show_facts(tally_rows(state.tally))
+        words = say("Counting…") if state.is_counting else ""
+        self.words.setText(state.count_trouble.sentence() if state.count_trouble else words)
+        role = "error" if state.count_trouble else "dim"
+        if self.words.property("role") != role:
+            set_role(self.words, role)
+        self.words.setVisible(bool(self.words.text()))
+        self.stop.setVisible(state.is_counting)
+
+    def _on_changed(self) -> None:
+        if not self._later.isActive():
+            self._later.start()
 
 
 class BulkProgress(QWidget):
@@ -76,10 +104,7 @@ class BulkProgress(QWidget):
         for widget in (self.words, self.bar, self.failures):
             layout.addWidget(widget)
         layout.addLayout(buttons)
-        self._later = QTimer(self)
-        self._later.setSingleShot(True)
-        self._later.setInterval(_PAUSE_MS)
-        self._later.timeout.connect(self.refresh)
+        self._later = _soon(self, self.refresh)
         self.stop.clicked.connect(many.stop)
         self.copy.clicked.connect(self._copy)
         many.changed.connect(self._on_changed)
@@ -122,7 +147,6 @@ class ManyChangesPage(PropertyPage):
 
     icon = "form"
     is_form = False
-    began = Signal()
 
     def __init__(self, many: ManyObjects, theme: Theme, scope: Tasks, confirm: Confirm) -> None:
         super().__init__()
@@ -172,6 +196,8 @@ class ManyChangesPage(PropertyPage):
         self.apply.clicked.connect(self._on_apply)
         self.restoring.wanted.connect(self._on_restore)
         many.changed.connect(self._on_many)
+        many.is_seen = True
+        self.destroyed.connect(partial(setattr, many, "is_seen", False))
         self._on_edited()
 
     def wanted(self) -> HeadChange:
@@ -222,6 +248,15 @@ class ManyChangesPage(PropertyPage):
         if tally is None or self._many.state.is_counting:
             return text("Change all that was chosen, with everything below?")
         return text("Change {count} objects?", count=count_words(tally.objects))
+
+
+def _soon(owner: QObject, act: Callable[[], None]) -> QTimer:
+    """Many changes in a row are shown once."""
+    timer = QTimer(owner)
+    timer.setSingleShot(True)
+    timer.setInterval(_PAUSE_MS)
+    timer.timeout.connect(act)
+    return timer
 
 
 def _failure_words(path: str, error: AppError) -> str:

@@ -96,7 +96,7 @@ class ObjectPropertiesExtension:
 
     def _pages_of_many(self, browser: ObjectBrowser, chosen: Sequence[ObjectEntry]) -> list[PropertyPage]:
         many = self._make_many(browser.profile, chosen)
-        many.touched.connect(browser.refresh)
+        many.ended.connect(browser.refresh)
         return [
             ManySummaryPage(many),
             ManyChangesPage(many, self._theme, self._scope, self._confirm),

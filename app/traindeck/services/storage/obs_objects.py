@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from traindeck.domain.errors import AppError, Conflict, InvalidInput, NoRight
+from traindeck.domain.errors import AppError, Conflict, InvalidInput, NoRight, NotFound, NotOffered
 from traindeck.domain.object_facts import (
     LONGEST_LINK,
     METADATA_BYTES,
@@ -219,9 +219,15 @@ class ObsObjects:
         """Whether a head can be changed alone; whoever does not know the request takes it for an empty object."""
         async with self._asking:
             if self._is_obs is None:
-                answer = await self._account.ask(lambda client, _: client.names_itself_obs(bucket), ObjectPath(bucket))
-                self._is_obs = "x-obs-api" in self._account.body(answer)
+                self._is_obs = await self._names_itself_obs(bucket)
             return self._is_obs
+
+    async def _names_itself_obs(self, bucket: str) -> bool:
+        try:
+            answer = await self._account.ask(lambda client, _: client.names_itself_obs(bucket), ObjectPath(bucket))
+        except (NoRight, NotFound, NotOffered, InvalidInput, Conflict):
+            return False  # OBS answers this to everybody
+        return "x-obs-api" in self._account.body(answer)
 
     async def _set_head(self, found: ObjectFacts, change: HeadChange) -> None:
         path, is_whole = found.path, takes_away(found, change)

@@ -19,6 +19,7 @@ from traindeck.runtime.tasks import TaskScope
 from traindeck.store.settings import Settings
 from traindeck.ui.about import About
 from traindeck.ui.browser_tabs import BrowserTabs, Extension
+from traindeck.ui.bucket_settings_dialogs import BucketSettingsDialogs
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.credentials_drop import CredentialsDrop
 from traindeck.ui.dialogs import Answer, asked, chosen_file, chosen_place, shown
@@ -30,12 +31,14 @@ from traindeck.ui.main_window import MainWindow
 from traindeck.ui.menus import SPACER
 from traindeck.ui.panel import Panel
 from traindeck.ui.profile_dialog import ProfileDialog
+from traindeck.ui.property_dialog import PropertyDialogs
 from traindeck.ui.run_list_view import RunListView
 from traindeck.ui.run_page_view import RunPageView
 from traindeck.ui.theme import Theme
 from traindeck.ui.transfer_view import TransferView
 from traindeck.ui.welcome_page import WelcomePage
 from traindeck.viewmodels.accounts import Accounts
+from traindeck.viewmodels.bucket_settings import BucketDesk
 from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.commands import Command, Commands
 from traindeck.viewmodels.favourites import Favourites
@@ -145,6 +148,8 @@ class Workspace:
             toolbar=_TOOLBAR,
         )
         self._drop = CredentialsDrop(self.window)
+        self.properties = PropertyDialogs(self._theme, self._scope, self.window)
+        self.settings = BucketSettingsDialogs(self.properties, self._bucket_desk, self._theme, self._scope)
         self.browsers = BrowserTabs(
             self.window,
             self._browse,
@@ -170,7 +175,13 @@ class Workspace:
 
     def _extensions(self) -> list[Extension]:
         """What adds to the tabs of buckets."""
-        return []
+        return [self.settings.extend]
+
+    def _bucket_desk(self, profile: str, bucket: str) -> BucketDesk:
+        return BucketDesk(profile, bucket, self._core.connections, self._core.unfinished)
+
+    def _show_settings(self, bucket: str) -> None:
+        self.settings.show(self._models.accounts.current, bucket)
 
     def start(self, pages: OpenPages) -> None:
         """Show the window, then bring in what takes time."""
@@ -267,6 +278,7 @@ class Workspace:
             signal.connect(slot)
         self.window.tab_closed.connect(self._close_page)
         self.window.lab_wanted.connect(self.open_lab)
+        self.buckets.settings_wanted.connect(self._show_settings)
         self._drop.dropped.connect(self.connect_account)
 
     def _disconnect(self) -> None:

@@ -8,9 +8,9 @@ from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
 
+from traindeck.domain.objects import bytes_of
 from traindeck.domain.texts import say
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _AGE = re.compile(r"(\d{1,9})\s*([dhm])")
 
 Adder = Any
@@ -32,12 +32,10 @@ def yes(parser: ArgumentParser) -> None:
 
 
 def size(value: str) -> int:
-    match = _SIZE.fullmatch(value.strip())
-    if match is None:
+    found = bytes_of(value)
+    if found is None:
         raise argparse.ArgumentTypeError(say("give a size such as 500, 10MB or 1.5GiB"))
-    number, unit, binary = match.groups()
-    factor: int = (1024 if binary else 1000) ** " kmgt".index(unit.lower() or " ")
-    return round(float(number) * factor)
+    return found
 
 
 def age(value: str) -> timedelta:

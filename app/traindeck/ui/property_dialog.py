@@ -61,6 +61,9 @@ class PropertyPage(QWidget):
         """What has to be put right before this can be saved; it stands beside the button."""
         return ""
 
+    def leave(self) -> None:
+        """The dialog goes: end what the page started by itself."""
+
     async def save(self) -> bool:
         """Keep what was changed; False: the user was asked and thought better of it."""
         return True
@@ -388,6 +391,13 @@ class PropertyDialog(QDialog):
         if leaves and isValid(self):
             super().reject()
 
+    async def left(self) -> bool:
+        """Ask as closing does, and wait for the answer; False: the user wants to stay."""
+        self.raise_()
+        if not self._is_asking:
+            await self._ask_and_leave()
+        return not isValid(self) or not self.isVisible()
+
     async def _may_leave(self) -> bool:
         if any(place.state is _State.SAVING for place in self.places):
             answer = Answer("leave", say("Close anyway"), "danger")
@@ -411,6 +421,7 @@ class PropertyDialog(QDialog):
     def _stop(self) -> None:
         for place in self.places:
             self._scope.cancel(self._task(place))
+            place.page.leave()
 
     def _task(self, place: _Place) -> str:
         return f"{self._name} {self.places.index(place)}"
@@ -429,11 +440,12 @@ class PropertyDialogs:
         self, title: str, address: str, make: Callable[[], Sequence[PropertyPage]], page: str = ""
     ) -> PropertyDialog:
         """`make` gives the pages when there is no dialog yet; `page` is the title of the one to begin with."""
-        dialog = self._open.get(address)
+        key = f"{title} {address}"
+        dialog = self._open.get(key)
         if dialog is None or not isValid(dialog) or not dialog.isVisible():
             dialog = PropertyDialog(title, address, make(), self._theme, self._scope, self._window, page)
-            self._open[address] = dialog
-            dialog.finished.connect(partial(_forget, self._open, address))
+            self._open[key] = dialog
+            dialog.finished.connect(partial(_forget, self._open, key))
         elif page:
             dialog.open_page(page)
         dialog.show()
@@ -444,9 +456,16 @@ class PropertyDialogs:
     def unsaved(self) -> list[PropertyDialog]:
         return [dialog for dialog in self._open.values() if isValid(dialog) and dialog.has_changes()]
 
+    async def may_go(self) -> bool:
+        """Before the window goes: nothing is lost without a question."""
+        for dialog in self.unsaved():
+            if not await dialog.left():
+                return False
+        return True
 
-def _forget(dialogs: dict[str, PropertyDialog], address: str, _: int) -> None:
-    dialogs.pop(address, None)
+
+def _forget(dialogs: dict[str, PropertyDialog], key: str, _: int) -> None:
+    dialogs.pop(key, None)
 
 
 def _mistake(error: Exception) -> Unexpected:

@@ -21,6 +21,7 @@ from traindeck.store.settings import Settings
 from traindeck.ui.about import About
 from traindeck.ui.browser_tabs import BrowserTabs, Extension
 from traindeck.ui.browser_view import CONTEXT, BrowserView
+from traindeck.ui.bucket_settings_dialogs import BucketSettingsDialogs
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.credentials_drop import CredentialsDrop
 from traindeck.ui.dialogs import Answer, asked, chosen_file, chosen_place, shown
@@ -41,6 +42,7 @@ from traindeck.ui.theme import Theme
 from traindeck.ui.transfer_view import TransferView
 from traindeck.ui.welcome_page import WelcomePage
 from traindeck.viewmodels.accounts import Accounts
+from traindeck.viewmodels.bucket_settings import BucketDesk
 from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.commands import Command, Commands
 from traindeck.viewmodels.favourites import Favourites
@@ -163,6 +165,7 @@ class Workspace:
         )
         self._drop = CredentialsDrop(self.window)
         self.properties = PropertyDialogs(self._theme, self._scope, self.window)
+        self.settings = BucketSettingsDialogs(self.properties, self._bucket_desk, self._theme, self._scope)
         self.browsers = BrowserTabs(
             self.window,
             self._browse,
@@ -191,7 +194,7 @@ class Workspace:
         properties = ObjectPropertiesExtension(
             self.properties, self._sheet, self._models.bulk.of, self._theme, self._scope, self._confirm
         )
-        return [self._add_sync, properties]
+        return [self._add_sync, properties, self.settings.extend]
 
     def _sheet(self, profile: str, path: ObjectPath) -> ObjectSheet:
         return ObjectSheet(profile, path, self._core.connections, self._core.planes, self._core.disk)
@@ -202,6 +205,12 @@ class Workspace:
             SyncDialog(form, self._models.transfers, self._theme, self._confirm, self.window).show()
 
         view.commands.add(Command("object.sync", say("Synchronize this folder…"), sync, menu=CONTEXT, group=1))
+
+    def _bucket_desk(self, profile: str, bucket: str) -> BucketDesk:
+        return BucketDesk(profile, bucket, self._core.connections, self._core.unfinished)
+
+    def _show_settings(self, bucket: str) -> None:
+        self.settings.show(self._models.accounts.current, bucket)
 
     def start(self, pages: OpenPages) -> None:
         """Show the window, then bring in what takes time."""
@@ -298,6 +307,7 @@ class Workspace:
             signal.connect(slot)
         self.window.tab_closed.connect(self._close_page)
         self.window.lab_wanted.connect(self.open_lab)
+        self.buckets.settings_wanted.connect(self._show_settings)
         self._drop.dropped.connect(self.connect_account)
 
     def _disconnect(self) -> None:

@@ -15,7 +15,7 @@ from traindeck.domain.errors import NotFound
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import LAB
 from traindeck.domain.transfers import Action, Item, Kind, Order
-from traindeck.services.unfinished_uploads import Held, UnfinishedUpload
+from traindeck.domain.unfinished_uploads import Held, UnfinishedUpload
 from traindeck.store.transfer_journal import TransferJournal
 from work_bench import Bench
 

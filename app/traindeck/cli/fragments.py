@@ -13,7 +13,7 @@ from traindeck.domain.texts import moment_words, say, text
 
 if TYPE_CHECKING:
     from traindeck.assembly.core import Core
-    from traindeck.services.unfinished_uploads import Held, UnfinishedUpload
+    from traindeck.domain.unfinished_uploads import Held, UnfinishedUpload
 
 
 async def fragments(call: Call) -> int:

@@ -8,11 +8,11 @@ from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
 
+from traindeck.domain.objects import bytes_of
 from traindeck.domain.texts import say
 
 _DURATION = re.compile(r"(\d{1,6})\s*([smhd]?)")
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _AGE = re.compile(r"(\d{1,9})\s*([dhm])")
 
 Adder = Any
@@ -34,12 +34,10 @@ def yes(parser: ArgumentParser) -> None:
 
 
 def size(value: str) -> int:
-    match = _SIZE.fullmatch(value.strip())
-    if match is None:
+    found = bytes_of(value)
+    if found is None:
         raise argparse.ArgumentTypeError(say("give a size such as 500, 10MB or 1.5GiB"))
-    number, unit, binary = match.groups()
-    factor: int = (1024 if binary else 1000) ** " kmgt".index(unit.lower() or " ")
-    return round(float(number) * factor)
+    return found
 
 
 def age(value: str) -> timedelta:

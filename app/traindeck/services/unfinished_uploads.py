@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol, TypeVar
 
 from traindeck.domain.errors import AppError, KeysRefused, NoRight, Unreachable
 from traindeck.domain.objects import ObjectPath
+from traindeck.domain.unfinished_uploads import Ended, Held, UnfinishedUpload
 from traindeck.runtime.together import together
 from traindeck.services.data_ports import DataPlane, Fragment
 from traindeck.services.planes import Planes
@@ -25,39 +24,6 @@ class Journal(Protocol):
     """What our own transfers may go on with."""
 
     async def uploads(self) -> set[str]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class UnfinishedUpload:
-    """One of them; `is_ours`: a transfer of this computer goes on with it."""
-
-    path: ObjectPath
-    upload_id: str
-    begun: datetime | None
-    is_ours: bool
-
-    def is_older(self, than: timedelta, now: datetime) -> bool:
-        """One without a time is not: nobody knows."""
-        return self.begun is not None and now - self.begun >= than
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """What its parts hold."""
-
-    upload: UnfinishedUpload
-    parts: int
-    size_bytes: int
-
-
-@dataclass(slots=True)
-class Ended:
-    """What became of those that were to be ended."""
-
-    ended: list[UnfinishedUpload] = field(default_factory=list)
-    kept: list[UnfinishedUpload] = field(default_factory=list)
-    """One of our transfers goes on with them."""
-    failed: list[tuple[UnfinishedUpload, AppError]] = field(default_factory=list)
 
 
 class UnfinishedUploads:

@@ -70,6 +70,9 @@ class ObjectTree(QTreeView):
 class BucketView(QWidget):
     """Shows BucketTree; `confirm` asks the user before anything is sent or deleted."""
 
+    settings_wanted = Signal(str)
+    """The settings of this bucket are to be shown."""
+
     def __init__(self, tree: BucketTree, theme: Theme, confirm: Confirm) -> None:
         super().__init__()
         self._tree = tree
@@ -202,10 +205,18 @@ class BucketView(QWidget):
         menu.addAction(self._theme.icon("refresh"), say("Refresh (F5)"), self._refresh)
         menu.addSeparator()
         delete = menu.addAction(self._theme.icon("trash"), say("Delete…") + "\tDel", self._delete)
-        look.setEnabled(has_target)
+        menu.addSeparator()
+        settings = menu.addAction(self._theme.icon("form"), say("Bucket settings…"), self.show_settings)
+        for action in (look, settings):
+            action.setEnabled(has_target)
         for action, possible in ((send, has_target), (send_folder, has_target), (fetch, chosen), (delete, chosen)):
             action.setEnabled(bool(possible))
         return menu
+
+    def show_settings(self) -> None:
+        """Those of the bucket that holds what is selected."""
+        if target := self.target():
+            self.settings_wanted.emit(target.bucket)
 
     def _dress(self) -> None:
         dress_tool_buttons(self, self._theme)

@@ -61,6 +61,9 @@ class PropertyPage(QWidget):
         """What has to be put right before this can be saved; it stands beside the button."""
         return ""
 
+    def leave(self) -> None:
+        """The dialog goes: end what the page started by itself."""
+
     async def save(self) -> bool:
         """Keep what was changed; False: the user was asked and thought better of it."""
         return True
@@ -388,6 +391,13 @@ class PropertyDialog(QDialog):
         if leaves and isValid(self):
             super().reject()
 
+    async def left(self) -> bool:
+        """Ask as closing does, and wait for the answer; False: the user wants to stay."""
+        self.raise_()
+        if not self._is_asking:
+            await self._ask_and_leave()
+        return not isValid(self) or not self.isVisible()
+
     async def _may_leave(self) -> bool:
         if any(place.state is _State.SAVING for place in self.places):
             answer = Answer("leave", say("Close anyway"), "danger")
@@ -411,6 +421,7 @@ class PropertyDialog(QDialog):
     def _stop(self) -> None:
         for place in self.places:
             self._scope.cancel(self._task(place))
+            place.page.leave()
 
     def _task(self, place: _Place) -> str:
         return f"{self._name} {self.places.index(place)}"
@@ -432,7 +443,7 @@ class PropertyDialogs:
 
         `key` tells things apart whose address does not.
         """
-        key = key or address
+        key = key or f"{title} {address}"
         dialog = self._open.get(key)
         if dialog is None or not isValid(dialog) or not dialog.isVisible():
             dialog = PropertyDialog(title, address, make(), self._theme, self._scope, self._window, page)
@@ -447,6 +458,13 @@ class PropertyDialogs:
 
     def unsaved(self) -> list[PropertyDialog]:
         return [dialog for dialog in self._open.values() if isValid(dialog) and dialog.has_changes()]
+
+    async def may_go(self) -> bool:
+        """Before the window goes: nothing is lost without a question."""
+        for dialog in self.unsaved():
+            if not await dialog.left():
+                return False
+        return True
 
 
 def _forget(dialogs: dict[str, PropertyDialog], key: str, _: int) -> None:

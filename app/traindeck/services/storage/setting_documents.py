@@ -95,5 +95,7 @@ def _cors_element(rule: CorsRule) -> ET.Element:
     for value in rule.exposed:
         child(node, "ExposeHeader", value)
     if known is not None:
-        node.extend(found for found in known if found.tag not in _CORS)
+        # A number that is none was not shown, so it was not changed either.
+        kept = [*rule.others] if rule.max_age_s is None else [name for name in rule.others if name != "MaxAgeSeconds"]
+        node.extend(found for found in known if found.tag in kept)
     return node

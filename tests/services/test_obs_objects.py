@@ -10,7 +10,7 @@ import re
 import secrets
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -20,7 +20,7 @@ import pytest
 from botocore.config import Config
 
 from servers.faults import Answer, FaultyProxy, Reset
-from servers.foreign_stores import ACCESS_KEY, SECRET_KEY, moto
+from servers.foreign_stores import ACCESS_KEY, SECRET_KEY, moto, rclone
 from servers.handed_on import fetched
 from servers.lab_control import Control
 from servers.lab_process import LabProcess
@@ -28,6 +28,7 @@ from servers.secure import SecureFront
 from servers.way import Way
 from traindeck.domain.errors import (
     AccessRefused,
+    AppError,
     Conflict,
     InvalidInput,
     KeysRefused,
@@ -36,6 +37,7 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.object_facts import HeadChange, RestoreSpeed, RestoreState, Restoring
 from traindeck.domain.objects import ObjectPath
+from traindeck.domain.profiles import Signature
 from traindeck.domain.secret import Credentials, Secret
 from traindeck.services import retrying
 from traindeck.services.storage import obs_copies, obs_objects
@@ -86,13 +88,15 @@ async def shop_in(dialect: str, way: Way, folder: Path) -> AsyncIterator[Shop]:
     """The Lab in this dialect; the public cloud's needs the bucket in the host name, hence names and certificates."""
     bucket = f"b-{secrets.token_hex(6)}"
     if dialect != "obs":
-        shop = opened(way.at(signature=dialect), bucket)
+        shop = opened(way.at(signature=Signature(dialect)), bucket)
         await shop.storage.create_bucket(bucket)
         yield shop
         shop.account.close()
         return
     async with SecureFront(folder, way.profile.obs_endpoint, "localhost", f"{bucket}.localhost") as front:
-        shop = opened(way.at(obs_endpoint=front.url, signature="obs", ca_file=str(front.ca_file)), bucket)
+        there = way.at(obs_endpoint=front.url, signature=Signature.OBS, ca_file=str(front.ca_file))
+        # What is stored in between goes the short way: names below localhost are found by the SDK's connections only.
+        shop = replace(opened(there, bucket), way=way)
         await shop.storage.create_bucket(bucket)
         yield shop
         shop.account.close()
@@ -108,7 +112,7 @@ def foreign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def elsewhere(way: Way, foreign: str) -> Way:
     """A store that we did not write, which knows no heads apart from their objects."""
     keys = Credentials(ACCESS_KEY, Secret(SECRET_KEY))
-    return way.at(credentials=keys, obs_endpoint=foreign, signature="v4", region="us-east-1", path_style="yes")
+    return way.at(credentials=keys, obs_endpoint=foreign, signature=Signature.V4, region="us-east-1", path_style="yes")
 
 
 @asynccontextmanager
@@ -173,7 +177,7 @@ async def test_elsewhere_a_copy_onto_itself_does_the_same(elsewhere: Way, tmp_pa
 
 async def test_a_service_that_would_wipe_the_object_is_not_asked_to_change_its_head(elsewhere: Way) -> None:
     """Whoever does not know the request of OBS takes it for an empty upload."""
-    async with foreign_shop(elsewhere.at(signature="v2")) as shop:
+    async with foreign_shop(elsewhere.at(signature=Signature.V2)) as shop:
         path = await shop.put()
         now = await shop.objects.change(path, HeadChange(metadata={"a": "b"}))
         assert (now.size_bytes, now.metadata) == (len(CONTENT), {"a": "b"})
@@ -481,3 +485,25 @@ async def test_a_bad_line_is_tried_again_and_a_lost_answer_does_no_harm(way: Way
         proxy.faults.extend([Reset(served=True), Answer(503)])
         assert (await shop.objects.change(path, HeadChange(metadata={"a": "b"}))).metadata == {"zero": "0", "a": "b"}
         shop.account.close()
+
+
+async def test_a_store_that_knows_no_tags_keeps_its_object(way: Way, tmp_path: Path) -> None:
+    """It would take the tags for new content, and their removal for that of the object."""
+    with rclone(tmp_path) as url:
+        keys = Credentials(ACCESS_KEY, Secret(SECRET_KEY))
+        there = way.at(credentials=keys, obs_endpoint=url, signature=Signature.V4, region="us-east-1", path_style="yes")
+        async with foreign_shop(there) as shop:
+            for content in (b"small", os.urandom(1_000_000)):
+                path = await shop.put("k.bin", content)
+                calls = (
+                    shop.objects.tags(path),
+                    shop.objects.set_tags(path, {"team": "vision"}),
+                    shop.objects.set_tags(path, {}),
+                    shop.objects.versions(path),
+                    shop.objects.restore(path, 3),
+                    shop.objects.change(path, HeadChange(metadata={"a": "b"})),
+                )
+                for call in calls:
+                    with pytest.raises(AppError):
+                        await call
+                    assert await shop.content(path) == content

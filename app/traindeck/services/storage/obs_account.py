@@ -61,7 +61,7 @@ class ObsAccount:
     @property
     def is_foreign(self) -> bool:
         """Somebody else's store, which knows no more than S3."""
-        return self._profile.signature is Signature.V4
+        return self._profile.signature == Signature.V4
 
     @property
     def has_token(self) -> bool:

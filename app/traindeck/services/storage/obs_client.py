@@ -38,6 +38,7 @@ SOCKET_S = 30.0
 # Less than any front end keeps an idle connection, so that few are found dead.
 IDLE_S = 20.0
 CHUNK_BYTES = 256 * 1024
+_MOST_BESIDE = "bytes=0-262143"
 
 Result = TypeVar("Result")
 
@@ -173,6 +174,13 @@ class Client(ObsClient):  # type: ignore[misc]
     def head(self, bucket: str, key: str, version: str = "") -> Any:
         """All there is in the head of an object."""
         return self._make_head_request(bucket, key, {"versionId": version} if version else None, methodName="head")
+
+    def beside(self, bucket: str, key: str, name: str) -> Any:
+        """The document of this name that is kept beside an object.
+
+        Whoever does not know the request takes it for one for the object: then no more of it comes than this.
+        """
+        return self._make_get_request(bucket, key, {name: None}, {"Range": _MOST_BESIDE}, methodName="setting")
 
     def put_head(
         self, bucket: str, key: str, query: Mapping[str, str | None], headers: Mapping[str, str], answers: str = ""

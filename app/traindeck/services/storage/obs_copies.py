@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from traindeck.domain.errors import AppError, NoRight, NotOffered
+from traindeck.domain.errors import AppError, InvalidInput, NoRight, NotOffered
 from traindeck.domain.object_facts import CUSTOMER_KEYS, HeadChange, ObjectFacts, frozen
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
@@ -16,6 +16,7 @@ from traindeck.runtime.together import together
 from traindeck.services.sdk_errors import not_understood
 from traindeck.services.storage.object_heads import whole_head
 from traindeck.services.storage.obs_account import ObsAccount
+from traindeck.services.storage.obs_beside import has_grants, tags_of
 from traindeck.services.storage.wire.requests import encoded_key
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ ONE_COPY_BYTES = 5 * 1024**3
 PART_BYTES = 1024**3
 _AT_ONCE = 4
 _NOTHING = HeadChange()
-_NO_LISTS = ("AccessControlListNotSupported", "NotImplemented", "ServiceNotImplemented", "MethodNotAllowed")
 
 
 async def onto_itself(account: ObsAccount, found: ObjectFacts, change: HeadChange) -> None:
@@ -83,8 +83,7 @@ def _keeping(found: ObjectFacts, change: HeadChange | None) -> dict[str, str]:
 async def _in_parts(account: ObsAccount, found: ObjectFacts, origin: dict[str, str], head: dict[str, str]) -> None:
     path = found.path
     if found.tag_count:
-        answer = await account.ask(lambda client, _: client.getObjectTagging(path.bucket, path.key), path)
-        tags = {tag.key or "": tag.value or "" for tag in account.body(answer).tags}
+        tags = await tags_of(account, path)
         head = head | {"x-obs-tagging": urlencode(tags)}
     if found.md5:  # the ETag of what is made of parts does not tell it
         head = head | {f"x-obs-meta-{MD5_NAME}": found.md5}
@@ -140,10 +139,8 @@ async def _put_together(account: ObsAccount, found: ObjectFacts, origin: dict[st
 async def _grants(account: ObsAccount, path: ObjectPath) -> Any:
     """The list to give back; None: it is the usual one, or there is none to be seen."""
     try:
-        answer = await account.ask(lambda client, _: client.getObjectAcl(path.bucket, path.key), path, fine=_NO_LISTS)
-    except (NoRight, NotOffered):
-        return None  # whoever may not see it could not set it
-    if answer.status >= 300:
-        return None
-    acl = account.body(answer)
-    return acl if len(acl.grants or ()) > 1 else None
+        if not await has_grants(account, path):
+            return None
+    except (NoRight, NotOffered, InvalidInput):
+        return None  # whoever may not see it could not set it, and some buckets have none
+    return account.body(await account.ask(lambda client, _: client.getObjectAcl(path.bucket, path.key), path))

@@ -37,6 +37,7 @@ from traindeck.services.storage.object_heads import (
     whole_head,
 )
 from traindeck.services.storage.obs_account import ObsAccount
+from traindeck.services.storage.obs_beside import set_tags, tags_of
 from traindeck.services.storage.obs_copies import made_current, onto_itself
 from traindeck.services.storage.obs_errors import need_key
 from traindeck.services.storage.version_pages import VersionPage
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from traindeck.services.storage.obs_client import Client
 
 _PAGE_ROWS = 1000
-_NO_TAGS = ("NoSuchTagSet", "NoSuchTagConfiguration")
 _GOES_ON = "RestoreAlreadyInProgress"
 
 
@@ -101,24 +101,12 @@ class ObsObjects:
 
     async def tags(self, path: ObjectPath) -> dict[str, str]:
         need_key(path)
-        answer = await self._account.ask(
-            lambda client, _: client.getObjectTagging(path.bucket, path.key), path, fine=_NO_TAGS
-        )
-        if answer.status >= 300:
-            return {}
-        return {tag.key or "": tag.value or "" for tag in self._account.body(answer).tags}
+        return await tags_of(self._account, path)
 
     async def set_tags(self, path: ObjectPath, tags: Mapping[str, str]) -> None:
         need_key(path)
         check_tags(tags)
-        wanted = [{"key": name, "value": value} for name, value in tags.items()]
-
-        def set_them(client: Client, _: CancelToken) -> Any:
-            if not wanted:
-                return client.deleteObjectTagging(path.bucket, path.key)
-            return client.setObjectTagging(path.bucket, path.key, wanted)
-
-        await self._account.ask(set_them, path, fine=() if wanted else _NO_TAGS)
+        await set_tags(self._account, path, tags)
 
     async def restore(
         self, path: ObjectPath, days: int, speed: RestoreSpeed = RestoreSpeed.STANDARD, version: str = ""

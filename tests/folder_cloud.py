@@ -32,6 +32,7 @@ from traindeck.services.connections import Connection, Connections, LabAddress
 from traindeck.services.data_ports import Page, Row
 from traindeck.services.job_choices import JobChoices
 from traindeck.services.key_checks import KeyChecks
+from traindeck.services.planes import Planes
 from traindeck.services.ports import Progress
 from traindeck.services.profile_desk import ProfileDesk
 from traindeck.services.run_desk import RunDesk
@@ -274,8 +275,11 @@ class FolderCloud:
         owned.callback(journal_writer.close)
         journal = TransferJournal(self.paths.transfers, journal_writer)
         owned.callback(journal.close)
+        self.planes = await owned.enter_async_context(Planes(self.connections))
         self.transfers = await owned.enter_async_context(
-            Transfers(self.connections, journal, self.disk, self.paths.transfer_locks, patience_s=0)
+            Transfers(
+                self.connections, self.planes, journal, self.disk, self.paths.transfer_locks, patience_s=0
+            )
         )
         indexes = ObjectIndexes(self.paths.index)
         owned.callback(indexes.close)

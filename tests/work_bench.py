@@ -24,6 +24,7 @@ from traindeck.services.code_bundles import CodeBundles
 from traindeck.services.connections import Connection, Connections, LabAddress
 from traindeck.services.key_checks import KeyChecks
 from traindeck.services.make_connection import make_connection
+from traindeck.services.planes import Planes
 from traindeck.services.profile_desk import ProfileDesk
 from traindeck.services.run_desk import RunDesk
 from traindeck.services.run_locks import RunLocks
@@ -129,8 +130,16 @@ class Bench:
         self.submission.changed.add(self.watch.tell)
         journal = TransferJournal(self.paths.transfers, pool(1, "journal"))
         owned.callback(journal.close)
+        self.planes = await owned.enter_async_context(Planes(self.connections))
         self.transfers = await owned.enter_async_context(
-            Transfers(self.connections, journal, self.disk, self.paths.transfer_locks, patience_s=self._patience_s)
+            Transfers(
+                self.connections,
+                self.planes,
+                journal,
+                self.disk,
+                self.paths.transfer_locks,
+                patience_s=self._patience_s,
+            )
         )
         self.desk = RunDesk(self.records, self.connections, self.watch, self.transfers)
         self.profiles = ProfileDesk(self.book, self.secrets, self.connections, KeyChecks(self.service))

@@ -42,6 +42,15 @@ Confirm = Callable[[Text, Text], Awaitable[bool]]
 """Asks the user: the question, and the word on the button that does it."""
 
 
+class Tasks(Protocol):
+    """Owns what a dialog starts; each has a name and may be ended by it."""
+
+    def start(self, name: str, work: Callable[[], Awaitable[None]]) -> bool:
+        """False: it runs already, or the window is going."""
+
+    def cancel(self, name: str) -> None: ...
+
+
 class Watch(Protocol):
     """Where news of the runs come from."""
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from folder_access import FolderAccess
 from folder_plane import FolderPlane
 from listed_names import ListedNames
 from traindeck.domain.errors import AppError, Conflict, NotFound, Unreachable
@@ -255,6 +256,7 @@ class FolderCloud:
     def __init__(self, folder: Path) -> None:
         self.paths = Paths(folder / "home")
         self.storage = FolderStorage(folder / "obs")
+        self.access = FolderAccess(folder / "obs")
         self.jobs = HandMadeJobs()
         self.reported: list[tuple[str, AppError]] = []
         self._owned = AsyncExitStack()
@@ -315,7 +317,7 @@ class FolderCloud:
         return LabAddress(profile, Credentials("LABKEYLABKEY", Secret("not-a-real-one")), "1")
 
     async def _connect(self, profile: Profile, credentials: Credentials) -> Connection:
-        return Connection(profile, self.storage, self.jobs, lambda _: FolderPlane(self.storage))
+        return Connection(profile, self.storage, self.jobs, lambda _: FolderPlane(self.storage), access=self.access)
 
 
 def offline() -> AppError:

@@ -115,8 +115,18 @@ def abilities_words(abilities: Iterable[Ability]) -> Text:
     return text("{some} and {last}", some=joined, last=chosen[-1]) if len(chosen) > 1 else joined
 
 
-def exposure(bucket: str, policy: str | None, acl: Acl | None, *, is_blocked: bool = False) -> Exposure:
-    """What comes of both; None: it could not be read. `is_blocked`: the service lets nobody in by public rules."""
+def exposure(
+    bucket: str,
+    policy: str | None,
+    acl: Acl | None,
+    *,
+    ignores_policy: bool = False,
+    ignores_acl: bool = False,
+) -> Exposure:
+    """What comes of both; None: it could not be read.
+
+    A block on public access makes the service ignore what they say about everybody.
+    """
     statements = statements_of(policy) if policy is not None and policy.strip() else ()
     policy_known = policy is not None and statements is not None
     statements = statements or ()
@@ -124,19 +134,17 @@ def exposure(bucket: str, policy: str | None, acl: Acl | None, *, is_blocked: bo
     anybody: set[Ability] = set()
     sometimes: set[Ability] = set()
     for one in statements:
-        if one.allows and one.is_for_anybody:
+        if one.allows and one.is_for_anybody and not ignores_policy:
             (sometimes if one.has_condition else anybody).update(_allowed(bucket, one, denials))
     anybody |= {
         ability
-        for grant in (acl.public_grants if acl else ())
+        for grant in (acl.public_grants if acl and not ignores_acl else ())
         for ability in _granted(grant)
         if not _is_denied(bucket, ability, denials)
     }
-    if is_blocked:
-        anybody, sometimes = set(), set()
-    has_others = any(one.allows and not one.is_for_anybody for one in statements) or any(
-        not acl.is_of_owner(grant) and not grant.is_public for grant in (acl.grants if acl else ()) if acl
-    )
+    has_others = any(one.allows and not one.is_for_anybody for one in statements)
+    if acl is not None:
+        has_others = has_others or any(not (grant.is_public or acl.is_of_owner(grant)) for grant in acl.grants)
     template = recognised(policy, bucket) if policy is not None else None
     if anybody:
         openness = Openness.PUBLIC_READ_WRITE if anybody & CHANGING else Openness.PUBLIC_READ

@@ -19,6 +19,7 @@ from traindeck.services.data_ports import DataPlane
 from traindeck.services.environment import ENVIRONMENT, environment_profile
 from traindeck.services.keys_news import Refused
 from traindeck.services.ports import ObjectStorage, ProfileBook, SecretStore, TrainingBackend
+from traindeck.services.settings_ports import Access
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Connection:
     """What moves data; used and closed by whoever makes one, on one loop, where he is told of refused keys too."""
     refused: Listeners[KeysRefused] = field(default_factory=Listeners, compare=False)
     """Told when a service does not take the keys any more; the error reaches whoever asked as well."""
+    access: Access = field(kw_only=True)
 
     def close(self) -> None:
         self.storage.close()

@@ -11,6 +11,8 @@ from traindeck.services.connections import Connection
 from traindeck.services.data_ports import DataPlane
 from traindeck.services.keys_news import Refused
 from traindeck.services.storage.obs import ObsStorage
+from traindeck.services.storage.obs_access import ObsAccess
+from traindeck.services.storage.obs_account import ObsAccount
 from traindeck.services.training.modelarts import ModelArtsTraining
 
 
@@ -23,10 +25,13 @@ async def make_connection(profile: Profile, credentials: Credentials, calls: Blo
 
         return WireDataPlane(profile, credentials, refused=tell)
 
+    account = ObsAccount(profile, credentials, calls, refused.tell)
+    storage = ObsStorage(profile, credentials, calls, account=account)
     return Connection(
         profile,
-        ObsStorage(profile, credentials, calls, refused.tell),
+        storage,
         ModelArtsTraining(profile, credentials, calls, refused.tell),
         make_plane,
         refused,
+        access=ObsAccess(account),
     )

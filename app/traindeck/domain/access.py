@@ -98,6 +98,9 @@ class Exposure:
                 return text("Not public; other accounts were given rights.")
 
 
+UNKNOWN = Exposure(Openness.UNKNOWN)
+
+
 def abilities_words(abilities: Iterable[Ability]) -> Text:
     """“list names and read objects”, in the order of how much they give away."""
     found = frozenset(abilities)

@@ -58,6 +58,9 @@ class BucketContents:
         )
 
 
+NOTHING = BucketContents()
+
+
 def name_problem(name: str) -> Text | None:
     """What is wrong with a name for a bucket; None: nothing that can be seen from here."""
     if not name:

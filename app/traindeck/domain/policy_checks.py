@@ -55,6 +55,12 @@ def policy_findings(policy: str, bucket: str, form: PolicyForm) -> tuple[Finding
         size = len(policy.encode())
     except UnicodeEncodeError:
         return (Finding(text("The text holds half a character."), text("Delete what is shown as a box or “?”.")),)
+    too_long = Finding(
+        text("The policy has {size} bytes; {most} are allowed.", size=f"{size:,}", most=f"{MOST_BYTES:,}"),
+        text("Use wildcards and fewer statements, or leave blanks out."),
+    )
+    if size > 4 * MOST_BYTES:
+        return (too_long,)  # not worth reading
     try:
         document = located(policy)
     except NamedTwice as error:
@@ -70,12 +76,7 @@ def policy_findings(policy: str, bucket: str, form: PolicyForm) -> tuple[Finding
         return (Finding(text("This is not JSON."), hint, error.place),)
     found = list(_Check(document, bucket, form).all())
     if size > MOST_BYTES:
-        found.append(
-            Finding(
-                text("The policy has {size} bytes; {most} are allowed.", size=f"{size:,}", most=f"{MOST_BYTES:,}"),
-                text("Use wildcards and fewer statements, or leave blanks out."),
-            )
-        )
+        found.append(too_long)
     return tuple(sorted(found, key=lambda one: not one.is_error))
 
 

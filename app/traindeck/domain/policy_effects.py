@@ -15,11 +15,16 @@ _TAKING_BACK = ("PutBucketPolicy", "DeleteBucketPolicy")
 
 def policy_effects(bucket: str, policy: str, acl: Acl | None) -> tuple[Finding, ...]:
     """Warnings about a policy that could be sent; with the grants beside it, as far as they are known."""
-    found = [*_openings(bucket, policy, acl)]
+    return (*_openings(bucket, policy, acl), *denials_of_owner(bucket, policy, acl))
+
+
+def denials_of_owner(bucket: str, policy: str, acl: Acl | None) -> tuple[Finding, ...]:
+    """Where whoever owns the bucket is denied something, too."""
+    found: list[Finding] = []
     for statement in statements_of(policy) or ():
         if not statement.allows and _is_about_owner(statement, acl.owner if acl else ""):
-            found += _lock_out(bucket, statement)
-    return tuple(dict.fromkeys(found))
+            found += [one for one in _lock_out(bucket, statement) if one not in found]
+    return tuple(found)
 
 
 def _openings(bucket: str, policy: str, acl: Acl | None) -> list[Finding]:

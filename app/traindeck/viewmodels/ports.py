@@ -20,11 +20,13 @@ from traindeck.services.bucket_listing import BucketListing
 from traindeck.services.log_files import Gap
 from traindeck.services.ports import ObjectStorage
 from traindeck.services.run_logs import LogGrowth
+from traindeck.services.settings_ports import Access
 from traindeck.services.transfers import Transfer
 from traindeck.store.object_index import ObjectIndex
 
 Stage = Callable[[Text], None]
 """Told, in words, what a long operation is doing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loss:
@@ -139,6 +141,9 @@ class Profiles(Protocol):
 class Opened(Protocol):
     @property
     def storage(self) -> ObjectStorage: ...
+
+    @property
+    def access(self) -> Access: ...
 
 
 class Opener(Protocol):

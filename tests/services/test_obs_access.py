@@ -75,6 +75,7 @@ class Reach:
         self.account = ObsAccount(way.profile, way.credentials, way.calls)
         self.access = ObsAccess(self.account)
         self.storage = ObsStorage(way.profile, way.credentials, way.calls, account=self.account)
+        self.put = way.put
 
 
 @asynccontextmanager
@@ -95,7 +96,7 @@ async def test_the_templates_open_and_close_a_bucket_for_anybody(
 ) -> None:
     async with reach(way, dialect, bucket, tmp_path) as on:
         await on.storage.create_bucket(bucket)
-        await on.storage.put(b"x", ObjectPath(bucket, "k"))
+        await on.put(b"x", ObjectPath(bucket, "k"))
         assert await on.access.policy(bucket) == ""
         assert (await on.access.exposure(bucket)).openness is Openness.PRIVATE
 
@@ -162,7 +163,7 @@ async def test_grants_of_an_object_leave_its_content(
     place = ObjectPath(bucket, "folder/ü k")
     async with reach(way, dialect, bucket, tmp_path) as on:
         await on.storage.create_bucket(bucket)
-        await on.storage.put(b"content", place)
+        await on.put(b"content", place)
         target = f"/{bucket}/folder/%C3%BC%20k"
         assert anybody.get(target) == 403
         acl = await on.access.acl(place)
@@ -215,7 +216,7 @@ async def test_a_bucket_is_made_as_it_was_wanted(
 ) -> None:
     async with reach(way, dialect, bucket, tmp_path) as on:
         await on.access.create(NewBucket(bucket, "WARM", Template.PUBLIC_READ))
-        await on.storage.put(b"x", ObjectPath(bucket, "k"))
+        await on.put(b"x", ObjectPath(bucket, "k"))
         assert anybody.get(f"/{bucket}/k") == 200
         client = obs_client(lab)
         assert client.getBucketMetadata(bucket).body.storageClass == "WARM"
@@ -246,7 +247,7 @@ async def fill(on: Reach, lab: LabProcess, bucket: str) -> BucketContents:
     client = obs_client(lab)
     assert client.setBucketVersioning(bucket, "Enabled").status < 300
     for key in ("a", "a", "a", "ü/中", "control\x01\r\n", "plus+%25", "gone"):
-        await on.storage.put(b"12345", ObjectPath(bucket, key))
+        await on.put(b"12345", ObjectPath(bucket, key))
     await on.storage.remove([ObjectPath(bucket, "gone")])
     for key in ("big", "big+2"):
         assert client.initiateMultipartUpload(bucket, key).status < 300
@@ -293,7 +294,7 @@ async def test_what_a_policy_keeps_is_named(way: Way, bucket: str) -> None:
     on = Reach(way)
     await on.storage.create_bucket(bucket)
     for key in ("kept/1", "goes/1", "goes/2"):
-        await on.storage.put(b"x", ObjectPath(bucket, key))
+        await on.put(b"x", ObjectPath(bucket, key))
     denial = {
         "Effect": "Deny",
         "Principal": "*",
@@ -387,7 +388,7 @@ async def test_another_store_takes_the_same_in_its_own_words(tmp_path: Path, cal
         with pytest.raises(NotOffered, match="WARM"):
             await on.access.create(NewBucket(f"{bucket}-warm", "WARM"))
         for key in ("a b", "ü/中", "plus+%25", "tab\there"):
-            await on.storage.put(b"12345", ObjectPath(bucket, key))
+            await on.put(b"12345", ObjectPath(bucket, key))
         assert (await on.access.empty(bucket, lambda _: None)).objects == 4
         await on.access.remove(bucket)
         assert bucket not in [one.name for one in await on.storage.buckets()]
@@ -402,7 +403,7 @@ async def test_a_store_without_rights_loses_nothing_by_being_asked(
         on = foreign("rclone", url, calls)
         place = ObjectPath(bucket, "k")
         await on.access.create(NewBucket(bucket))
-        await on.storage.put(b"content", place)
+        await on.put(b"content", place)
         with pytest.raises(NotOffered):
             await on.access.set_policy(bucket, template_policy(Template.PUBLIC_READ, bucket, PolicyForm.S3))
         with pytest.raises(NotOffered):

@@ -46,6 +46,19 @@ class Finding:
     is_error: bool = True
     """It cannot be sent so; else it can, and may be meant."""
 
+    @property
+    def sentence(self) -> Text:
+        """With the place before it, as editors say it."""
+        if self.place is None:
+            return text("{title} {hint}", title=self.title, hint=self.hint)
+        return text(
+            "Line {line}, column {column}: {title} {hint}",
+            line=self.place.line,
+            column=self.place.column,
+            title=self.title,
+            hint=self.hint,
+        )
+
 
 def policy_findings(policy: str, bucket: str, form: PolicyForm) -> tuple[Finding, ...]:
     """Errors first; nothing for an empty text, which stands for no policy."""

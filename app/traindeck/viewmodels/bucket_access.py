@@ -185,7 +185,9 @@ class BucketAccess(QObject):
             return None
         question = text("Save the rights of “{bucket}”?", bucket=self.bucket)
         action = text("Save")
-        if opened:
+        if opened and state.now.is_public:
+            question = text("Open “{bucket}” further?", bucket=self.bucket)
+        elif opened:
             question = text("Make “{bucket}” public?", bucket=self.bucket)
             action = text("Make public")
         return Loss(question, tuple(facts), action)

@@ -120,9 +120,9 @@ class BucketRemovals(QObject):
         self.changed.emit()
 
 
-def contents_words(contents: BucketContents) -> tuple[Text, ...]:
+def contents_words(contents: BucketContents) -> Text:
     """One line for each kind of what is in it."""
-    lines = []
+    lines: list[Text] = []
     size = size_words(contents.size_bytes)
     if contents.objects or contents.old_versions:
         lines.append(text("Objects: {count}", count=count_words(contents.objects)))
@@ -130,11 +130,14 @@ def contents_words(contents: BucketContents) -> tuple[Text, ...]:
         lines.append(text("Older versions of them: {count}", count=count_words(contents.old_versions)))
     if contents.markers:
         lines.append(text("Marks of deleted objects: {count}", count=count_words(contents.markers)))
-    if contents.objects or contents.old_versions:
+    if contents.size_bytes:
         lines.append(text("Together {size}", size=size))
     if contents.fragments:
         lines.append(text("Unfinished uploads: {count}", count=count_words(contents.fragments)))
-    return tuple(lines)
+    joined = lines[0]
+    for line in lines[1:]:
+        joined = text("{some}\n{more}", some=joined, more=line)
+    return joined
 
 
 def _loss(bucket: str, contents: BucketContents) -> Loss:
@@ -144,7 +147,7 @@ def _loss(bucket: str, contents: BucketContents) -> Loss:
     return Loss(
         text("Delete the bucket “{bucket}” with everything in it?", bucket=bucket),
         (
-            *contents_words(contents),
+            contents_words(contents),
             text("All of it is deleted for good, older versions as well: nothing can be brought back."),
         ),
         text("Empty and delete"),

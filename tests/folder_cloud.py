@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from folder_access import FolderAccess
 from folder_plane import FolderPlane
 from listed_names import ListedNames
 from traindeck.domain.errors import AppError, Conflict, NotFound, Unreachable
@@ -246,6 +247,7 @@ class FolderCloud:
     def __init__(self, folder: Path) -> None:
         self.paths = Paths(folder / "home")
         self.storage = FolderStorage(folder / "obs")
+        self.access = FolderAccess(folder / "obs")
         self.jobs = HandMadeJobs()
         self.objects = None  # their properties are tried against real stores
         self.reported: list[tuple[str, AppError]] = []
@@ -314,6 +316,7 @@ class FolderCloud:
             lambda _: FolderPlane(self.storage),
             settings=NoSettings(),
             objects=self.objects,
+            access=self.access,
         )
 
 

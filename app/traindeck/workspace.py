@@ -21,6 +21,7 @@ from traindeck.store.settings import Settings
 from traindeck.ui.about import About
 from traindeck.ui.browser_tabs import BrowserTabs, Extension
 from traindeck.ui.browser_view import CONTEXT, BrowserView
+from traindeck.ui.bucket_parts import BucketParts
 from traindeck.ui.bucket_settings_dialogs import BucketSettingsDialogs
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.credentials_drop import CredentialsDrop
@@ -42,6 +43,8 @@ from traindeck.ui.theme import Theme
 from traindeck.ui.transfer_view import TransferView
 from traindeck.ui.welcome_page import WelcomePage
 from traindeck.viewmodels.accounts import Accounts
+from traindeck.viewmodels.bucket_access import BucketAccess
+from traindeck.viewmodels.bucket_removals import BucketRemovals
 from traindeck.viewmodels.bucket_settings import BucketDesk
 from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.commands import Command, Commands
@@ -51,6 +54,7 @@ from traindeck.viewmodels.key_news import KeyNews, is_kept_here
 from traindeck.viewmodels.lab_page import LabPage
 from traindeck.viewmodels.log_feed import LogFeed
 from traindeck.viewmodels.many_objects import BulkWork
+from traindeck.viewmodels.new_bucket import NewBucketForm
 from traindeck.viewmodels.notices import Notices
 from traindeck.viewmodels.object_browser import ObjectBrowser
 from traindeck.viewmodels.object_sheet import ObjectSheet
@@ -58,6 +62,7 @@ from traindeck.viewmodels.place_notes import PlaceNotes
 from traindeck.viewmodels.ports import Loss
 from traindeck.viewmodels.preferences import Preferences
 from traindeck.viewmodels.profile_form import ProfileForm
+from traindeck.viewmodels.public_marks import PublicMarks
 from traindeck.viewmodels.run_list import RunList
 from traindeck.viewmodels.run_page import RunPage
 from traindeck.viewmodels.status import Status
@@ -88,6 +93,8 @@ class Models:
     log: LogFeed
     transfers: TransferList
     buckets: BucketTree
+    marks: PublicMarks
+    removals: BucketRemovals
     lab: LabPage
     favourites: Favourites
     bulk: BulkWork
@@ -96,6 +103,7 @@ class Models:
     def over(cls, core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> Models:
         preferences = Preferences(core.settings, core.disk, scope, settings)
         form = JobForm(core.submission, core.choices, core.profiles, core.disk, scope)
+        buckets = BucketTree(core.connections, core.transfers, core.disk, scope)
         return cls(
             notices=notices,
             preferences=preferences,
@@ -109,7 +117,9 @@ class Models:
             transfers=TransferList(
                 core.transfers, scope, rate_limit=settings.bytes_per_s, keep_rate=preferences.keep_rate
             ),
-            buckets=BucketTree(core.connections, core.transfers, core.disk, scope),
+            buckets=buckets,
+            marks=PublicMarks(core.connections, buckets, scope),
+            removals=BucketRemovals(core.connections, scope),
             lab=LabPage(core.lab_keeper, scope),
             favourites=Favourites(core.settings, core.disk, scope, settings),
             bulk=BulkWork(core.connections, scope, notices),
@@ -149,6 +159,16 @@ class Workspace:
         self.form = JobFormView(models.form, models.places, theme)
         self.buckets = BucketView(models.buckets, theme, self._confirm)
         self.transfers = TransferView(models.transfers, theme, self._confirm)
+        self.bucket_parts = BucketParts(
+            self.buckets,
+            theme,
+            scope,
+            models.marks,
+            models.removals,
+            self._new_bucket,
+            self._rights,
+            self._confirm_loss,
+        )
 
     def furnish(self) -> None:
         """The window around the panels; apart from them, so that a window in use can answer in between."""
@@ -175,6 +195,8 @@ class Workspace:
             self._confirm,
             self._extensions(),
         )
+        self.browsers.show_marks(models.marks)
+        self.bucket_parts.start(self.window, lambda: models.accounts.current)
         self._add_commands()
         self._connect()
 
@@ -194,7 +216,7 @@ class Workspace:
         properties = ObjectPropertiesExtension(
             self.properties, self._sheet, self._models.bulk.of, self._theme, self._scope, self._confirm
         )
-        return [self._add_sync, properties, self.settings.extend]
+        return [self._add_sync, properties, self.settings.extend, self.bucket_parts.extend]
 
     def _sheet(self, profile: str, path: ObjectPath) -> ObjectSheet:
         return ObjectSheet(profile, path, self._core.connections, self._core.planes, self._core.disk)
@@ -237,6 +259,7 @@ class Workspace:
         for key in self.window.open_tabs():
             self.window.close_tab(key)
         self._disconnect()
+        self.browsers.forget_marks()
         self.window.hide()
         self.window.deleteLater()
 
@@ -266,6 +289,26 @@ class Workspace:
         browser = ObjectBrowser(profile, place, core.listings, core.connections, core.index, self._scope, name)
         browser.bucket_names = self._models.buckets.bucket_names
         return browser
+
+    def _new_bucket(self) -> NewBucketForm:
+        form = NewBucketForm(self._models.accounts.current, self._core.connections, self._scope)
+        form.made.connect(self._bucket_made)
+        return form
+
+    def _rights(self, bucket: str) -> BucketAccess:
+        return BucketAccess(self._models.accounts.current, bucket, self._core.connections)
+
+    def _bucket_made(self, _: str) -> None:
+        self._models.buckets.refresh(None)
+
+    def _bucket_removed(self, profile: str, bucket: str) -> None:
+        self.browsers.close_bucket(profile, bucket)
+        if profile == self._models.accounts.current:
+            self._models.buckets.refresh(None)
+
+    def _bucket_touched(self, profile: str, bucket: str) -> None:
+        if profile == self._models.accounts.current:
+            self._models.buckets.was_touched(ObjectPath(bucket))
 
     def _welcome(self) -> QWidget:
         page = WelcomePage(self._theme)
@@ -300,6 +343,8 @@ class Workspace:
             (models.keys.paste_wanted, self.change_account),
             (models.keys.work_again, self._keys_work),
             (models.buckets.opened, self.open_bucket),
+            (models.removals.removed, self._bucket_removed),
+            (models.removals.touched, self._bucket_touched),
         ]
 
     def _connect(self) -> None:
@@ -405,6 +450,7 @@ class Workspace:
                 menu="account",
                 group=2,
             ),
+            Command("bucket.new", say("New bucket…"), self.bucket_parts.make_bucket),
             Command("account.lab", say("The &Lab…"), self.open_lab, menu="account", group=3, icon="flask"),
             Command("help.welcome", say("&Welcome page"), self.open_welcome, menu="help", group=0),
             # All in one go: the menus are built anew each time.

@@ -21,6 +21,7 @@ from traindeck.services.environment import ENVIRONMENT, environment_profile
 from traindeck.services.keys_news import Refused
 from traindeck.services.object_ports import ObjectProperties
 from traindeck.services.ports import ObjectStorage, ProfileBook, SecretStore, TrainingBackend
+from traindeck.services.settings_ports import Access
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Connection:
     """Told when a service does not take the keys any more; the error reaches whoever asked as well."""
     settings: BucketSettings = field(kw_only=True)
     objects: ObjectProperties = field(kw_only=True)
+    access: Access = field(kw_only=True)
 
     def close(self) -> None:
         self.storage.close()

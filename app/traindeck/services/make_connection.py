@@ -11,6 +11,7 @@ from traindeck.services.connections import Connection
 from traindeck.services.data_ports import DataPlane
 from traindeck.services.keys_news import Refused
 from traindeck.services.storage.obs import ObsStorage
+from traindeck.services.storage.obs_access import ObsAccess
 from traindeck.services.storage.obs_account import ObsAccount
 from traindeck.services.storage.obs_objects import ObsObjects
 from traindeck.services.storage.obs_settings import ObsSettings
@@ -36,4 +37,5 @@ async def make_connection(profile: Profile, credentials: Credentials, calls: Blo
         refused,
         objects=ObsObjects(account),
         settings=ObsSettings(account, profile),
+        access=ObsAccess(account),
     )

@@ -22,11 +22,13 @@ from traindeck.services.object_ports import ObjectProperties
 from traindeck.services.place_facts import PlaceFacts
 from traindeck.services.ports import ObjectStorage
 from traindeck.services.run_logs import LogGrowth
+from traindeck.services.settings_ports import Access
 from traindeck.services.transfers import Transfer
 from traindeck.store.object_index import ObjectIndex
 
 Stage = Callable[[Text], None]
 """Told, in words, what a long operation is doing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loss:
@@ -144,6 +146,9 @@ class Opened(Protocol):
 
     @property
     def objects(self) -> ObjectProperties: ...
+
+    @property
+    def access(self) -> Access: ...
 
 
 class Opener(Protocol):

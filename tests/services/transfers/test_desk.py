@@ -51,7 +51,8 @@ async def desk(home: Path, shelf: ObjectShelf, patience_s: float | None = None) 
 
     async def connect(profile: Profile, _: Credentials) -> Connection:
         nothing = Nothing()
-        return Connection(profile, nothing, nothing, lambda _: shelf, settings=nothing, objects=nothing)
+        more = {"settings": nothing, "objects": nothing, "access": nothing}
+        return Connection(profile, nothing, nothing, lambda _: shelf, **more)
 
     try:
         connections = Connections(ProfileShelf(SettingsFile(paths.settings), disk), Nobody(), address, connect)

@@ -79,9 +79,7 @@ class ObsStorage:
 
     async def create_bucket(self, name: str) -> None:
         def create(client: Client, _: CancelToken) -> Any:
-            # S3 knows its first region by not being named, and refuses it when it is.
-            region = self._account.region
-            return client.createBucket(name, location=None if region == "us-east-1" else region)
+            return client.createBucket(name, location=self._account.location)
 
         await self._account.ask(create, ObjectPath(name), fine=("BucketAlreadyOwnedByYou",))
 
@@ -192,4 +190,3 @@ def _entries(page: Page, folder: ObjectPath) -> list[ObjectEntry]:
     entries = [ObjectEntry(ObjectPath(folder.bucket, key)) for key in page.folders]
     # Its own marker is not one of them.
     return entries + [entry_of(folder.bucket, row) for row in page.rows if row.key != folder.key]
-

@@ -16,6 +16,7 @@ from traindeck.domain.secret import Credentials
 from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
 from traindeck.services.call_lines import breakable
 from traindeck.services.keys_news import Refused, nobody_listens
+from traindeck.services.loopback import is_loopback
 from traindeck.services.proxies import proxy_of, proxy_to
 from traindeck.services.retrying import TRIES, retried
 from traindeck.services.sdk_errors import (
@@ -67,6 +68,23 @@ class ObsAccount:
     def has_token(self) -> bool:
         """The keys are good for hours only."""
         return self._credentials.token is not None
+
+    @property
+    def profile(self) -> Profile:
+        return self._profile
+
+    @property
+    def speaks_obs(self) -> bool:
+        """Requests and documents are those of OBS itself: the SDK takes S3's where the bucket is in the path."""
+        profile = self._profile
+        if profile.path_style or profile.signature not in (Signature.AUTO, Signature.OBS):
+            return False
+        return profile.signature == Signature.OBS or not is_loopback(profile.obs_url)
+
+    @property
+    def location(self) -> str | None:
+        """The region as a new bucket is told it: S3 knows its first by not being named, and refuses it when it is."""
+        return None if self.region == "us-east-1" else self.region
 
     def close(self) -> None:
         if self._client is not None:

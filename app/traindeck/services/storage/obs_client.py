@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import certifi
 from obs import ObsClient, convertor
 
+from traindeck.domain.grants import Acl
 from traindeck.domain.objects import Bucket
 from traindeck.domain.profiles import Profile, Signature
 from traindeck.domain.proxy import Proxy
@@ -28,6 +29,7 @@ from traindeck.services.call_lines import connected, in_use
 from traindeck.services.data_ports import Page
 from traindeck.services.loopback import is_loopback
 from traindeck.services.sdk_errors import CUT
+from traindeck.services.storage.access_documents import KeptPage, acl_of, policy_of, unfinished_of, versions_of
 from traindeck.services.storage.documents import document, moment
 from traindeck.services.storage.listing_pages import page_of
 from traindeck.services.storage.object_heads import on_wire
@@ -123,6 +125,20 @@ class _Convertor(convertor.Convertor):  # type: ignore[misc]
     def parseSetting(self, xml: object, headers: object = None) -> str:
         # An answer without a body comes as its headers alone.
         return xml if isinstance(xml, str) else ""
+
+    def parseGetBucketPolicy(self, content: object, headers: object = None) -> str:
+        return policy_of(content)
+
+    def parseGetBucketAcl(self, xml: str, headers: object = None) -> Acl:
+        return acl_of(xml)
+
+    parseGetObjectAcl = parseGetBucketAcl  # noqa: N815 - found by its name
+
+    def parseKeptVersions(self, xml: str, headers: object = None) -> KeptPage:
+        return versions_of(xml)
+
+    def parseUnfinished(self, xml: str, headers: object = None) -> KeptPage:
+        return unfinished_of(xml)
 
     def parseDeleteObjects(self, xml: str, headers: object = None) -> object:
         document(xml, "DeleteResult")
@@ -228,6 +244,19 @@ class Client(ObsClient):  # type: ignore[misc]
 
     def delete_setting(self, bucket: str, name: str) -> Any:
         return self._make_delete_request(bucket, pathArgs={name: None})
+
+    def kept_versions(self, bucket: str, after: str, after_id: str) -> Any:
+        """A page of all there is: the SDK's own call reads it slowly, and any document as an empty one."""
+        markers = {"key-marker": after, "version-id-marker": after_id}
+        return self._page_behind(bucket, "versions", "keptVersions", markers)
+
+    def unfinished(self, bucket: str, after: str, after_id: str) -> Any:
+        """A page of the uploads that were begun and not finished."""
+        return self._page_behind(bucket, "uploads", "unfinished", {"key-marker": after, "upload-id-marker": after_id})
+
+    def _page_behind(self, bucket: str, what: str, method: str, markers: Mapping[str, str]) -> Any:
+        query = {what: None, "encoding-type": "url", **{name: value for name, value in markers.items() if value}}
+        return self._make_get_request(bucket, pathArgs=query, methodName=method)
 
     def _init_ssl_context(self, custom_ciphers: object) -> None:
         self.context = ssl.create_default_context(cafile=self._ca_file)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from traindeck.domain.errors import AppError, InvalidInput, NoRight, NotOffered
+from traindeck.domain.grants import Acl
 from traindeck.domain.object_facts import CUSTOMER_KEYS, HeadChange, ObjectFacts, frozen
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
@@ -15,6 +16,7 @@ from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.together import together
 from traindeck.services.sdk_errors import not_understood
 from traindeck.services.storage.object_heads import whole_head
+from traindeck.services.storage.obs_access import ObsAccess
 from traindeck.services.storage.obs_account import ObsAccount
 from traindeck.services.storage.obs_beside import has_grants, tags_of
 from traindeck.services.storage.wire.requests import encoded_key
@@ -34,7 +36,7 @@ async def onto_itself(account: ObsAccount, found: ObjectFacts, change: HeadChang
     grants = await _grants(account, path)
     await _copied(account, found, change, "")
     if grants is not None:
-        await account.ask(lambda client, _: client.setObjectAcl(path.bucket, path.key, acl=grants), path)
+        await ObsAccess(account).set_acl(path, grants)
 
 
 async def made_current(account: ObsAccount, found: ObjectFacts, version: str) -> None:
@@ -136,11 +138,17 @@ async def _put_together(account: ObsAccount, found: ObjectFacts, origin: dict[st
         raise not_understood(account.refusal(answer))
 
 
-async def _grants(account: ObsAccount, path: ObjectPath) -> Any:
+async def _grants(account: ObsAccount, path: ObjectPath) -> Acl | None:
     """The list to give back; None: it is the usual one, or there is none to be seen."""
     try:
         if not await has_grants(account, path):
             return None
+        acl = await ObsAccess(account).acl(path)
     except (NoRight, NotOffered, InvalidInput):
         return None  # whoever may not see it could not set it, and some buckets have none
-    return account.body(await account.ask(lambda client, _: client.getObjectAcl(path.bucket, path.key), path))
+    if not acl.is_readable:
+        raise NotOffered(
+            text("Some grants of “{place}” are written in a way that is not known here.", place=str(path)),
+            text("Change them in the console: they would be lost if the list was written from here."),
+        )
+    return acl

@@ -21,6 +21,7 @@ from servers.handed_on import fetched
 from servers.lab_control import Control
 from servers.lab_process import LabProcess
 from servers.way import Way
+from traindeck.domain.grants import Grant, Grantees, Permission
 from traindeck.domain.object_facts import HeadChange, ObjectFacts
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Profile
@@ -34,6 +35,7 @@ from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.browser_view import BrowserView
 from traindeck.ui.link_page import WRITE, LinkPage
 from traindeck.ui.many_objects_page import ManyChangesPage, ManySummaryPage
+from traindeck.ui.object_access_page import ObjectAccessPage
 from traindeck.ui.object_general_page import ObjectGeneralPage
 from traindeck.ui.object_metadata_page import ObjectMetadataPage
 from traindeck.ui.object_model import CLASS, NAME
@@ -372,6 +374,37 @@ async def test_a_link_is_made_on_demand_and_forgotten(
     signature = link.rpartition("Signature=")[2].encode()
     kept = [path for path in tmp_path.rglob("*") if path.is_file() and signature in path.read_bytes()]
     assert kept == []
+
+
+async def test_an_object_is_opened_to_everybody_and_closed_again(
+    lab: LabProcess, tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with bench(lab, tmp_path, theme, qtbot) as at:
+        plainly = f"{lab.obs}/{at.place.bucket}/b.bin?"
+        page = await at.open(ObjectAccessPage, "b.bin")
+        assert page.grants.rows.rowCount() == 1 and not page.has_changes()
+        assert (await asyncio.to_thread(fetched, plainly))[0] == 403
+        at.click(page.public)
+        assert "anybody can read it" in page.warning.text()
+        at.user.answer = False
+        dialog = at.dialog()
+        assert dialog is not None
+        at.click(dialog.save_button)
+        await until(lambda: bool(at.user.asked) and dialog.save_button.isEnabled())
+        assert (await asyncio.to_thread(fetched, plainly))[0] == 403
+        at.user.answer = True
+        await until(lambda: not at.cloud.scope.is_running(dialog._task(dialog.current)))
+        assert await at.save() == "Saved."
+        assert await asyncio.to_thread(fetched, plainly) == (200, b"12345")
+        assert page.now.text() == "Anybody can read it, without keys."
+        # What else is said about it later leaves it open.
+        await (await at.objects()).change(at.place.join("b.bin"), HeadChange(metadata={"a": "b"}))
+        assert (await asyncio.to_thread(fetched, plainly))[0] == 200
+        at.click(page.private)
+        assert await at.save() == "Saved."
+        assert (await asyncio.to_thread(fetched, plainly))[0] == 403
+        page.grants.add_wanted.emit(Grant(Grantees.ACCOUNT, Permission.READ, "no such id"))
+        assert page.grants.problem.text() and not page.has_changes()
 
 
 async def test_many_are_counted_and_changed_with_each_failure_named(

@@ -9,6 +9,7 @@ from traindeck.domain.texts import say
 from traindeck.ui.browser_view import CONTEXT, BrowserView
 from traindeck.ui.link_page import LinkPage
 from traindeck.ui.many_objects_page import ManyChangesPage, ManySummaryPage
+from traindeck.ui.object_access_page import ObjectAccessPage
 from traindeck.ui.object_general_page import ObjectGeneralPage
 from traindeck.ui.object_metadata_page import ObjectMetadataPage
 from traindeck.ui.object_storage_page import ObjectStoragePage
@@ -90,6 +91,7 @@ class ObjectPropertiesExtension:
             ObjectGeneralPage(sheet, self._scope),
             ObjectMetadataPage(sheet, self._theme),
             ObjectStoragePage(sheet, self._scope),
+            ObjectAccessPage(sheet, self._theme, self._confirm),
             ObjectVersionsPage(sheet, self._scope, self._confirm),
             LinkPage(sheet, self._theme, self._scope),
         ]

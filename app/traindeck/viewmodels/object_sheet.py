@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 
 from PySide6.QtCore import QObject, Signal
 
+from traindeck.domain.grants import Acl, Grantees
 from traindeck.domain.object_facts import (
     HeadChange,
     ObjectFacts,
@@ -21,6 +22,7 @@ from traindeck.domain.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.data_ports import DataPlane
 from traindeck.services.object_ports import ObjectProperties
+from traindeck.services.settings_ports import Access
 from traindeck.services.version_files import fetch_version
 from traindeck.viewmodels.ports import Opener
 
@@ -64,6 +66,16 @@ class ObjectSheet(QObject):
         self.changed.emit()
         return now
 
+    async def grantees(self) -> tuple[Grantees, ...]:
+        """Whom a grant may be for here."""
+        return (await self._access()).grantees
+
+    async def acl(self) -> Acl:
+        return await (await self._access()).acl(self.path)
+
+    async def set_acl(self, acl: Acl) -> None:
+        await (await self._access()).set_acl(self.path, acl)
+
     async def tags(self) -> dict[str, str]:
         return await (await self._objects()).tags(self.path)
 
@@ -97,3 +109,6 @@ class ObjectSheet(QObject):
 
     async def _objects(self) -> ObjectProperties:
         return (await self._connections.open(self._profile)).objects
+
+    async def _access(self) -> Access:
+        return (await self._connections.open(self._profile)).access

@@ -37,9 +37,9 @@ def class_name(name: str) -> str:
     return known.get(name, name)
 
 
-def permission_name(permission: Permission) -> str:
+def permission_name(permission: Permission, *, of_object: bool = False) -> str:
     words = {
-        Permission.READ: say("List names"),
+        Permission.READ: say("Read it") if of_object else say("List names"),
         Permission.WRITE: say("Upload and delete"),
         Permission.READ_ACP: say("See the grants"),
         Permission.WRITE_ACP: say("Change the grants"),

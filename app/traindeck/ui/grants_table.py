@@ -43,9 +43,10 @@ class GrantsTable(QWidget):
     add_wanted = Signal(object)
     remove_wanted = Signal(object)
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, *, of_object: bool = False) -> None:
         super().__init__()
         self._theme = theme
+        self._of_object = of_object
         self._acl: Acl | None = None
         self.rows = _Rows(0, 3)
         self.rows.setAccessibleName(say("Grants"))
@@ -77,7 +78,8 @@ class GrantsTable(QWidget):
         set_role(self.problem, "error")
         self.problem.hide()
         for permission in Permission:
-            self.may.addItem(permission_name(permission), permission)
+            if permission is not Permission.WRITE or not of_object:  # that is a matter of the bucket
+                self.may.addItem(permission_name(permission, of_object=of_object), permission)
         whom, what = QHBoxLayout(), QHBoxLayout()
         for line in (whom, what):
             line.setSpacing(HALF)
@@ -123,7 +125,7 @@ class GrantsTable(QWidget):
         for row, grant in enumerate(acl.grants):
             words = (
                 grantee_name(grant, acl.owner),
-                permission_name(grant.permission),
+                permission_name(grant.permission, of_object=self._of_object),
                 say("Yes") if grant.delivered else "",
             )
             for column, word in enumerate(words):

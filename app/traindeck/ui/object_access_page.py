@@ -38,9 +38,7 @@ class ObjectAccessPage(PropertyPage):
         self.mark, self.now = QLabel(), plain("strong")
         self.private = QPushButton(say("Take public grants away"))
         self.public = QPushButton(say("Let everybody read it"))
-        self.grants = GrantsTable(theme)
-        # To write is a matter of the bucket.
-        self.grants.may.removeItem(self.grants.may.findData(Permission.WRITE))
+        self.grants = GrantsTable(theme, of_object=True)
         self.warning = plain("warn")
         note = plain("small")
         note.setText(

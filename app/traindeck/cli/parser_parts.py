@@ -11,7 +11,7 @@ from typing import Any
 from traindeck.domain.objects import bytes_of
 from traindeck.domain.texts import say
 
-_AGE = re.compile(r"(\d{1,9})\s*([dhm])")
+_AGE = re.compile(r"(\d{1,6})\s*([dhm])")
 
 Adder = Any
 """argparse's action that holds subcommands; its class is private to argparse."""
@@ -42,10 +42,7 @@ def age(value: str) -> timedelta:
     match = _AGE.fullmatch(value.strip().lower())
     if match is None:
         raise argparse.ArgumentTypeError(say("give an age such as 7d, 12h or 30m"))
-    try:
-        return timedelta(**{{"d": "days", "h": "hours", "m": "minutes"}[match[2]]: int(match[1])})
-    except OverflowError:
-        raise argparse.ArgumentTypeError(say("nothing is as old as that")) from None
+    return timedelta(**{{"d": "days", "h": "hours", "m": "minutes"}[match[2]]: int(match[1])})
 
 
 def count(value: str) -> int:

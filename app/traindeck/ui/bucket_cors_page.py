@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QPlainTextEdit, QSpinBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QPlainTextEdit, QWidget
 
 from traindeck.domain.bucket_settings import (
     CORS_METHODS,
@@ -18,7 +18,7 @@ from traindeck.domain.bucket_settings import (
 from traindeck.domain.texts import say
 from traindeck.ui.cards import card
 from traindeck.ui.form_fields import Field, WheelGuard
-from traindeck.ui.page_parts import page_column, told
+from traindeck.ui.page_parts import number_box, page_column, told
 from traindeck.ui.property_dialog import PropertyPage
 from traindeck.ui.rule_list import RuleList
 from traindeck.ui.theme import SPACE, Theme
@@ -49,8 +49,7 @@ class BucketCorsPage(PropertyPage):
         self.headers.setPlaceholderText(say("for example * or content-type, x-obs-meta-*"))
         self.exposed.setPlaceholderText(say("for example ETag, x-obs-request-id"))
         self.methods = {name: QCheckBox(name) for name in CORS_METHODS}
-        self.age = QSpinBox()
-        self.age.setRange(_NOT_SET, 2**31 - 1)
+        self.age = number_box(_NOT_SET, 2**31 - 1)
         self.age.setSpecialValueText(say("not set"))
         self.wrong, self.warning, self.others = told("", "error"), told("", "warn"), told("", "small")
         self._guard = WheelGuard()

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QLabel,
     QPushButton,
-    QSpinBox,
     QTableView,
 )
 from shiboken6 import isValid
@@ -27,7 +26,7 @@ from traindeck.domain.objects import count_words, size_words
 from traindeck.domain.texts import moment_words, say
 from traindeck.domain.unfinished_uploads import Held, UnfinishedUpload
 from traindeck.ui.dialogs import Answer, asked
-from traindeck.ui.page_parts import page_column, told
+from traindeck.ui.page_parts import number_box, page_column, told
 from traindeck.ui.property_dialog import PropertyPage
 from traindeck.ui.theme import ROW, SPACE, set_role
 from traindeck.viewmodels.bucket_settings import BucketDesk
@@ -125,10 +124,8 @@ class BucketFragmentsPage(PropertyPage):
         self.older = QPushButton(say("Throw away those older than"))
         self.all = QPushButton(say("Throw away all not in use…"))
         self.stop = QPushButton(say("Stop"))
-        self.days = QSpinBox()
-        self.days.setRange(1, MOST_DAYS)
+        self.days = number_box(1, MOST_DAYS, say("Older than how many days"))
         self.days.setValue(7)
-        self.days.setAccessibleName(say("Older than how many days"))
         self._lay_out()
         self.chosen.clicked.connect(self._end_chosen)
         self.older.clicked.connect(self._end_older)

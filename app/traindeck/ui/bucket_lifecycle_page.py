@@ -14,7 +14,7 @@ from traindeck.domain.texts import say
 from traindeck.ui.cards import card
 from traindeck.ui.dialogs import Answer, asked
 from traindeck.ui.form_fields import Field, WheelGuard
-from traindeck.ui.page_parts import Days, page_column, told
+from traindeck.ui.page_parts import Days, one_line, page_column, told
 from traindeck.ui.property_dialog import PropertyPage
 from traindeck.ui.rule_list import RuleList
 from traindeck.ui.theme import SPACE, Theme, set_role
@@ -68,7 +68,7 @@ class BucketLifecyclePage(PropertyPage):
         row.setSpacing(SPACE)
         row.addWidget(self.on_date)
         row.addWidget(self.date)
-        row.addWidget(told(say("at midnight UTC")))
+        row.addWidget(one_line(say("at midnight UTC"), "dim"))
         row.addStretch(1)
         column = page_column(self._form)
         column.setContentsMargins(0, 0, 0, 0)
@@ -81,7 +81,7 @@ class BucketLifecyclePage(PropertyPage):
             (say("Old versions, counted from their replacement"), (self.old_warm, self.old_cold, self.old_expire)),
             (say("Uploads"), (self.abort,)),
         ):
-            column.addWidget(told(heading, "strong"))
+            column.addWidget(one_line(heading, "strong"))
             for widget in widgets:
                 column.addWidget(widget)
         detail = card(say("Chosen rule"), [self.locked, self._form, self.others, self.wrong])

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QSpinBox, QVBoxLay
 
 from traindeck.domain.lifecycle import MOST_DAYS
 from traindeck.domain.texts import say
-from traindeck.ui.theme import SPACE, set_role
+from traindeck.ui.theme import HALF, SPACE, set_role
 
 _WORDS = 30 * SPACE
 """One below the other, the numbers stand in a column."""
@@ -16,7 +16,7 @@ _WORDS = 30 * SPACE
 def page_column(page: QWidget) -> QVBoxLayout:
     column = QVBoxLayout(page)
     column.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
-    column.setSpacing(SPACE + SPACE // 2)
+    column.setSpacing(SPACE + HALF)
     return column
 
 
@@ -30,6 +30,22 @@ def told(words: str, role: str = "dim") -> QLabel:
     return label
 
 
+def one_line(words: str, role: str) -> QLabel:
+    label = QLabel(words)
+    set_role(label, role)
+    return label
+
+
+def number_box(low: int, high: int, name: str = "") -> QSpinBox:
+    box = QSpinBox()
+    box.setRange(low, high)
+    if name:
+        box.setAccessibleName(name)
+    # The style sheet's padding does not reach the words inside.
+    box.lineEdit().setTextMargins(HALF, 0, 0, 0)
+    return box
+
+
 class Days(QWidget):
     """“Do it after … days”, or not at all."""
 
@@ -39,10 +55,8 @@ class Days(QWidget):
         super().__init__()
         self.wanted = QCheckBox(words)
         self.wanted.setMinimumWidth(_WORDS)
-        self.number = QSpinBox()
-        self.number.setRange(1, MOST_DAYS)
+        self.number = number_box(1, MOST_DAYS, say("{what}: days", what=words))
         self.number.setValue(usual)
-        self.number.setAccessibleName(say("{what}: days", what=words))
         self.number.setFixedWidth(10 * SPACE)
         self._unit = QLabel(say("days"))
         row = QHBoxLayout(self)

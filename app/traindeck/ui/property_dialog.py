@@ -91,7 +91,9 @@ class _Place(QStackedWidget):
         self.retry = QPushButton(say("Try again"))
         self.retry.setAutoDefault(False)
         self.mark, self.title, self.hint, self.detail = QLabel(), QLabel(), QLabel(), QLabel()
-        for widget in (_centred(self._reading()), _scrolled(page), _centred(self._trouble())):
+        self._wait, self._words = _centred(self._reading()), _centred(self._trouble())
+        self._room: QWidget | None = None
+        for widget in (self._wait, self._words):
             self.addWidget(widget)
         theme.changed.connect(self._paint)
 
@@ -132,7 +134,24 @@ class _Place(QStackedWidget):
             self.retry.setVisible(is_failure)
             self._paint()
         self.page.setEnabled(state is not _State.SAVING)
-        self.setCurrentIndex({_State.NEW: 0, _State.LOADING: 0, _State.TROUBLE: 2}.get(state, 1))
+        if state in (_State.NEW, _State.LOADING):
+            self.setCurrentWidget(self._wait)
+        elif state is _State.TROUBLE:
+            self.setCurrentWidget(self._words)
+        else:
+            self.setCurrentWidget(self._furnished())
+
+    def _furnished(self) -> QWidget:
+        """The page comes in when it is first seen: dressing all of them at once would take too long."""
+        if self._room is None:
+            self._room = _scrolled(self.page)
+            self.addWidget(self._room)
+        return self._room
+
+    def leave(self) -> None:
+        self.page.leave()
+        if self._room is None:
+            self.page.deleteLater()  # it was never seen, and nobody else takes it away
 
     def tell(self, words: str, *, is_error: bool = False) -> None:
         self.said, self.is_error = words, is_error
@@ -421,7 +440,7 @@ class PropertyDialog(QDialog):
     def _stop(self) -> None:
         for place in self.places:
             self._scope.cancel(self._task(place))
-            place.page.leave()
+            place.leave()
 
     def _task(self, place: _Place) -> str:
         return f"{self._name} {self.places.index(place)}"

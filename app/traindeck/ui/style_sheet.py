@@ -89,7 +89,6 @@ QComboBox::drop-down { border: none; width: 22px; subcontrol-origin: padding; su
 QComboBox::down-arrow { image: url(theme:chevron-down.svg); width: 12px; height: 12px; }
 QComboBox QLineEdit { border: none; padding: 0; background: transparent; }
 QComboBox QAbstractItemView { background: $surface; border: 1px solid $border_strong; outline: none; padding: 2px; }
-QSpinBox QLineEdit { border: none; padding: 0 0 0 5px; background: transparent; }
 QSpinBox::up-button, QSpinBox::down-button { border: none; background: transparent; width: 18px; }
 QSpinBox::up-button:hover, QSpinBox::down-button:hover { background: $hover; }
 QSpinBox::up-arrow { image: url(theme:chevron-up.svg); width: 10px; height: 10px; }

@@ -108,6 +108,7 @@ class AccessPage(PropertyPage):
         set_role(note, "small")
         layout.addWidget(card(say("Policy"), [self.policy_trouble, self.editor]))
         layout.addWidget(card(say("Grants (ACL)"), [self.grants_trouble, self.grants, note]))
+        self.discard.setAutoDefault(False)  # else Return in a field would press it
         foot = QHBoxLayout()
         foot.addWidget(self.discard)
         foot.addStretch(1)

@@ -55,6 +55,10 @@ GPU = Flavor("modelarts.p3.large.public", "1 GPU", "GPU", 8, "64 GB", "V100", 4)
 NPU = Flavor("modelarts.vm.npu.1", "1 NPU", "Ascend", 24, "96 GB", "Ascend", 8)
 
 
+class NoSettings:
+    """Folders have none; nobody asks for them here."""
+
+
 class FolderStorage:
     """Objects as files; `page_size`, `wait` and `trouble` are for the test to turn."""
 
@@ -111,6 +115,8 @@ class FolderStorage:
     ) -> Page:
         self.listed.append(f"obs://{bucket}/{prefix}")
         await self._gate()
+        if not (self.root / bucket).is_dir():
+            raise NotFound(text("There is no bucket “{bucket}”.", bucket=bucket), text("Refresh the list."))
         found = {row.key: row for row in await asyncio.to_thread(self._rows, bucket)}
         page = await ListedNames(found).page(
             bucket, prefix, delimiter=delimiter, marker=marker, most=min(most, self.page_size)
@@ -302,7 +308,14 @@ class FolderCloud:
         return LabAddress(profile, Credentials("LABKEYLABKEY", Secret("not-a-real-one")), "1")
 
     async def _connect(self, profile: Profile, credentials: Credentials) -> Connection:
-        return Connection(profile, self.storage, self.jobs, lambda _: FolderPlane(self.storage), access=self.access)
+        return Connection(
+            profile,
+            self.storage,
+            self.jobs,
+            lambda _: FolderPlane(self.storage),
+            access=self.access,
+            settings=NoSettings(),
+        )
 
 
 def offline() -> AppError:

@@ -16,10 +16,13 @@ from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import Text, say
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import TaskScope
+from traindeck.services.place_facts import PlaceDesk
 from traindeck.store.settings import Settings
 from traindeck.ui.about import About
 from traindeck.ui.browser_tabs import BrowserTabs, Extension
+from traindeck.ui.browser_view import CONTEXT, BrowserView
 from traindeck.ui.bucket_parts import BucketParts
+from traindeck.ui.bucket_settings_dialogs import BucketSettingsDialogs
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.credentials_drop import CredentialsDrop
 from traindeck.ui.dialogs import Answer, asked, chosen_file, chosen_place, shown
@@ -31,14 +34,17 @@ from traindeck.ui.main_window import MainWindow
 from traindeck.ui.menus import SPACER
 from traindeck.ui.panel import Panel
 from traindeck.ui.profile_dialog import ProfileDialog
+from traindeck.ui.property_dialog import PropertyDialogs
 from traindeck.ui.run_list_view import RunListView
 from traindeck.ui.run_page_view import RunPageView
+from traindeck.ui.sync_dialog import SyncDialog
 from traindeck.ui.theme import Theme
 from traindeck.ui.transfer_view import TransferView
 from traindeck.ui.welcome_page import WelcomePage
 from traindeck.viewmodels.accounts import Accounts
 from traindeck.viewmodels.bucket_access import BucketAccess
 from traindeck.viewmodels.bucket_removals import BucketRemovals
+from traindeck.viewmodels.bucket_settings import BucketDesk
 from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.commands import Command, Commands
 from traindeck.viewmodels.favourites import Favourites
@@ -49,6 +55,7 @@ from traindeck.viewmodels.log_feed import LogFeed
 from traindeck.viewmodels.new_bucket import NewBucketForm
 from traindeck.viewmodels.notices import Notices
 from traindeck.viewmodels.object_browser import ObjectBrowser
+from traindeck.viewmodels.place_notes import PlaceNotes
 from traindeck.viewmodels.ports import Loss
 from traindeck.viewmodels.preferences import Preferences
 from traindeck.viewmodels.profile_form import ProfileForm
@@ -56,6 +63,7 @@ from traindeck.viewmodels.public_marks import PublicMarks
 from traindeck.viewmodels.run_list import RunList
 from traindeck.viewmodels.run_page import RunPage
 from traindeck.viewmodels.status import Status
+from traindeck.viewmodels.sync_form import SyncForm
 from traindeck.viewmodels.transfer_list import TransferList
 from traindeck.viewmodels.window_state import WindowState
 
@@ -77,6 +85,7 @@ class Models:
     keys: KeyNews
     status: Status
     form: JobForm
+    places: PlaceNotes
     runs: RunList
     log: LogFeed
     transfers: TransferList
@@ -89,16 +98,21 @@ class Models:
     @classmethod
     def over(cls, core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> Models:
         buckets = BucketTree(core.connections, core.transfers, core.disk, scope)
+        preferences = Preferences(core.settings, core.disk, scope, settings)
+        form = JobForm(core.submission, core.choices, core.profiles, core.disk, scope)
         return cls(
             notices=notices,
-            preferences=Preferences(core.settings, core.disk, scope, settings),
+            preferences=preferences,
             accounts=Accounts(core.profiles, scope),
             keys=KeyNews(core.connections, notices),
             status=Status(core.profiles, core.desk, core.watch, core.transfers.changed, scope),
-            form=JobForm(core.submission, core.choices, core.profiles, core.disk, scope),
+            form=form,
+            places=PlaceNotes(form, PlaceDesk(core.connections, core.planes), scope),
             runs=RunList(core.desk, core.submission, core.watch, scope),
             log=LogFeed(core.logs, core.watch, core.disk, scope),
-            transfers=TransferList(core.transfers, scope),
+            transfers=TransferList(
+                core.transfers, scope, rate_limit=settings.bytes_per_s, keep_rate=preferences.keep_rate
+            ),
             buckets=buckets,
             marks=PublicMarks(core.connections, buckets, scope),
             removals=BucketRemovals(core.connections, scope),
@@ -137,7 +151,7 @@ class Workspace:
         self.commands = Commands()
         self.runs = RunListView(models.runs, theme, self._confirm)
         self.log = LogView(models.log, theme)
-        self.form = JobFormView(models.form, theme)
+        self.form = JobFormView(models.form, models.places, theme)
         self.buckets = BucketView(models.buckets, theme, self._confirm)
         self.transfers = TransferView(models.transfers, theme, self._confirm)
         self.bucket_parts = BucketParts(
@@ -165,6 +179,10 @@ class Workspace:
             toolbar=_TOOLBAR,
         )
         self._drop = CredentialsDrop(self.window)
+        self.properties = PropertyDialogs(self._theme, self._scope, self.window)
+        self.settings = BucketSettingsDialogs(
+            self.properties, self._bucket_desk, self._theme, self._scope, self.bucket_parts.pages
+        )
         self.browsers = BrowserTabs(
             self.window,
             self._browse,
@@ -175,7 +193,7 @@ class Workspace:
             self._extensions(),
         )
         self.browsers.show_marks(models.marks)
-        self.bucket_parts.start(self.window, lambda: models.accounts.current)
+        self.bucket_parts.start(self.window, lambda: models.accounts.current, self.settings.show)
         self._add_commands()
         self._connect()
 
@@ -192,7 +210,20 @@ class Workspace:
 
     def _extensions(self) -> list[Extension]:
         """What adds to the tabs of buckets."""
-        return [self.bucket_parts.extend]
+        return [self._add_sync, self.bucket_parts.extend, self.settings.extend]
+
+    def _bucket_desk(self, profile: str, bucket: str) -> BucketDesk:
+        return BucketDesk(profile, bucket, self._core.connections, self._core.unfinished)
+
+    def _show_settings(self, bucket: str) -> None:
+        self.settings.show(self._models.accounts.current, bucket)
+
+    def _add_sync(self, view: BrowserView, browser: ObjectBrowser) -> None:
+        def sync() -> None:
+            form = SyncForm(browser.profile, browser.state.place, self._core.transfers, self._scope)
+            SyncDialog(form, self._models.transfers, self._theme, self._confirm, self.window).show()
+
+        view.commands.add(Command("object.sync", say("Synchronize this folder…"), sync, menu=CONTEXT, group=1))
 
     def start(self, pages: OpenPages) -> None:
         """Show the window, then bring in what takes time."""
@@ -255,8 +286,8 @@ class Workspace:
         form.made.connect(self._bucket_made)
         return form
 
-    def _rights(self, bucket: str) -> BucketAccess:
-        return BucketAccess(self._models.accounts.current, bucket, self._core.connections)
+    def _rights(self, profile: str, bucket: str) -> BucketAccess:
+        return BucketAccess(profile, bucket, self._core.connections)
 
     def _bucket_made(self, _: str) -> None:
         self._models.buckets.refresh(None)
@@ -312,6 +343,7 @@ class Workspace:
             signal.connect(slot)
         self.window.tab_closed.connect(self._close_page)
         self.window.lab_wanted.connect(self.open_lab)
+        self.buckets.settings_wanted.connect(self._show_settings)
         self._drop.dropped.connect(self.connect_account)
 
     def _disconnect(self) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -39,7 +40,7 @@ from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.dialogs import Answer, Question, asked
 from traindeck.ui.new_bucket_dialog import NewBucketDialog
 from traindeck.ui.policy_editor import PolicyEditor
-from traindeck.ui.property_dialog import PropertyDialog
+from traindeck.ui.property_dialog import PropertyDialog, PropertyDialogs
 from traindeck.ui.removal_rows import RemovalRows
 from traindeck.ui.theme import Theme
 from traindeck.viewmodels.bucket_access import BucketAccess
@@ -90,15 +91,19 @@ class Bench:
         self.parts = BucketParts(
             self.view, theme, cloud.scope, self.marks, self.removals, self._form, self._rights, self._confirm
         )
-        self.parts.start(self.window, lambda: "lab")
+        self.dialogs = PropertyDialogs(theme, cloud.scope, self.window)
+        self.parts.start(self.window, lambda: "lab", self._show)
 
     def _form(self) -> NewBucketForm:
         form = NewBucketForm("lab", self.cloud.connections, self.cloud.scope)
         form.made.connect(lambda _: self.tree.refresh(None))
         return form
 
-    def _rights(self, bucket: str) -> BucketAccess:
-        return BucketAccess("lab", bucket, self.cloud.connections)
+    def _rights(self, profile: str, bucket: str) -> BucketAccess:
+        return BucketAccess(profile, bucket, self.cloud.connections)
+
+    def _show(self, profile: str, bucket: str, page: str) -> PropertyDialog:
+        return self.dialogs.show("Bucket settings", bucket, partial(self.parts.pages, profile, bucket), page)
 
     async def _confirm(self, loss: Loss) -> bool:
         facts = "\n".join(str(fact) for fact in loss.facts)
@@ -117,7 +122,7 @@ class Bench:
         self.parts.show_access(bucket)
         dialog = await dialog_of(PropertyDialog)
         await until(lambda: dialog.reload_button.isEnabled())
-        page = dialog.findChild(AccessPage)
+        page = dialog.places[0].page
         assert isinstance(page, AccessPage)
         return dialog, page
 
@@ -268,7 +273,7 @@ async def test_grants_are_added_and_removed_by_hand(
         qtbot.keyClick(grants.account, Qt.Key.Key_Return)
         assert (grants.rows.item(1, 0).text(), grants.rows.item(1, 2).text()) == ("guest", "Yes")
         dialog.save()
-        await until(lambda: ObjectPath("bucket") in on.cloud.access.acls and not page.has_changes())
+        await until(lambda: dialog.footing.text() == "Saved.")
         guest = Grant(Grantees.ACCOUNT, Permission.READ, "guest", delivered=True)
         assert on.cloud.access.acls[ObjectPath("bucket")] == Acl(OWNER, (OWN, guest))
         grants.rows.selectAll()

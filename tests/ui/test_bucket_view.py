@@ -138,6 +138,21 @@ async def test_delete_asks_with_count_and_bytes(tmp_path: Path, theme: Theme, qt
         assert on.user.asked == ["Delete 3 objects (15 B) for good? This is obs://bucket/data/. [Delete]"]
 
 
+async def test_the_settings_of_a_bucket_are_reached_from_whatever_is_in_it(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        wanted: list[str] = []
+        on.view.settings_wanted.connect(wanted.append)
+        action = next(action for action in on.view.menu().actions() if action.text() == "Bucket settings…")
+        assert not action.isEnabled()
+        await on.expand(BUCKET)
+        for place in (BUCKET, DATA):
+            on.select(place)
+            next(action for action in on.view.menu().actions() if action.text() == "Bucket settings…").trigger()
+        assert wanted == ["bucket", "bucket"]
+
+
 async def test_buckets_are_handed_to_those_who_make_open_and_remove_them(
     tmp_path: Path, theme: Theme, qtbot: QtBot
 ) -> None:

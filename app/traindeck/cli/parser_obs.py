@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from traindeck.cli.parser_parts import Adder, count, group, leaf, size, yes
+from traindeck.cli.parser_parts import Adder, age, count, group, leaf, size, yes
 from traindeck.domain.texts import say
 
 _TEMPLATES = ("private", "public-read", "public-read-write", "public-read-list", "public-read-write-delete")
@@ -32,7 +32,9 @@ def add_obs(groups: Adder, common: ArgumentParser) -> None:
     )
     cp.add_argument("sources", nargs="+", metavar="SRC")
     cp.add_argument("target", metavar="DST")
+    _limit(cp)
     _sync(obs, common)
+    _fragments(obs, common)
     rm = leaf(obs, common, "rm", say("remove objects"))
     rm.add_argument("paths", nargs="+", metavar="PATH")
     rm.add_argument("-r", "--recursive", action="store_true", help=say("everything below a folder or in a bucket"))
@@ -61,6 +63,16 @@ def _buckets(obs: Adder, common: ArgumentParser) -> None:
     policy.add_argument("--file", metavar="FILE", help=say("a policy as JSON; “-” for standard input"))
     policy.add_argument("--acl", action="store_true", help=say("the grants (ACL) instead of the policy"))
     yes(policy)
+def _fragments(obs: Adder, common: ArgumentParser) -> None:
+    fragments = leaf(obs, common, "fragments", say("list unfinished uploads, or throw them away"))
+    fragments.epilog = say(
+        "Uploads by parts that were never finished cost money and are in no listing. Those that a transfer of this "
+        "computer goes on with are marked and kept."
+    )
+    fragments.add_argument("path", metavar="BUCKET[/PREFIX]")
+    fragments.add_argument("--abort", action="store_true", help=say("throw them away, for good"))
+    fragments.add_argument("--older-than", type=age, metavar="AGE", help=say("only those so old, for example 7d"))
+    yes(fragments)
 
 
 def _sync(obs: Adder, common: ArgumentParser) -> None:
@@ -84,4 +96,11 @@ def _sync(obs: Adder, common: ArgumentParser) -> None:
     sync.add_argument("--empty-folders", action="store_true", help=say("folders without files too"))
     sync.add_argument("--keep-times", action="store_true", help=say("keep the times of files"))
     sync.add_argument("--keep-modes", action="store_true", help=say("keep the rights of files"))
+    _limit(sync)
     yes(sync)
+
+
+def _limit(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--limit", type=size, default=0, metavar="SIZE", help=say("move at most so much a second, for example 5MB")
+    )

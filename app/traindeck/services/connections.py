@@ -15,6 +15,7 @@ from traindeck.domain.profiles import LAB, Profile, Provider
 from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import text
 from traindeck.runtime.listeners import Listeners
+from traindeck.services.bucket_settings_ports import BucketSettings
 from traindeck.services.data_ports import DataPlane
 from traindeck.services.environment import ENVIRONMENT, environment_profile
 from traindeck.services.keys_news import Refused
@@ -41,6 +42,7 @@ class Connection:
     refused: Listeners[KeysRefused] = field(default_factory=Listeners, compare=False)
     """Told when a service does not take the keys any more; the error reaches whoever asked as well."""
     access: Access = field(kw_only=True)
+    settings: BucketSettings = field(kw_only=True)
 
     def close(self) -> None:
         self.storage.close()

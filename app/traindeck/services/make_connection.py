@@ -13,6 +13,7 @@ from traindeck.services.keys_news import Refused
 from traindeck.services.storage.obs import ObsStorage
 from traindeck.services.storage.obs_access import ObsAccess
 from traindeck.services.storage.obs_account import ObsAccount
+from traindeck.services.storage.obs_settings import ObsSettings
 from traindeck.services.training.modelarts import ModelArtsTraining
 
 
@@ -34,4 +35,5 @@ async def make_connection(profile: Profile, credentials: Credentials, calls: Blo
         make_plane,
         refused,
         access=ObsAccess(account),
+        settings=ObsSettings(account, profile),
     )

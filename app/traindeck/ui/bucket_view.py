@@ -75,6 +75,8 @@ class BucketView(QWidget):
     """The names of buckets that are to go."""
     access_wanted = Signal(str)
     """Who gets into this bucket is to be shown."""
+    settings_wanted = Signal(str)
+    """The settings of this bucket are to be shown."""
 
     def __init__(self, tree: BucketTree, theme: Theme, confirm: Confirm) -> None:
         super().__init__()
@@ -198,14 +200,21 @@ class BucketView(QWidget):
         menu.addAction(self._theme.icon("plus"), say("New bucket…"), self.new_wanted.emit)
         menu.addAction(self._theme.icon("refresh"), say("Refresh (F5)"), self._refresh)
         menu.addSeparator()
+        delete = menu.addAction(self._theme.icon("trash"), say("Delete…") + "\tDel", self._delete)
+        menu.addSeparator()
         access = menu.addAction(self._theme.icon("key"), say("Access…"), self.show_access)
         access.setEnabled(len(chosen) == 1 and chosen[0].path.is_bucket)
-        menu.addSeparator()
-        delete = menu.addAction(self._theme.icon("trash"), say("Delete…") + "\tDel", self._delete)
-        look.setEnabled(has_target)
+        settings = menu.addAction(self._theme.icon("form"), say("Bucket settings…"), self.show_settings)
+        for action in (look, settings):
+            action.setEnabled(has_target)
         for action, possible in ((send, has_target), (send_folder, has_target), (fetch, chosen), (delete, chosen)):
             action.setEnabled(bool(possible))
         return menu
+
+    def show_settings(self) -> None:
+        """Those of the bucket that holds what is selected."""
+        if target := self.target():
+            self.settings_wanted.emit(target.bucket)
 
     def _dress(self) -> None:
         dress_tool_buttons(self, self._theme)

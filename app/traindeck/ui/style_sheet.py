@@ -189,6 +189,7 @@ QLineEdit[role="palette"] {
 QListView[role="palette"] { padding: 4px; }
 QListView[role="pages"] { background: $window; padding: 6px; }
 QListView[role="pages"]::item { padding: 4px 8px; border-radius: 5px; }
+QListView[role="rules"] { border: 1px solid $border; border-radius: 5px; }
 QListView[role="completion"] { border: 1px solid $border_strong; padding: 2px; }
 QListView[role="completion"]::item { padding: 4px 6px; }
 QListView[role="palette"]::item { padding: 6px 8px; border-radius: 4px; }

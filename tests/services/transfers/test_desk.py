@@ -50,7 +50,7 @@ async def desk(home: Path, shelf: ObjectShelf, patience_s: float | None = None) 
         return LabAddress(profile, keys, "1")
 
     async def connect(profile: Profile, _: Credentials) -> Connection:
-        return Connection(profile, Nothing(), Nothing(), lambda _: shelf, access=Nothing())
+        return Connection(profile, Nothing(), Nothing(), lambda _: shelf, access=Nothing(), settings=Nothing())
 
     try:
         connections = Connections(ProfileShelf(SettingsFile(paths.settings), disk), Nobody(), address, connect)

@@ -5,6 +5,8 @@ The SDK's own connections verify no host name, are mixed between servers, and le
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import http.client
 import ssl
 import threading
@@ -118,6 +120,9 @@ class _Convertor(convertor.Convertor):  # type: ignore[misc]
 
     def parseUnfinished(self, xml: str, headers: object = None) -> KeptPage:
         return unfinished_of(xml)
+    def parseSetting(self, xml: object, headers: object = None) -> str:
+        # An answer without a body comes as its headers alone.
+        return xml if isinstance(xml, str) else ""
 
     def parseDeleteObjects(self, xml: str, headers: object = None) -> object:
         document(xml, "DeleteResult")
@@ -178,6 +183,19 @@ class Client(ObsClient):  # type: ignore[misc]
     def _page_behind(self, bucket: str, what: str, method: str, markers: Mapping[str, str]) -> Any:
         query = {what: None, "encoding-type": "url", **{name: value for name, value in markers.items() if value}}
         return self._make_get_request(bucket, pathArgs=query, methodName=method)
+    # The SDK's own models of these lose what they do not know.
+
+    def setting(self, bucket: str, name: str) -> Any:
+        """What is stored with a bucket under this name; its body is the document as it came."""
+        return self._make_get_request(bucket, pathArgs={name: None}, methodName="setting")
+
+    def put_setting(self, bucket: str, name: str, xml: str) -> Any:
+        body = xml.encode("utf-8")
+        digest = base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode("ascii")
+        return self._make_put_request(bucket, pathArgs={name: None}, headers={"Content-MD5": digest}, entity=body)
+
+    def delete_setting(self, bucket: str, name: str) -> Any:
+        return self._make_delete_request(bucket, pathArgs={name: None})
 
     def _init_ssl_context(self, custom_ciphers: object) -> None:
         self.context = ssl.create_default_context(cafile=self._ca_file)

@@ -30,7 +30,8 @@ def test_a_bucket_is_made_with_a_class_and_open_to_all(
     assert made.must_be(0).document == {"bucket": "shared", "path": "obs://shared/"}
     fill(traindeck, tmp_path, "shared")
     assert anybody.get("/shared/some/1") == 200
-    assert {row["class"] for row in traindeck("obs", "ls", "-r", "obs://shared/", "--json").rows} == {"STANDARD_IA"}  # as the dialect has it
+    rows = traindeck("obs", "ls", "-r", "obs://shared/", "--json").rows
+    assert {row["class"] for row in rows} == {"STANDARD_IA"}  # as S3 calls it
 
     # Made again with other wishes it would only seem to have them.
     traindeck("obs", "mb", "shared", "--access", "private").must_be(1)

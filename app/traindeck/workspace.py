@@ -185,7 +185,9 @@ class Workspace:
         )
         self._drop = CredentialsDrop(self.window)
         self.properties = PropertyDialogs(self._theme, self._scope, self.window)
-        self.settings = BucketSettingsDialogs(self.properties, self._bucket_desk, self._theme, self._scope)
+        self.settings = BucketSettingsDialogs(
+            self.properties, self._bucket_desk, self._theme, self._scope, self.bucket_parts.pages
+        )
         self.browsers = BrowserTabs(
             self.window,
             self._browse,
@@ -196,7 +198,7 @@ class Workspace:
             self._extensions(),
         )
         self.browsers.show_marks(models.marks)
-        self.bucket_parts.start(self.window, lambda: models.accounts.current)
+        self.bucket_parts.start(self.window, lambda: models.accounts.current, self.settings.show)
         self._add_commands()
         self._connect()
 
@@ -295,8 +297,8 @@ class Workspace:
         form.made.connect(self._bucket_made)
         return form
 
-    def _rights(self, bucket: str) -> BucketAccess:
-        return BucketAccess(self._models.accounts.current, bucket, self._core.connections)
+    def _rights(self, profile: str, bucket: str) -> BucketAccess:
+        return BucketAccess(profile, bucket, self._core.connections)
 
     def _bucket_made(self, _: str) -> None:
         self._models.buckets.refresh(None)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -21,8 +23,10 @@ from servers.way import Way
 from traindeck.domain import texts
 from traindeck.domain.bucket_settings import CorsRule, Versioning
 from traindeck.domain.lifecycle import LifecycleRule
+from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import LAB, Profile, Signature
 from traindeck.domain.secret import Credentials, Secret
+from traindeck.domain.unfinished_uploads import Ended, Held, UnfinishedUpload
 from traindeck.runtime import language
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import TaskScope
@@ -66,6 +70,7 @@ class Stage:
 
     def __init__(self, bench: Bench, scope: TaskScope, theme: Theme, qtbot: QtBot) -> None:
         self.bench = bench
+        self.scope = scope
         self.qtbot = qtbot
         self.window = QWidget()
         self.window.show()
@@ -123,6 +128,15 @@ def staged(way: Way, tmp_path: Path, qapp: QApplication, qtbot: QtBot) -> Staged
                 theme.close()
 
     return stage
+
+
+def begin_uploads(lab: LabProcess) -> None:
+    client = s3_client(lab)
+    for number in range(70):
+        upload = client.create_multipart_upload(Bucket=BUCKET, Key=f"n{number:02}")["UploadId"]
+        if number < 2:
+            client.upload_part(Bucket=BUCKET, Key=f"n{number:02}", UploadId=upload, PartNumber=1, Body=b"x" * 500)
+    client.close()
 
 
 async def test_general_settings_are_shown_changed_and_kept(staged: Staged, responsive: Stalls) -> None:
@@ -272,11 +286,8 @@ async def test_fragments_are_listed_measured_and_thrown_away(
     staged: Staged, lab: LabProcess, responsive: Stalls
 ) -> None:
     async with staged() as at:
-        client = s3_client(lab)
-        for number in range(70):
-            upload = client.create_multipart_upload(Bucket=BUCKET, Key=f"n{number:02}")["UploadId"]
-            if number < 2:
-                client.upload_part(Bucket=BUCKET, Key=f"n{number:02}", UploadId=upload, PartNumber=1, Body=b"x" * 500)
+        # Not here: the window is watched.
+        await at.bench.disk.run(lambda _: begin_uploads(lab))
         dialog, page = await at.page(BucketFragmentsPage, "Fragments")
         assert not dialog.save_button.isVisible()
         await until(lambda: page.summary.text() == "Unfinished uploads: 70, 1 kB")
@@ -289,8 +300,50 @@ async def test_fragments_are_listed_measured_and_thrown_away(
         await at.answer("end")
         await until(lambda: page.summary.text() == "There are no unfinished uploads.")
         assert page.result.text() == "Thrown away: 69."
-        assert "Uploads" not in client.list_multipart_uploads(Bucket=BUCKET)
-        client.close()
+        left: list[UnfinishedUpload] = []
+        await at.bench.unfinished.each(LAB, ObjectPath(BUCKET), left.extend)
+        assert left == []
+        dialog.close()
+
+
+class Crowded:
+    """A bucket with very many unfinished uploads, half of them old, one of them ours."""
+
+    def __init__(self, count: int) -> None:
+        now = datetime.now(UTC)
+        self.uploads = [
+            UnfinishedUpload(ObjectPath(BUCKET, f"n{at:07}"), str(at), now - timedelta(days=8 * (at % 2)), at == 1)
+            for at in range(count)
+        ]
+        self.ended: list[UnfinishedUpload] = []
+
+    async def each_unfinished(self, take: Callable[[list[UnfinishedUpload]], None]) -> None:
+        for start in range(0, len(self.uploads), 1000):
+            take(self.uploads[start : start + 1000])
+            await asyncio.sleep(0)
+
+    async def measure(self, uploads: list[UnfinishedUpload], take: Callable[[list[Held]], None]) -> None:
+        for start in range(0, len(uploads), 64):
+            take([Held(upload, 1, 10) for upload in uploads[start : start + 64]])
+            await asyncio.sleep(0)
+
+    async def end(self, uploads: list[UnfinishedUpload], told: Callable[[int], None]) -> Ended:
+        self.ended = uploads
+        told(len(uploads))
+        return Ended(uploads)
+
+
+async def test_very_many_fragments_do_not_hold_the_window(staged: Staged, responsive: Stalls) -> None:
+    async with staged() as at:
+        crowd = Crowded(40_000)
+        page = BucketFragmentsPage(crowd, at.scope)  # type: ignore[arg-type]
+        dialog = at.dialogs.show("Bucket settings", "obs://crowded/", lambda: [page])
+        await until(lambda: page.summary.text() == "Unfinished uploads: 40,000, 400 kB")
+        at.qtbot.mouseClick(page.older, Qt.MouseButton.LeftButton)
+        assert "They hold 200 kB" in await at.answer("end")
+        await until(lambda: page.model.rowCount() == 20_001)
+        assert len(crowd.ended) == 19_999 and page.summary.text() == "Unfinished uploads: 20,001, 200 kB"
+        assert not page.older.isEnabled() and page.all.isEnabled()
         dialog.close()
 
 

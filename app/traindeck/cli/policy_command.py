@@ -152,12 +152,13 @@ async def _readable(asking: Awaitable[object]) -> tuple[object, AppError | None]
 
 
 def _given(name: str) -> str:
+    path = Path(name)
     if name == _STANDARD_INPUT:
         with terminal.interruptible():
-            return sys.stdin.read()
-    path = Path(name)
-    with local_errors(path):
-        content = path.read_bytes()
+            content = sys.stdin.buffer.read() if sys.stdin is not None else b""
+    else:
+        with local_errors(path):
+            content = path.read_bytes()
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -104,10 +104,13 @@ class AccessPage(PropertyPage):
         note = QLabel(
             say("Objects that were made public one by one stay so; their own grants are in their properties.")
         )
-        note.setWordWrap(True)
-        set_role(note, "small")
-        layout.addWidget(card(say("Policy"), [self.policy_trouble, self.editor]))
+        soon = QLabel(say("It may take up to five minutes until a change of the policy holds everywhere."))
+        for label in (soon, note):
+            label.setWordWrap(True)
+            set_role(label, "small")
+        layout.addWidget(card(say("Policy"), [self.policy_trouble, self.editor, soon]))
         layout.addWidget(card(say("Grants (ACL)"), [self.grants_trouble, self.grants, note]))
+        self.discard.setAutoDefault(False)  # else Return in a field would press it
         foot = QHBoxLayout()
         foot.addWidget(self.discard)
         foot.addStretch(1)

@@ -18,9 +18,8 @@ from traindeck.domain.bucket_settings import (
 from traindeck.domain.texts import say
 from traindeck.ui.cards import card
 from traindeck.ui.form_fields import Field, WheelGuard
-from traindeck.ui.page_parts import number_box, page_column, told
-from traindeck.ui.property_dialog import PropertyPage
-from traindeck.ui.rule_list import RuleList
+from traindeck.ui.page_parts import number_box, told
+from traindeck.ui.rules_page import RulesPage, show_words
 from traindeck.ui.theme import SPACE, Theme
 from traindeck.viewmodels.bucket_settings import BucketDesk
 from traindeck.viewmodels.bucket_words import cors_line
@@ -29,19 +28,17 @@ _PARTS = re.compile(r"[\s,;]+")
 _NOT_SET = -1
 
 
-class BucketCorsPage(PropertyPage):
+class BucketCorsPage(RulesPage[CorsRule]):
     """What a form cannot show of a rule is named and stays."""
 
     icon = "globe"
 
     def __init__(self, desk: BucketDesk, theme: Theme) -> None:
-        super().__init__()
+        empty = say("No rules: no page of another site can use the bucket.")
+        super().__init__(theme, say("CORS rules"), empty, MOST_CORS_RULES)
         self.title = say("CORS")
         self._desk = desk
         self._kept = CorsSetting()
-        self._rules: list[CorsRule] = []
-        self._is_showing = False
-        self.rules = RuleList(theme, say("CORS rules"), say("No rules: no page of another site can use the bucket."))
         self.origins, self.headers, self.exposed = QPlainTextEdit(), QLineEdit(), QLineEdit()
         self.origins.setPlaceholderText(say("One a line: https://example.com, https://*.example.com, or * for any"))
         self.origins.setTabChangesFocus(True)
@@ -51,13 +48,13 @@ class BucketCorsPage(PropertyPage):
         self.methods = {name: QCheckBox(name) for name in CORS_METHODS}
         self.age = number_box(_NOT_SET, 2**31 - 1)
         self.age.setSpecialValueText(say("not set"))
-        self.wrong, self.warning, self.others = told("", "error"), told("", "warn"), told("", "small")
+        self.warning = told("", "warn")
         self._guard = WheelGuard()
         self._guard.watch(self.age)
-        self._detail = self._lay_out()
+        self.lay_out(say("Browsers let pages of other sites use the bucket only where a rule allows it."), self._form())
         self._connect()
 
-    def _lay_out(self) -> QWidget:
+    def _form(self) -> QWidget:
         ticks = QWidget()
         row = QHBoxLayout(ticks)
         row.setContentsMargins(0, 0, 0, 0)
@@ -65,7 +62,7 @@ class BucketCorsPage(PropertyPage):
         for box in self.methods.values():
             row.addWidget(box)
         row.addStretch(1)
-        detail = card(
+        return card(
             say("Chosen rule"),
             [
                 Field(say("Origins: the sites whose pages may"), self.origins),
@@ -78,77 +75,48 @@ class BucketCorsPage(PropertyPage):
                 self.wrong,
             ],
         )
-        column = page_column(self)
-        column.addWidget(told(say("Browsers let pages of other sites use the bucket only where a rule allows it.")))
-        column.addWidget(self.rules)
-        column.addWidget(detail)
-        column.addStretch(1)
-        return detail
 
     def _connect(self) -> None:
-        self.rules.picked.connect(self._show_rule)
-        self.rules.add_wanted.connect(self._add)
-        self.rules.remove_wanted.connect(self._remove)
-        self.origins.textChanged.connect(self._on_typed)
+        self.origins.textChanged.connect(self.on_typed)
         for line in (self.headers, self.exposed):
-            line.textEdited.connect(self._on_typed)
+            line.textEdited.connect(self.on_typed)
         for box in self.methods.values():
-            box.clicked.connect(self._on_typed)
-        self.age.valueChanged.connect(self._on_typed)
+            box.clicked.connect(self.on_typed)
+        self.age.valueChanged.connect(self.on_typed)
 
     async def load(self) -> None:
         self._show(await self._desk.cors())
 
     def _show(self, setting: CorsSetting, row: int = 0) -> None:
         self._kept = setting
-        self._rules = list(setting.rules)
-        self._refresh(row)
+        self.show_all(setting.rules, row)
 
-    def _refresh(self, row: int | None = None) -> None:
-        wrong = self._mistakes()
-        self.rules.show_rules([cors_line(rule) for rule in self._rules], wrong, row)
-        self.rules.add.setEnabled(len(self._rules) < MOST_CORS_RULES)
-        self._say()
+    def line(self, rule: CorsRule) -> str:
+        return cors_line(rule)
 
-    def _mistakes(self) -> dict[int, str]:
+    def mistakes(self) -> dict[int, str]:
         found = {at: cors_mistake(rule) for at, rule in enumerate(self._rules) if rule not in self._kept.rules}
         return {at: say(wrong) for at, wrong in found.items() if wrong is not None}
 
-    def _show_rule(self, row: int) -> None:
-        self._detail.setVisible(row >= 0)
-        if row < 0:
-            return
-        rule = self._rules[row]
-        self._is_showing = True
+    def fresh(self) -> CorsRule:
+        self.origins.setFocus()
+        return CorsRule(methods=("GET", "HEAD"), headers=("*",), exposed=("ETag",))
+
+    def fill(self, rule: CorsRule) -> None:
         self.origins.setPlainText("\n".join(rule.origins))
         for name, box in self.methods.items():
             box.setChecked(name in rule.methods)
         self.headers.setText(", ".join(rule.headers))
         self.exposed.setText(", ".join(rule.exposed))
         self.age.setValue(_NOT_SET if rule.max_age_s is None else rule.max_age_s)
-        self._is_showing = False
-        self._say()
 
-    def _say(self) -> None:
-        row = self.rules.row
-        rule = self._rules[row] if 0 <= row < len(self._rules) else CorsRule()
-        wrong = self._mistakes().get(row, "")
+    def say_more(self, rule: CorsRule) -> None:
         opens = say("Pages of any site may then change the bucket with the rights that they carry, for example a link.")
-        for label, words in (
-            (self.wrong, wrong),
-            (self.warning, opens if cors_opens_to_all(rule) else ""),
-            (self.others, say("Stays as it is: {names}", names=", ".join(rule.others)) if rule.others else ""),
-        ):
-            label.setText(words)
-            label.setVisible(bool(words))
+        show_words(self.warning, opens if cors_opens_to_all(rule) else "")
 
-    def _on_typed(self, *_: object) -> None:
-        row = self.rules.row
-        if self._is_showing or not 0 <= row < len(self._rules):
-            return
-        before = self._rules[row]
+    def read(self, before: CorsRule) -> CorsRule:
         odd = [name for name in before.methods if name not in self.methods]
-        self._rules[row] = replace(
+        now = replace(
             before,
             origins=_parts(self.origins.toPlainText()),
             methods=(*(name for name, box in self.methods.items() if box.isChecked()), *odd),
@@ -156,27 +124,12 @@ class BucketCorsPage(PropertyPage):
             exposed=_parts(self.exposed.text()),
             max_age_s=None if self.age.value() == _NOT_SET else self.age.value(),
         )
-        if _same(self._rules[row], before):
-            self._rules[row] = before
-        self._refresh()
-        self.edited.emit()
-
-    def _add(self) -> None:
-        self._rules.append(CorsRule(methods=("GET", "HEAD"), headers=("*",), exposed=("ETag",)))
-        self._refresh(len(self._rules) - 1)
-        self.origins.setFocus()
-        self.edited.emit()
-
-    def _remove(self, row: int) -> None:
-        del self._rules[row]
-        self._refresh(min(row, len(self._rules) - 1))
-        self.edited.emit()
+        return before if _same(now, before) else now
 
     def has_changes(self) -> bool:
-        return tuple(self._rules) != self._kept.rules
-
-    def problem(self) -> str:
-        return next(iter(self._mistakes().values()), "")
+        if len(self._rules) != len(self._kept.rules):
+            return True
+        return not all(_same(now, kept) for now, kept in zip(self._rules, self._kept.rules, strict=True))
 
     async def save(self) -> bool:
         self._show(await self._desk.set_cors(tuple(self._rules), self._kept.seen), self.rules.row)

@@ -45,26 +45,43 @@ class FragmentsModel(QAbstractTableModel):
         super().__init__()
         self.uploads: list[UnfinishedUpload] = []
         self.sizes: dict[str, int] = {}
+        # Kept as rows come: adding them up at each portion would take the longer the more there are.
+        self.size_bytes = 0
+        self.not_ours = 0
+        self.oldest: datetime | None = None
 
     def empty(self) -> None:
+        self._become([], {})
+
+    def _become(self, uploads: list[UnfinishedUpload], sizes: dict[str, int]) -> None:
         self.beginResetModel()
-        self.uploads, self.sizes = [], {}
+        self.uploads, self.sizes, self.size_bytes = [], sizes, sum(sizes.values())
+        self.not_ours, self.oldest = 0, None
+        self._take(uploads)
         self.endResetModel()
+
+    def _take(self, page: Sequence[UnfinishedUpload]) -> None:
+        self.uploads += page
+        others = [upload for upload in page if not upload.is_ours]
+        self.not_ours += len(others)
+        begun = [upload.begun for upload in others if upload.begun is not None]
+        self.oldest = min([*begun, *filter(None, [self.oldest])], default=None)
 
     def add(self, page: Sequence[UnfinishedUpload]) -> None:
         if page:
             self.beginInsertRows(QModelIndex(), len(self.uploads), len(self.uploads) + len(page) - 1)
-            self.uploads += page
+            self._take(page)
             self.endInsertRows()
 
     def drop(self, gone: Sequence[UnfinishedUpload]) -> None:
         ids = {upload.upload_id for upload in gone}
-        self.beginResetModel()
-        self.uploads = [upload for upload in self.uploads if upload.upload_id not in ids]
-        self.endResetModel()
+        sizes = {upload_id: size for upload_id, size in self.sizes.items() if upload_id not in ids}
+        self._become([upload for upload in self.uploads if upload.upload_id not in ids], sizes)
 
     def measured(self, portion: Sequence[Held]) -> None:
-        self.sizes |= {held.upload.upload_id: held.size_bytes for held in portion}
+        for held in portion:
+            self.size_bytes += held.size_bytes - self.sizes.get(held.upload.upload_id, 0)
+            self.sizes[held.upload.upload_id] = held.size_bytes
         if self.uploads:
             self.dataChanged.emit(self.index(0, self.SIZE), self.index(len(self.uploads) - 1, self.SIZE))
 
@@ -225,22 +242,22 @@ class BucketFragmentsPage(PropertyPage):
     # words and buttons
 
     def _say(self, *_: object) -> None:
-        uploads = self.model.uploads
-        known = [self.model.sizes[one.upload_id] for one in uploads if one.upload_id in self.model.sizes]
-        counts = {"count": count_words(len(uploads)), "size": size_words(sum(known))}
+        uploads, oldest = self.model.uploads, self.model.oldest
+        counts = {"count": count_words(len(uploads)), "size": size_words(self.model.size_bytes)}
         if not self._is_whole:
             words = say("Unfinished uploads so far: {count}", count=counts["count"])
         elif not uploads:
             words = say("There are no unfinished uploads.")
-        elif len(known) < len(uploads):
+        elif len(self.model.sizes) < len(uploads):
             words = say("Unfinished uploads: {count}; measuring: {size} so far", **counts)
         else:
             words = say("Unfinished uploads: {count}, {size}", **counts)
         self.summary.setText(words)
         is_free = not self.stop.isVisibleTo(self)
         self.chosen.setEnabled(is_free and self.table.selectionModel().hasSelection())
-        self.older.setEnabled(is_free and self._is_whole and bool(self._older()))
-        self.all.setEnabled(is_free and self._is_whole and any(not one.is_ours for one in uploads))
+        is_old = oldest is not None and datetime.now(UTC) - oldest >= timedelta(days=self.days.value())
+        self.older.setEnabled(is_free and self._is_whole and is_old)
+        self.all.setEnabled(is_free and self._is_whole and self.model.not_ours > 0)
 
     def _tell(self, words: str, *, is_error: bool = False) -> None:
         self.result.setText(words)

@@ -15,8 +15,7 @@ from traindeck.ui.cards import card
 from traindeck.ui.dialogs import Answer, asked
 from traindeck.ui.form_fields import Field, WheelGuard
 from traindeck.ui.page_parts import Days, one_line, page_column, told
-from traindeck.ui.property_dialog import PropertyPage
-from traindeck.ui.rule_list import RuleList
+from traindeck.ui.rules_page import RulesPage
 from traindeck.ui.theme import SPACE, Theme, set_role
 from traindeck.viewmodels.bucket_settings import BucketDesk
 from traindeck.viewmodels.bucket_words import deleting_words, lifecycle_line
@@ -24,20 +23,18 @@ from traindeck.viewmodels.bucket_words import deleting_words, lifecycle_line
 _MOST_COUNTED = 5
 
 
-class BucketLifecyclePage(PropertyPage):
+class BucketLifecyclePage(RulesPage[LifecycleRule]):
     """A rule that says more than the form can is shown and left alone."""
 
     icon = "clock"
 
     def __init__(self, desk: BucketDesk, theme: Theme) -> None:
-        super().__init__()
+        empty = say("No rules: objects stay until somebody deletes them.")
+        super().__init__(theme, say("Lifecycle rules"), empty, MOST_RULES)
         self.title = say("Lifecycle")
         self._desk = desk
         self._kept = LifecycleSetting()
-        self._rules: list[LifecycleRule] = []
         self._dates_wrong: set[int] = set()
-        self._is_showing = False
-        self.rules = RuleList(theme, say("Lifecycle rules"), say("No rules: objects stay until somebody deletes them."))
         self.is_enabled = QCheckBox(say("In force"))
         self.name, self.prefix = QLineEdit(), QLineEdit()
         self.name.setPlaceholderText(say("the service finds one"))
@@ -54,14 +51,14 @@ class BucketLifecyclePage(PropertyPage):
         self.old_cold = Days(say("Move old versions to COLD after"), 90)
         self.abort = Days(say("End unfinished uploads after"), 7)
         self._days = (self.warm, self.cold, self.expire, self.old_warm, self.old_cold, self.old_expire, self.abort)
-        self.locked, self.others, self.wrong = told(""), told("", "small"), told("", "error")
+        self.locked = told("")
         self._form = QWidget()
         self._guard = WheelGuard()
         self._guard.watch(*(days.number for days in self._days))
-        self._detail = self._lay_out()
+        self.lay_out(say("The service looks once a day; what a rule deletes cannot be brought back."), self._card())
         self._connect()
 
-    def _lay_out(self) -> QWidget:
+    def _card(self) -> QWidget:
         dated = QWidget()
         row = QHBoxLayout(dated)
         row.setContentsMargins(0, 0, 0, 0)
@@ -84,49 +81,36 @@ class BucketLifecyclePage(PropertyPage):
             column.addWidget(one_line(heading, "strong"))
             for widget in widgets:
                 column.addWidget(widget)
-        detail = card(say("Chosen rule"), [self.locked, self._form, self.others, self.wrong])
-        page = page_column(self)
-        page.addWidget(told(say("The service looks once a day; what a rule deletes cannot be brought back.")))
-        page.addWidget(self.rules)
-        page.addWidget(detail)
-        page.addStretch(1)
-        return detail
+        return card(say("Chosen rule"), [self.locked, self._form, self.others, self.wrong])
 
     def _connect(self) -> None:
-        self.rules.picked.connect(self._show_rule)
-        self.rules.add_wanted.connect(self._add)
-        self.rules.remove_wanted.connect(self._remove)
         for line in (self.name, self.prefix, self.date):
-            line.textEdited.connect(self._on_typed)
+            line.textEdited.connect(self.on_typed)
         for box in (self.is_enabled, self.on_date):
-            box.clicked.connect(self._on_typed)
+            box.clicked.connect(self.on_typed)
         for days in self._days:
-            days.edited.connect(self._on_typed)
+            days.edited.connect(self.on_typed)
 
     async def load(self) -> None:
         self._show(await self._desk.lifecycle())
 
     def _show(self, setting: LifecycleSetting, row: int = 0) -> None:
         self._kept = setting
-        self._rules = list(setting.rules)
         self._dates_wrong.clear()
-        self._refresh(row)
+        self.show_all(setting.rules, row)
 
-    def _refresh(self, row: int | None = None) -> None:
-        self.rules.show_rules([lifecycle_line(rule) for rule in self._rules], self._mistakes(), row)
-        self.rules.add.setEnabled(len(self._rules) < MOST_RULES)
-        self._say()
+    def line(self, rule: LifecycleRule) -> str:
+        return lifecycle_line(rule)
 
-    def _mistakes(self) -> dict[int, str]:
+    def mistakes(self) -> dict[int, str]:
         found = {at: say(wrong) for at, wrong in mistakes(self._rules, self._kept.rules).items()}
         return found | dict.fromkeys(self._dates_wrong, say("Write the date as 2030-12-31."))
 
-    def _show_rule(self, row: int) -> None:
-        self._detail.setVisible(row >= 0)
-        if row < 0:
-            return
-        rule = self._rules[row]
-        self._is_showing = True
+    def fresh(self) -> LifecycleRule:
+        self.name.setFocus()
+        return LifecycleRule(abort_days=7)
+
+    def fill(self, rule: LifecycleRule) -> None:
         self._form.setVisible(not rule.is_locked)
         self.locked.setVisible(rule.is_locked)
         self.locked.setText(
@@ -144,70 +128,44 @@ class BucketLifecyclePage(PropertyPage):
         values = (moves.get(WARM), moves.get(COLD), rule.expire_days, old_moves.get(WARM), old_moves.get(COLD))
         for days, value in zip(self._days, (*values, rule.old_expire_days, rule.abort_days), strict=True):
             days.show_value(value)
-        self._is_showing = False
-        self._say()
 
-    def _say(self) -> None:
-        row = self.rules.row
-        rule = self._rules[row] if 0 <= row < len(self._rules) else LifecycleRule()
-        has_others = bool(rule.others) and not rule.is_locked
+    def say_more(self, rule: LifecycleRule) -> None:
+        if rule.is_locked:
+            self.others.hide()  # said already
         self.date.setEnabled(self.on_date.isChecked())
-        is_bad = row in self._dates_wrong
+        is_bad = self.rules.row in self._dates_wrong
         if (self.date.property("role") == "invalid") != is_bad:
             set_role(self.date, "invalid" if is_bad else "")
-        for label, words in (
-            (self.wrong, self._mistakes().get(row, "")),
-            (self.others, say("Stays as it is: {names}", names=", ".join(rule.others)) if has_others else ""),
-        ):
-            label.setText(words)
-            label.setVisible(bool(words))
 
-    def _on_typed(self, *_: object) -> None:
-        row = self.rules.row
-        if self._is_showing or not 0 <= row < len(self._rules):
-            return
-        self._rules[row] = replace(
-            self._rules[row],
+    def read(self, before: LifecycleRule) -> LifecycleRule:
+        return replace(
+            before,
             id=self.name.text().strip(),
             prefix=self.prefix.text(),
             is_enabled=self.is_enabled.isChecked(),
             expire_days=self.expire.value(),
-            expire_date=self._date(row),
+            expire_date=self._date(before.expire_date),
             moves=_moves(self.warm, self.cold),
             old_expire_days=self.old_expire.value(),
             old_moves=_moves(self.old_warm, self.old_cold),
             abort_days=self.abort.value(),
         )
-        self._refresh()
-        self.edited.emit()
 
-    def _date(self, row: int) -> date | None:
-        self._dates_wrong.discard(row)
+    def _date(self, before: date | None) -> date | None:
+        self._dates_wrong.discard(self.rules.row)
         if not self.on_date.isChecked():
             return None
         try:
             return date.fromisoformat(self.date.text().strip())
         except ValueError:
-            self._dates_wrong.add(row)
-            return self._rules[row].expire_date
+            self._dates_wrong.add(self.rules.row)
+            return before
 
-    def _add(self) -> None:
-        self._rules.append(LifecycleRule(abort_days=7))
-        self._refresh(len(self._rules) - 1)
-        self.name.setFocus()
-        self.edited.emit()
-
-    def _remove(self, row: int) -> None:
-        del self._rules[row]
+    def forget(self, row: int) -> None:
         self._dates_wrong = {at - (at > row) for at in self._dates_wrong if at != row}
-        self._refresh(min(row, len(self._rules) - 1))
-        self.edited.emit()
 
     def has_changes(self) -> bool:
         return tuple(self._rules) != self._kept.rules or bool(self._dates_wrong)
-
-    def problem(self) -> str:
-        return next(iter(self._mistakes().values()), "")
 
     async def save(self) -> bool:
         new = [rule for rule in self._rules if rule.deletes and not rule.is_locked and rule not in self._kept.rules]

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from PySide6.QtWidgets import QWidget
 
-from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import say
 from traindeck.ui.access_page import AccessPage
 from traindeck.ui.browser_view import CONTEXT, BrowserView
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.dialogs import shown
 from traindeck.ui.new_bucket_dialog import NewBucketDialog
-from traindeck.ui.property_dialog import PropertyDialogs, PropertyPage
+from traindeck.ui.property_dialog import PropertyPage
 from traindeck.ui.removal_rows import RemovalRows
 from traindeck.ui.theme import Theme
 from traindeck.viewmodels.bucket_access import BucketAccess
@@ -27,8 +25,10 @@ from traindeck.viewmodels.public_marks import PublicMarks
 
 Form = Callable[[], NewBucketForm]
 """A new bucket of the account in use."""
-Rights = Callable[[str], BucketAccess]
-"""Who gets into this bucket of the account in use."""
+Rights = Callable[[str, str], BucketAccess]
+"""Who gets, in this account, into this bucket."""
+Show = Callable[[str, str, str], object]
+"""Shows, of this account, the settings of this bucket, beginning with the page of this title."""
 
 
 class BucketParts:
@@ -55,11 +55,11 @@ class BucketParts:
         self._confirm = confirm
         view.show_beside(RemovalRows(removals), marks)
 
-    def start(self, window: QWidget, profile: Callable[[], str]) -> None:
+    def start(self, window: QWidget, profile: Callable[[], str], show: Show) -> None:
         """From now on the panel is answered."""
         self._window = window
         self._profile = profile
-        self.dialogs = PropertyDialogs(self._theme, self._scope, window)
+        self._show = show
         self._view.new_wanted.connect(self.make_bucket)
         self._view.access_wanted.connect(self.show_access)
         self._view.removal_wanted.connect(self._remove)
@@ -74,11 +74,11 @@ class BucketParts:
             dialog.deleteLater()
 
     def show_access(self, bucket: str) -> None:
-        self.dialogs.show(say("Bucket settings"), str(ObjectPath(bucket)), partial(self.pages, bucket), say("Access"))
+        self._show(self._profile(), bucket, say("Access"))
 
-    def pages(self, bucket: str) -> list[PropertyPage]:
+    def pages(self, profile: str, bucket: str) -> list[PropertyPage]:
         """Those about who gets in."""
-        model = self._rights(bucket)
+        model = self._rights(profile, bucket)
         model.saved.connect(self._marks.look_again)
         return [AccessPage(model, self._theme)]
 
@@ -86,7 +86,7 @@ class BucketParts:
         """The same from the tab of a bucket."""
 
         def show() -> None:
-            self.show_access(browser.state.place.bucket)
+            self._show(browser.profile, browser.state.place.bucket, say("Access"))
 
         view.commands.add(Command("bucket.access", say("Access…"), show, menu=CONTEXT, group=5, icon="key"))
 

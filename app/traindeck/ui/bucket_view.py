@@ -200,11 +200,10 @@ class BucketView(QWidget):
         menu.addAction(self._theme.icon("plus"), say("New bucket…"), self.new_wanted.emit)
         menu.addAction(self._theme.icon("refresh"), say("Refresh (F5)"), self._refresh)
         menu.addSeparator()
-        access = menu.addAction(self._theme.icon("key"), say("Access…"), self.show_access)
-        access.setEnabled(len(chosen) == 1 and chosen[0].path.is_bucket)
-        menu.addSeparator()
         delete = menu.addAction(self._theme.icon("trash"), say("Delete…") + "\tDel", self._delete)
         menu.addSeparator()
+        access = menu.addAction(self._theme.icon("key"), say("Access…"), self.show_access)
+        access.setEnabled(len(chosen) == 1 and chosen[0].path.is_bucket)
         settings = menu.addAction(self._theme.icon("form"), say("Bucket settings…"), self.show_settings)
         for action in (look, settings):
             action.setEnabled(has_target)

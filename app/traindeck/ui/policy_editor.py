@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from traindeck.domain.json_places import Place, offset_of
+from traindeck.domain.json_places import offset_of
 from traindeck.domain.policy_checks import Finding
 from traindeck.domain.texts import say
 from traindeck.ui.theme import HALF, SPACE, Theme, set_role
@@ -30,7 +30,6 @@ _MOST_SHOWN = 4
 # What icon and scroll bar take of the width.
 _BESIDE = 7 * SPACE
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[^\s",]+|\S')
-_RIGHT, _KEEPING = QTextCursor.MoveOperation.Right, QTextCursor.MoveMode.KeepAnchor
 
 
 class PolicyEditor(QWidget):
@@ -114,29 +113,32 @@ class PolicyEditor(QWidget):
         for row, finding in enumerate(self._findings):
             icon = self._theme.icon("error", "bad") if finding.is_error else self._theme.icon("warning", "warn")
             self.found.item(row).setIcon(icon)
+        content = self.text.toPlainText()
         marks = []
         for finding in self._findings:
             if finding.place is None:
                 continue
+            start = offset_of(content, finding.place)
+            token = _TOKEN.match(content, start)
+            # At the end of a line it is what stands before it.
+            first, last = token.span() if token else (max(start - 1, 0), start)
             mark = QTextEdit.ExtraSelection()
-            mark.cursor = self._cursor_at(finding.place)
-            token = _TOKEN.match(mark.cursor.block().text(), mark.cursor.positionInBlock())
-            if token is not None:
-                mark.cursor.movePosition(_RIGHT, _KEEPING, len(token[0]))
-            else:  # at the end of a line: what is before it
-                mark.cursor.movePosition(QTextCursor.MoveOperation.Left, _KEEPING)
+            mark.cursor = self._cursor_at(content, first)
+            mark.cursor.setPosition(self._position(content, last), QTextCursor.MoveMode.KeepAnchor)
             mark.format.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
             mark.format.setUnderlineColor(self._theme.color("bad" if finding.is_error else "warn"))
             marks.append(mark)
         self.text.setExtraSelections(marks)
 
-    def _cursor_at(self, place: Place) -> QTextCursor:
+    def _cursor_at(self, content: str, offset: int) -> QTextCursor:
         cursor = self.text.textCursor()
-        content = self.text.toPlainText()
-        offset = offset_of(content, place)
-        # Qt counts a sign beyond the basic plane as two.
-        cursor.setPosition(min(len(content[:offset].encode("utf-16-le", "surrogatepass")) // 2, _length(self.text)))
+        cursor.setPosition(self._position(content, offset))
         return cursor
+
+    def _position(self, content: str, offset: int) -> int:
+        """Qt counts a sign beyond the basic plane as two."""
+        counted = len(content[:offset].encode("utf-16-le", "surrogatepass")) // 2
+        return min(counted, self.text.document().characterCount() - 1)
 
     def _on_typed(self) -> None:
         self.edited.emit(self.text.toPlainText())
@@ -149,9 +151,6 @@ class PolicyEditor(QWidget):
     def _on_chosen(self, item: QListWidgetItem) -> None:
         place = self._findings[self.found.row(item)].place
         if place is not None:
-            self.text.setTextCursor(self._cursor_at(place))
+            content = self.text.toPlainText()
+            self.text.setTextCursor(self._cursor_at(content, offset_of(content, place)))
             self.text.setFocus(Qt.FocusReason.OtherFocusReason)
-
-
-def _length(text: QPlainTextEdit) -> int:
-    return text.document().characterCount() - 1

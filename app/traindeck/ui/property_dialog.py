@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import Enum, auto
 from functools import partial
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QDialog,
@@ -15,152 +14,26 @@ from PySide6.QtWidgets import (
     QLabel,
     QListWidget,
     QListWidgetItem,
-    QProgressBar,
     QPushButton,
-    QScrollArea,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
 from shiboken6 import isValid
 
-from traindeck.domain.errors import AppError, NotOffered, Unexpected
+from traindeck.domain.errors import AppError, Unexpected
 from traindeck.domain.texts import say
 from traindeck.ui.dialogs import Answer, asked
 from traindeck.ui.elided_label import ElidedLabel
+from traindeck.ui.property_page import PagePlace, PageState, PropertyPage
 from traindeck.ui.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.ports import Tasks
+
+__all__ = ["PropertyDialog", "PropertyDialogs", "PropertyPage"]
 
 _SIZE = QSize(108 * SPACE, 76 * SPACE)
 _LIST_WIDTH = 21 * SPACE
 _LINE = 34
-_MARK = QSize(20, 20)
-
-
-class PropertyPage(QWidget):
-    """One page: filled when it is first seen, saved when the user says so.
-
-    `load` and `save` raise an AppError for what the user can understand; the frame shows it and offers another try.
-    """
-
-    edited = Signal()
-    """What the page holds, or whether it may be saved, is different now."""
-
-    title: str = ""
-    icon: str = "form"
-    is_form: bool = True
-    """False: there is nothing on it to save."""
-
-    async def load(self) -> None:
-        """Read what the service has and show it; called again by “Reload”."""
-
-    def has_changes(self) -> bool:
-        return False
-
-    def problem(self) -> str:
-        """What has to be put right before this can be saved; it stands beside the button."""
-        return ""
-
-    def leave(self) -> None:
-        """The dialog goes: end what the page started by itself."""
-
-    async def save(self) -> bool:
-        """Keep what was changed; False: the user was asked and thought better of it."""
-        return True
-
-
-class _State(Enum):
-    NEW = auto()
-    LOADING = auto()
-    SHOWN = auto()
-    SAVING = auto()
-    TROUBLE = auto()
-
-
-class _Place(QStackedWidget):
-    """A page, and what stands in its place while it is read or when it cannot be."""
-
-    def __init__(self, page: PropertyPage, theme: Theme) -> None:
-        super().__init__()
-        self.page = page
-        self.state = _State.NEW
-        self.said = ""
-        self.is_error = False
-        self._theme = theme
-        self._error: AppError | None = None
-        self.retry = QPushButton(say("Try again"))
-        self.retry.setAutoDefault(False)
-        self.mark, self.title, self.hint, self.detail = QLabel(), QLabel(), QLabel(), QLabel()
-        self._wait, self._words = _centred(self._reading()), _centred(self._trouble())
-        self._room: QWidget | None = None
-        for widget in (self._wait, self._words):
-            self.addWidget(widget)
-        theme.changed.connect(self._paint)
-
-    @staticmethod
-    def _reading() -> list[QWidget]:
-        words = QLabel(say("Loading…"))
-        words.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        set_role(words, "dim")
-        bar = QProgressBar()
-        bar.setRange(0, 0)
-        bar.setTextVisible(False)
-        bar.setFixedWidth(20 * SPACE)
-        bar.setAccessibleName(words.text())
-        return [words, bar]
-
-    def _trouble(self) -> list[QWidget]:
-        set_role(self.title, "heading")
-        set_role(self.hint, "dim")
-        set_role(self.detail, "small")
-        for label in (self.title, self.hint, self.detail):
-            label.setWordWrap(True)
-            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
-            label.setTextFormat(Qt.TextFormat.PlainText)
-            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        return [self.mark, self.title, self.hint, self.detail, self.retry]
-
-    def become(self, state: _State, error: AppError | None = None) -> None:
-        self.state = state
-        if state is _State.TROUBLE and error is not None:
-            self._error = error
-            for label, words in ((self.title, say(error.title)), (self.hint, say(error.hint))):
-                label.setText(words)
-                label.setVisible(bool(words))
-            # What the service does not have is no failure: nothing to look into, nothing to try again.
-            is_failure = not isinstance(error, NotOffered)
-            self.detail.setText(error.detail)
-            self.detail.setVisible(bool(error.detail) and is_failure)
-            self.retry.setVisible(is_failure)
-            self._paint()
-        self.page.setEnabled(state is not _State.SAVING)
-        if state in (_State.NEW, _State.LOADING):
-            self.setCurrentWidget(self._wait)
-        elif state is _State.TROUBLE:
-            self.setCurrentWidget(self._words)
-        else:
-            self.setCurrentWidget(self._furnished())
-
-    def _furnished(self) -> QWidget:
-        """The page comes in when it is first seen: dressing all of them at once would take too long."""
-        if self._room is None:
-            self._room = _scrolled(self.page)
-            self.addWidget(self._room)
-        return self._room
-
-    def leave(self) -> None:
-        self.page.leave()
-        if self._room is None:
-            self.page.deleteLater()  # it was never seen, and nobody else takes it away
-
-    def tell(self, words: str, *, is_error: bool = False) -> None:
-        self.said, self.is_error = words, is_error
-
-    def _paint(self) -> None:
-        if self._error is not None:
-            is_failure = not isinstance(self._error, NotOffered)
-            icon = self._theme.icon("error", "bad") if is_failure else self._theme.icon("info", "dim")
-            self.mark.setPixmap(icon.pixmap(_MARK))
 
 
 class PropertyDialog(QDialog):
@@ -185,7 +58,7 @@ class PropertyDialog(QDialog):
         self._scope = scope
         self._name = f"properties {id(self)}"
         self._is_asking = False
-        self.places = [_Place(page, theme) for page in pages]
+        self.places = [PagePlace(page, theme) for page in pages]
         self.heading, self.address = QLabel(title), ElidedLabel()
         self.address.setText(address)
         self.list, self.stack = QListWidget(), QStackedWidget()
@@ -263,7 +136,7 @@ class PropertyDialog(QDialog):
     # what is shown
 
     @property
-    def current(self) -> _Place:
+    def current(self) -> PagePlace:
         return self.places[self.list.currentRow()]
 
     def open_page(self, title: str) -> None:
@@ -282,14 +155,14 @@ class PropertyDialog(QDialog):
             return
         place = self.places[row]
         self.stack.setCurrentWidget(place)
-        if place.state is _State.NEW:
+        if place.state is PageState.NEW:
             self._load(place)
         self._say()
 
     def _on_edited(self) -> None:
         page = self.sender()
         for place in self.places:
-            if place.page is page and place.state is _State.SHOWN:
+            if place.page is page and place.state is PageState.SHOWN:
                 place.tell("")
         self._say()
 
@@ -309,7 +182,7 @@ class PropertyDialog(QDialog):
             set_role(self.footing, role)
         self.save_button.setVisible(place.page.is_form)
         self.save_button.setEnabled(self._may_save(place))
-        self.reload_button.setEnabled(place.state in (_State.SHOWN, _State.TROUBLE))
+        self.reload_button.setEnabled(place.state in (PageState.SHOWN, PageState.TROUBLE))
 
     def _paint(self) -> None:
         for row, place in enumerate(self.places):
@@ -319,48 +192,48 @@ class PropertyDialog(QDialog):
 
     def reload(self) -> None:
         place = self.current
-        if place.state not in (_State.SHOWN, _State.TROUBLE):
+        if place.state not in (PageState.SHOWN, PageState.TROUBLE):
             return
         if self._is_changed(place):
             self._scope.start(f"{self._name} ask", partial(self._ask_and_reload, place))
         else:
             self._load(place)
 
-    async def _ask_and_reload(self, place: _Place) -> None:
+    async def _ask_and_reload(self, place: PagePlace) -> None:
         answer = Answer("discard", say("Discard and reload"), "danger")
         question = say("Discard the changes on “{page}”?", page=place.page.title)
         if await asked(self, question, "", answer) == answer.id:
             self._load(place)
 
-    def _load(self, place: _Place) -> None:
-        place.become(_State.LOADING)
+    def _load(self, place: PagePlace) -> None:
+        place.become(PageState.LOADING)
         place.tell("")
         self._scope.start(self._task(place), partial(self._loading, place))
         self._say()
 
-    async def _loading(self, place: _Place) -> None:
+    async def _loading(self, place: PagePlace) -> None:
         try:
             await place.page.load()
         except AppError as error:
-            self._settle(place, _State.TROUBLE, error)
+            self._settle(place, PageState.TROUBLE, error)
         except Exception as error:
-            self._settle(place, _State.TROUBLE, _mistake(error))
+            self._settle(place, PageState.TROUBLE, _mistake(error))
             raise
         else:
-            self._settle(place, _State.SHOWN)
+            self._settle(place, PageState.SHOWN)
 
-    def _settle(self, place: _Place, state: _State, error: AppError | None = None) -> None:
+    def _settle(self, place: PagePlace, state: PageState, error: AppError | None = None) -> None:
         if isValid(self):
             place.become(state, error)
             self._say()
 
     # saving
 
-    def _is_changed(self, place: _Place) -> bool:
-        return place.state in (_State.SHOWN, _State.SAVING) and place.page.has_changes()
+    def _is_changed(self, place: PagePlace) -> bool:
+        return place.state in (PageState.SHOWN, PageState.SAVING) and place.page.has_changes()
 
-    def _may_save(self, place: _Place) -> bool:
-        return place.state is _State.SHOWN and place.page.has_changes() and not place.page.problem()
+    def _may_save(self, place: PagePlace) -> bool:
+        return place.state is PageState.SHOWN and place.page.has_changes() and not place.page.problem()
 
     def has_changes(self) -> bool:
         return any(self._is_changed(place) for place in self.places)
@@ -370,12 +243,12 @@ class PropertyDialog(QDialog):
         if self._may_save(place):
             self._scope.start(self._task(place), partial(self._save_one, place))
 
-    async def _save_one(self, place: _Place) -> None:
+    async def _save_one(self, place: PagePlace) -> None:
         await self._saving(place)
 
-    async def _saving(self, place: _Place) -> bool:
+    async def _saving(self, place: PagePlace) -> bool:
         """Whether it is kept now."""
-        place.become(_State.SAVING)
+        place.become(PageState.SAVING)
         place.tell(say("Saving…"))
         self._say()
         kept = False
@@ -388,7 +261,7 @@ class PropertyDialog(QDialog):
             place.tell(_mistake(error).sentence(), is_error=True)
             raise
         finally:
-            self._settle(place, _State.SHOWN)
+            self._settle(place, PageState.SHOWN)
         return kept
 
     # leaving
@@ -418,7 +291,7 @@ class PropertyDialog(QDialog):
         return not isValid(self) or not self.isVisible()
 
     async def _may_leave(self) -> bool:
-        if any(place.state is _State.SAVING for place in self.places):
+        if any(place.state is PageState.SAVING for place in self.places):
             answer = Answer("leave", say("Close anyway"), "danger")
             hint = say("Nobody knows then whether the service took it; open the properties again to see.")
             return await asked(self, say("It is still being saved."), hint, answer) == answer.id
@@ -430,7 +303,7 @@ class PropertyDialog(QDialog):
             return await self._save_all(changed)
         return answer_id == discard.id
 
-    async def _save_all(self, changed: Sequence[_Place]) -> bool:
+    async def _save_all(self, changed: Sequence[PagePlace]) -> bool:
         for place in changed:
             self.list.setCurrentRow(self.places.index(place))
             if not self._may_save(place) or not await self._saving(place):
@@ -442,7 +315,7 @@ class PropertyDialog(QDialog):
             self._scope.cancel(self._task(place))
             place.leave()
 
-    def _task(self, place: _Place) -> str:
+    def _task(self, place: PagePlace) -> str:
         return f"{self._name} {self.places.index(place)}"
 
 
@@ -498,27 +371,3 @@ def _line(*, upright: bool = False) -> QFrame:
     frame = QFrame()
     set_role(frame, "line-upright" if upright else "line")
     return frame
-
-
-def _centred(widgets: Sequence[QWidget]) -> QWidget:
-    box = QWidget()
-    layout = QVBoxLayout(box)
-    layout.setContentsMargins(4 * SPACE, 2 * SPACE, 4 * SPACE, 2 * SPACE)
-    layout.setSpacing(SPACE)
-    layout.addStretch(1)
-    for widget in widgets:
-        align = Qt.AlignmentFlag(0) if isinstance(widget, QLabel) else Qt.AlignmentFlag.AlignHCenter
-        layout.addWidget(widget, 0, align)
-        if isinstance(widget, QLabel):
-            widget.setAlignment(Qt.AlignmentFlag.AlignCenter)
-    layout.addStretch(2)
-    return box
-
-
-def _scrolled(page: QWidget) -> QWidget:
-    scroll = QScrollArea()
-    scroll.setWidget(page)
-    scroll.setWidgetResizable(True)
-    scroll.setFrameShape(QFrame.Shape.NoFrame)
-    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-    return scroll

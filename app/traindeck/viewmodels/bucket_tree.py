@@ -116,7 +116,7 @@ class BucketTree(QObject):
 
     def remove(self, paths: Sequence[ObjectPath], confirm: Confirm) -> None:
         """Count what would be deleted below buckets, ask, and delete."""
-        chosen = _without_inner(paths)
+        chosen = _without_inner(path for path in paths if not path.is_bucket)
         if chosen:
             self._scope.start("delete from OBS", lambda: self._remove(chosen, confirm))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import secrets
@@ -287,6 +288,50 @@ async def test_many_pages_go_through_a_bad_line(way: Way, bucket: str, lab: LabP
         assert (await on.access.empty(bucket, lambda _: None)).count == 1203
         assert (await on.access.count(bucket, lambda _: None)).is_empty
         await on.access.remove(bucket)
+        on.account.close()
+
+
+async def test_emptying_ends_at_once_when_it_is_cancelled(way: Way, bucket: str, lab: LabProcess) -> None:
+    client = obs_client(lab)
+    client.createBucket(bucket)
+    for number in range(1100):
+        client.putContent(bucket, f"{number:05}", b"x")
+    client.close()
+    on, begun = Reach(way), asyncio.Event()
+    work = asyncio.ensure_future(on.access.empty(bucket, lambda _: begun.set()))
+    await begun.wait()
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    assert (await on.access.count(bucket, lambda _: None)).objects <= 1100
+    with pytest.raises(Conflict, match="not empty"):
+        await on.storage.create_bucket(bucket)
+        await on.put(b"x", ObjectPath(bucket, "stays"))
+        await on.access.remove(bucket)
+    on.account.close()
+
+
+ODD_ACL = (
+    b"<AccessControlPolicy><Owner><ID>o</ID></Owner><AccessControlList><Grant><Grantee><Agency>a</Agency></Grantee>"
+    b"<Permission>READ</Permission></Grant></AccessControlList></AccessControlPolicy>"
+)
+
+
+async def test_grants_that_cannot_be_read_are_not_written_over(way: Way, bucket: str) -> None:
+    place = ObjectPath(bucket)
+    async with FaultyProxy(way.profile.obs_endpoint) as proxy:
+        on = Reach(way.at(obs_endpoint=proxy.url))
+        await on.storage.create_bucket(bucket)
+        wanted = await on.access.acl(place)
+        proxy.seen.clear()
+        proxy.faults.append(Answer(200, ODD_ACL, {"Content-Type": "application/xml"}))
+        with pytest.raises(NotOffered, match="not known here"):
+            await on.access.set_acl(place, wanted)
+        assert [line.split()[0] for line in proxy.seen] == ["GET"]
+        proxy.faults.append(Answer(200, b"<ListBucketResult/>", {"Content-Type": "application/xml"}))
+        with pytest.raises(ServiceTrouble, match="cannot be read"):
+            await on.access.set_canned_acl(place, CannedAcl.PUBLIC_READ)
+        assert not any(line.startswith("PUT") for line in proxy.seen)
         on.account.close()
 
 

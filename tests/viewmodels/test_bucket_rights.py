@@ -228,6 +228,20 @@ async def test_what_may_not_be_looked_at_is_neither_public_nor_private(tmp_path:
         await until(lambda: marks.is_public("b001"))
 
 
+async def test_another_account_is_looked_at_while_the_one_before_still_answers(tmp_path: Path) -> None:
+    async with marked(tmp_path, 5) as (cloud, tree, marks):
+        await cloud.add_cloud_profile("work")
+        cloud.access.wait = asyncio.Event()
+        tree.use_profile("lab")
+        await until(lambda: cloud.access.asking == AT_ONCE)
+        tree.use_profile("work")
+        assert marks.of("b001") is None
+        cloud.access.wait.set()
+        await until(lambda: marks.is_public("b001") and marks.of("b004") is not None)
+        tree.use_profile("lab")
+        await until(lambda: marks.is_public("b001"))
+
+
 async def test_marks_grow_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(public_marks, "FRESH_S", -1.0)
     async with marked(tmp_path, 2) as (cloud, tree, marks):

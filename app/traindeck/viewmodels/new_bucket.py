@@ -11,7 +11,7 @@ from traindeck.domain.errors import AppError
 from traindeck.domain.new_bucket import NewBucket, name_note, name_problem
 from traindeck.domain.policies import Template
 from traindeck.domain.texts import Text
-from traindeck.runtime.tasks import TaskScope
+from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.viewmodels.ports import Opener
 
 
@@ -61,7 +61,9 @@ class NewBucketForm(QObject):
 
     def submit(self) -> None:
         if self.state.can_be_made:
-            self._scope.start(self._task, self._make)
+            self._become(replace(self.state, is_busy=True, trouble=None))
+            # The attempt before has said its last word, but may not be over.
+            self._scope.start(self._task, self._make, Repeat.REPLACE)
 
     def stop(self) -> None:
         """Nobody waits for it any more."""
@@ -77,7 +79,6 @@ class NewBucketForm(QObject):
 
     async def _make(self) -> None:
         wanted = self.state.wanted
-        self._become(replace(self.state, is_busy=True, trouble=None))
         try:
             await (await self._connections.open(self._profile)).access.create(wanted)
         except AppError as error:

@@ -6,6 +6,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Iterable
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
@@ -35,6 +36,8 @@ class PublicMarks(QObject):
         self._scope = scope
         self._known: dict[tuple[str, str], tuple[Exposure, float]] = {}
         self._waiting: deque[str] = deque()
+        self._looking_at: str | None = None
+        """The account whose buckets somebody is looking at."""
         tree.emptied.connect(self._on_emptied)
         tree.appended.connect(self._on_appended)
         tree.listed.connect(self._on_listed)
@@ -56,6 +59,7 @@ class PublicMarks(QObject):
 
     def _on_emptied(self) -> None:
         self._waiting.clear()
+        self._looking_at = None
         self._scope.cancel(self._task)
 
     def _on_appended(self, folder: Folder, start: int) -> None:
@@ -81,20 +85,22 @@ class PublicMarks(QObject):
 
     def _start(self) -> None:
         profile = self._tree.state.profile
-        if self._scope.is_running(self._task):
-            return  # it takes up what is waiting
+        if self._looking_at == profile:
+            return  # whoever looks takes up what is waiting
+        self._looking_at = profile
+        # One that was told to end may still be there: it ends first.
+        self._scope.start(self._task, partial(self._look_at_all, profile), Repeat.REPLACE)
 
-        async def work() -> None:
-            try:
-                opened = await self._connections.open(profile)
-                while self._waiting:
-                    await together(self._some(opened, profile) for _ in range(AT_ONCE))
-            except AppError as error:
-                # The tree says itself what keeps it from the service; here it only means that nothing is known.
-                self._waiting.clear()
-                log.info("who gets into the buckets of %s: %s", profile, error)
-
-        self._scope.start(self._task, work, Repeat.REPLACE)
+    async def _look_at_all(self, profile: str) -> None:
+        try:
+            opened = await self._connections.open(profile)
+            while self._waiting:
+                await together(self._some(opened, profile) for _ in range(AT_ONCE))
+        except AppError as error:
+            # The tree says itself what keeps it from the service; here it only means that nothing is known.
+            self._waiting.clear()
+            log.info("who gets into the buckets of %s: %s", profile, error)
+        self._looking_at = None
 
     async def _some(self, opened: Opened, profile: str) -> None:
         while self._waiting:

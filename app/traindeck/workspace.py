@@ -14,6 +14,7 @@ from traindeck.assembly.core import Core
 from traindeck.domain.jobs import Run, RunState
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import Text, say
+from traindeck.domain.transfers import Order
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.place_facts import PlaceDesk
@@ -41,6 +42,7 @@ from traindeck.ui.run_page_view import RunPageView
 from traindeck.ui.sync_dialog import SyncDialog
 from traindeck.ui.theme import Theme
 from traindeck.ui.transfer_view import TransferView
+from traindeck.ui.verify_command import add_verify
 from traindeck.ui.welcome_page import WelcomePage
 from traindeck.viewmodels.accounts import Accounts
 from traindeck.viewmodels.bucket_access import BucketAccess
@@ -218,7 +220,7 @@ class Workspace:
         properties = ObjectPropertiesExtension(
             self.properties, self._sheet, self._models.bulk.of, self._theme, self._scope, self._confirm
         )
-        return [self._add_sync, properties, self.settings.extend, self.bucket_parts.extend]
+        return [self._add_sync, self._add_verify, properties, self.settings.extend, self.bucket_parts.extend]
 
     def _sheet(self, profile: str, path: ObjectPath) -> ObjectSheet:
         return ObjectSheet(profile, path, self._core.connections, self._core.planes, self._core.disk)
@@ -235,6 +237,16 @@ class Workspace:
 
     def _show_settings(self, bucket: str) -> None:
         self.settings.show(self._models.accounts.current, bucket)
+
+    def _add_verify(self, view: BrowserView, browser: ObjectBrowser) -> None:
+        def begin(order: Order) -> None:
+            async def check() -> None:
+                await self._core.transfers.begin(order)
+
+            self._scope.start(f"verify {order.source} {order.target}", check)
+            self._show_dock("transfers")
+
+        add_verify(view, browser, begin)
 
     def start(self, pages: OpenPages) -> None:
         """Show the window, then bring in what takes time."""

@@ -108,7 +108,8 @@ class BucketLifecyclePage(RulesPage[LifecycleRule]):
 
     def fresh(self) -> LifecycleRule:
         self.name.setFocus()
-        return LifecycleRule(abort_days=7)
+        is_tidied = any(rule.abort_days is not None for rule in self._rules)
+        return LifecycleRule(abort_days=None if is_tidied else 7)
 
     def fill(self, rule: LifecycleRule) -> None:
         self._form.setVisible(not rule.is_locked)

@@ -20,8 +20,8 @@ from traindeck.domain.jobs import Run, RunState
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import LAB
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.clock import utc_now
 from traindeck.services import retrying, run_watch
-from traindeck.services.submission import utc_now
 from waiting import until
 from work_bench import SHOWS, Bench, bad_line, code_in, count, over
 

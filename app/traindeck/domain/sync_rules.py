@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Generic, Protocol, TypeVar
-
-import pathspec
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from traindeck.domain.errors import AppError, Conflict
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import CompareBy, is_plain_md5
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 DATA_IGNORE_FILE = ".traindeckignore"
 
@@ -23,19 +24,24 @@ class IgnoreRules:
     """Names left out, as .gitignore writes them; a folder ends with a slash."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        self._spec = pathspec.GitIgnoreSpec.from_lines(lines)
-        self._is_empty = not self._spec.patterns
+        said = list(lines)
+        self._spec: GitIgnoreSpec | None = None
+        if said:
+            from pathspec import GitIgnoreSpec  # most transfers leave out nothing, and need not wait for it
+
+            self._spec = GitIgnoreSpec.from_lines(said)
 
     def leaves_out(self, name: str) -> bool:
-        return not self._is_empty and self._spec.match_file(name)
+        return self._spec is not None and self._spec.match_file(name)
 
     def leaves_out_below(self, name: str) -> bool:
         """Also where only a folder above is left out, as a listing of a service does not show folders."""
-        if self._is_empty:
+        spec = self._spec
+        if spec is None:
             return False
         parts = name.split("/")
         folders = ("/".join(parts[:count]) + "/" for count in range(1, len(parts)))
-        return any(self._spec.match_file(folder) for folder in folders) or self._spec.match_file(name)
+        return any(spec.match_file(folder) for folder in folders) or spec.match_file(name)
 
 
 class Verdict(Enum):

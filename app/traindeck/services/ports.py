@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -114,10 +113,6 @@ class RunRecords(Protocol):
         """Runs whose id or name begins so, newest first."""
 
     async def remove(self, run_id: str) -> None: ...
-
-
-class Clock(Protocol):
-    def __call__(self) -> datetime: ...
 
 
 class ProfileBook(Protocol):

@@ -8,7 +8,6 @@ import random
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from traindeck.domain import forms, job_file
@@ -17,11 +16,12 @@ from traindeck.domain.jobs import JobSpec, RemoteJob, Run, RunState, Target, run
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import LAB
 from traindeck.domain.texts import Text, text
+from traindeck.runtime.clock import Clock, utc_now
 from traindeck.runtime.listeners import Listeners
 from traindeck.runtime.together import together
 from traindeck.services.code_bundles import Bundle, CodeBundles
 from traindeck.services.connections import Connection, Connections
-from traindeck.services.ports import Clock, ProfileBook, RunRecords
+from traindeck.services.ports import ProfileBook, RunRecords
 from traindeck.services.run_locks import RunLocks
 
 log = logging.getLogger(__name__)
@@ -38,10 +38,6 @@ _NO_KEYS = text("The keys are refused. Waiting for new ones…")
 
 def _quiet(_: Text) -> None:
     """Nobody watches the stages."""
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 class Submission:

@@ -13,13 +13,12 @@ from traindeck.domain.errors import AppError, Unexpected
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.transfers import Item, ItemState, Kind, Order, Rules, TransferState
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.clock import Clock, utc_now
 from traindeck.runtime.listeners import Listeners
 from traindeck.runtime.loop_thread import LoopThread
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.connections import Connection, Connections
 from traindeck.services.data_ports import DataPlane
-from traindeck.services.ports import Clock
-from traindeck.services.submission import utc_now
 from traindeck.services.transfers.engine import TransferEngine
 from traindeck.services.transfers.ports import Journal
 from traindeck.services.transfers.rows import Transfer

@@ -18,18 +18,16 @@ from typing import Self
 from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected, Unreachable
 from traindeck.domain.transfers import Item, ItemState, Order, TransferRecord, TransferState
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.clock import Clock, utc_now
 from traindeck.runtime.listeners import Listeners
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.file_locks import held
-from traindeck.services.ports import Clock
-from traindeck.services.submission import utc_now
 from traindeck.services.transfers.feeding import live
 from traindeck.services.transfers.lane import Ground, Lane, Unit
 from traindeck.services.transfers.ledger import Ledger
 from traindeck.services.transfers.ports import Journal, OpenPlane
 from traindeck.services.transfers.rate_limit import RateLimit
 from traindeck.services.transfers.rows import Transfer
-from traindeck.services.transfers.taking_back import take_back
 
 log = logging.getLogger(__name__)
 
@@ -282,6 +280,9 @@ class TransferEngine:
         self._end(lane)
 
     async def _remove_pieces(self, lane: Lane) -> None:
+        # It brings all the movers along, and is seldom needed.
+        from traindeck.services.transfers.taking_back import take_back
+
         await self._ledger.flush()
         for item in await self._journal.begun(lane.id):
             try:

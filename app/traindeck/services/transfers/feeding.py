@@ -8,12 +8,8 @@ from typing import Protocol
 from traindeck.domain.errors import AppError, Conflict
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import Action, Item, Kind, TransferState, waits_for
-from traindeck.services.transfers.copies import Copies
-from traindeck.services.transfers.downloads import Downloads, Folders
 from traindeck.services.transfers.lane import Lane
 from traindeck.services.transfers.planning import Outline, Planner
-from traindeck.services.transfers.removals import Removals
-from traindeck.services.transfers.uploads import Uploads
 
 _AT_ONCE = 500
 
@@ -85,12 +81,19 @@ async def _move(lane: Lane) -> None:
 
 
 def _mover(lane: Lane) -> Mover:
+    # Loaded here, so that no command waits for what it does not do.
     match lane.kind:
         case Kind.UPLOAD:
+            from traindeck.services.transfers.uploads import Uploads
+
             return Uploads(lane)
         case Kind.DOWNLOAD:
+            from traindeck.services.transfers.downloads import Downloads, Folders
+
             return Downloads(lane, Folders(lane.root))
         case Kind.COPY:
+            from traindeck.services.transfers.copies import Copies
+
             return Copies(lane)
 
 
@@ -113,6 +116,8 @@ async def _feed(lane: Lane, mover: Mover, action: Action) -> None:
                 case Action.MAKE_FOLDER:
                     await mover.make_folders(items)
                 case Action.REMOVE:
+                    from traindeck.services.transfers.removals import Removals
+
                     await Removals(lane).feed(items)
             continue
         await lane.quiet()

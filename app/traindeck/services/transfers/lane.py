@@ -27,8 +27,8 @@ from traindeck.domain.transfers import (
     waits_for,
 )
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.clock import Clock
 from traindeck.services.data_ports import DataPlane
-from traindeck.services.ports import Clock
 from traindeck.services.transfers.ledger import Ledger
 from traindeck.services.transfers.pace import Pace
 from traindeck.services.transfers.ports import Journal, OpenPlane

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -353,6 +352,8 @@ class _SeenNames:
 
 def system_of(target: Path) -> System:
     """What names the place of the target can hold: looked at, for any disk can be mounted anywhere."""
+    import tempfile  # only a download needs it
+
     folds = sys.platform in ("win32", "darwin")
     above = next((place for place in (target, *target.absolute().parents) if place.is_dir()), None)
     # A place that cannot be written to is told later, with the file that fails.

@@ -24,6 +24,7 @@ from traindeck.services.code_bundles import CodeBundles
 from traindeck.services.connections import Connection, Connections, LabAddress
 from traindeck.services.key_checks import KeyChecks
 from traindeck.services.make_connection import make_connection
+from traindeck.services.planes import Planes
 from traindeck.services.profile_desk import ProfileDesk
 from traindeck.services.run_desk import RunDesk
 from traindeck.services.run_locks import RunLocks
@@ -119,10 +120,17 @@ class Bench:
             self.book, self.secrets, self._open_lab, self._connect, waits_for_keys=self._waits_for_keys
         )
         owned.callback(self.connections.close)
+        self.planes = await owned.enter_async_context(Planes(self.connections))
         self.bundles = CodeBundles(self.paths.bundles, self.disk)
         self.locks = RunLocks(self.paths.run, self.disk)
         self.submission = Submission(
-            self.records, self.connections, self.bundles, self.locks, self.book, look_ups_s=self._look_ups_s
+            self.records,
+            self.connections,
+            self.planes,
+            self.bundles,
+            self.locks,
+            self.book,
+            look_ups_s=self._look_ups_s,
         )
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)
         self.watch = RunWatch(self.records, self.connections, self.logs, settle=self.submission.settle)
@@ -130,7 +138,14 @@ class Bench:
         journal = TransferJournal(self.paths.transfers, pool(1, "journal"))
         owned.callback(journal.close)
         self.transfers = await owned.enter_async_context(
-            Transfers(self.connections, journal, self.disk, self.paths.transfer_locks, patience_s=self._patience_s)
+            Transfers(
+                self.connections,
+                self.planes,
+                journal,
+                self.disk,
+                self.paths.transfer_locks,
+                patience_s=self._patience_s,
+            )
         )
         self.desk = RunDesk(self.records, self.connections, self.watch, self.transfers)
         self.profiles = ProfileDesk(self.book, self.secrets, self.connections, KeyChecks(self.service))

@@ -18,7 +18,7 @@ from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import TaskScope
 from traindeck.store.settings import Settings
 from traindeck.ui.about import About
-from traindeck.ui.browser_tabs import BrowserTabs
+from traindeck.ui.browser_tabs import BrowserTabs, Extension
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.credentials_drop import CredentialsDrop
 from traindeck.ui.dialogs import Answer, asked, chosen_file, chosen_place, shown
@@ -146,7 +146,13 @@ class Workspace:
         )
         self._drop = CredentialsDrop(self.window)
         self.browsers = BrowserTabs(
-            self.window, self._browse, models.buckets, models.favourites, self._theme, self._confirm
+            self.window,
+            self._browse,
+            models.buckets,
+            models.favourites,
+            self._theme,
+            self._confirm,
+            self._extensions(),
         )
         self._add_commands()
         self._connect()
@@ -161,6 +167,10 @@ class Workspace:
             Panel("transfers", say("Transfers"), bottom, self.transfers),
             Panel("job", say("Job"), right, self.form),
         ]
+
+    def _extensions(self) -> list[Extension]:
+        """What adds to the tabs of buckets."""
+        return []
 
     def start(self, pages: OpenPages) -> None:
         """Show the window, then bring in what takes time."""

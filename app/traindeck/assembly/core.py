@@ -23,6 +23,7 @@ from traindeck.services.job_choices import JobChoices
 from traindeck.services.key_checks import KeyChecks
 from traindeck.services.lab_runs import end_lab_runs
 from traindeck.services.make_connection import make_connection
+from traindeck.services.planes import Planes
 from traindeck.services.profile_desk import ProfileDesk
 from traindeck.services.run_desk import RunDesk
 from traindeck.services.run_locks import RunLocks
@@ -58,6 +59,7 @@ class Core:
     desk: RunDesk
     watch: RunWatch
     logs: RunLogs
+    planes: Planes
     transfers: Transfers
     listings: BucketListings[ObjectIndex]
     sample: SampleProject
@@ -110,11 +112,12 @@ async def open_core(
         journal = TransferJournal(paths.transfers, pool(1, "journal"))
         owned.callback(journal.close)
         patience_s = None if somebody_helps else PATIENCE_S
+        planes = await owned.enter_async_context(Planes(connections))
         transfers = await owned.enter_async_context(
-            Transfers(connections, journal, pool(4, "transfers"), paths.transfer_locks, patience_s=patience_s)
+            Transfers(connections, planes, journal, pool(4, "transfers"), paths.transfer_locks, patience_s=patience_s)
         )
         bundles, locks = CodeBundles(paths.bundles, disk), RunLocks(paths.run, disk)
-        submission = Submission(records, connections, bundles, locks, book)
+        submission = Submission(records, connections, planes, bundles, locks, book)
         watch = RunWatch(records, connections, logs, settle=submission.settle)
         submission.changed.add(watch.tell)
         desk = RunDesk(records, connections, watch, transfers)
@@ -130,6 +133,7 @@ async def open_core(
             desk=desk,
             watch=watch,
             logs=logs,
+            planes=planes,
             transfers=transfers,
             listings=BucketListings(connections, indexes.open, index),
             sample=SampleProject(resource("sample", "digits"), paths.sample, connections, transfers, disk),

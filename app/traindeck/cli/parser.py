@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from traindeck import __version__
+from traindeck.cli.parser_obs import add_obs
+from traindeck.cli.parser_parts import Adder, count, group, leaf, yes
 from traindeck.domain.texts import say
 from traindeck.lab.faults import Kind
 
 LANGUAGES = ("en", "zh_CN")
 _LAST_PORT = 65534  # the Lab takes the next one too
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _WINDOW_ONLY = ("self_check", "first_minute", "theme")
 _NEEDS_A_COMMAND = ("profile", "json", "verbose")
 
@@ -35,10 +35,6 @@ class _Parser(ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, self.format_usage().rstrip())
-
-
-Adder = Any
-"""argparse's action that holds subcommands; its class is private to argparse."""
 
 
 def read(arguments: Sequence[str]) -> Namespace:
@@ -74,10 +70,10 @@ def build() -> ArgumentParser:
     groups = parser.add_subparsers(dest="group", metavar="COMMAND", title=say("commands"))
     _lab(groups, common)
     _profile(groups, common)
-    _obs(groups, common)
+    add_obs(groups, common)
     _job(groups, common)
-    _leaf(groups, common, "engines", say("list the engines on offer"))
-    _leaf(groups, common, "flavors", say("list the specifications on offer"))
+    leaf(groups, common, "engines", say("list the engines on offer"))
+    leaf(groups, common, "flavors", say("list the specifications on offer"))
     return parser
 
 
@@ -94,19 +90,9 @@ def _common() -> ArgumentParser:
     return common
 
 
-def _group(groups: Adder, common: ArgumentParser, name: str, purpose: str) -> Adder:
-    parser = groups.add_parser(name, help=purpose, description=purpose, parents=[common])
-    return parser.add_subparsers(dest="action", metavar="COMMAND", title=say("commands"), required=True)
-
-
-def _leaf(group: Adder, common: ArgumentParser, name: str, purpose: str) -> ArgumentParser:
-    parser: ArgumentParser = group.add_parser(name, help=purpose, description=purpose, parents=[common])
-    return parser
-
-
 def _lab(groups: Adder, common: ArgumentParser) -> None:
-    lab = _group(groups, common, "lab", say("the Lab: the cloud in a box, on this computer"))
-    serve = _leaf(lab, common, "serve", say("run the Lab in the foreground until interrupted"))
+    lab = group(groups, common, "lab", say("the Lab: the cloud in a box, on this computer"))
+    serve = leaf(lab, common, "serve", say("run the Lab in the foreground until interrupted"))
     _lab_root(serve)
     serve.add_argument("--port", type=_port, default=0, metavar="N", help=say("its port; without it a free one"))
     serve.add_argument("--faults", type=Path, metavar="FILE", help=say("rules of what shall go wrong, for tests"))
@@ -130,20 +116,20 @@ def _lab(groups: Adder, common: ArgumentParser) -> None:
     # Between programs only: who starts a Lab in the background says when it should end by itself.
     serve.add_argument("--idle-exit", type=float, metavar="SECONDS", help=argparse.SUPPRESS)
     serve.add_argument("--owner-pipe", action="store_true", help=argparse.SUPPRESS)
-    _lab_root(_leaf(lab, common, "status", say("show whether the Lab runs, where, and what it holds")))
-    _lab_root(_leaf(lab, common, "stop", say("end the Lab with its jobs")))
-    reset = _leaf(lab, common, "reset", say("remove all objects and jobs of the Lab; its keys stay"))
+    _lab_root(leaf(lab, common, "status", say("show whether the Lab runs, where, and what it holds")))
+    _lab_root(leaf(lab, common, "stop", say("end the Lab with its jobs")))
+    reset = leaf(lab, common, "reset", say("remove all objects and jobs of the Lab; its keys stay"))
     _lab_root(reset)
-    _yes(reset)
-    _lab_root(_leaf(lab, common, "engines", say("list the engines of the Lab with the Python that runs each")))
+    yes(reset)
+    _lab_root(leaf(lab, common, "engines", say("list the engines of the Lab with the Python that runs each")))
     purpose = say("accounts of the Lab")
     account = lab.add_parser("account", help=purpose, description=purpose, parents=[common])
     accounts = account.add_subparsers(dest="account_action", metavar="COMMAND", title=say("commands"), required=True)
-    add = _leaf(accounts, common, "add", say("make an account with keys of its own; a running Lab knows it at once"))
-    remove = _leaf(accounts, common, "remove", say("remove an account; what it owned stays"))
+    add = leaf(accounts, common, "add", say("make an account with keys of its own; a running Lab knows it at once"))
+    remove = leaf(accounts, common, "remove", say("remove an account; what it owned stays"))
     for one in (add, remove):
         one.add_argument("name", metavar="NAME")
-    for one in (add, remove, _leaf(accounts, common, "ls", say("list the accounts of the Lab"))):
+    for one in (add, remove, leaf(accounts, common, "ls", say("list the accounts of the Lab"))):
         _lab_root(one)
 
 
@@ -152,8 +138,8 @@ def _lab_root(parser: ArgumentParser) -> None:
 
 
 def _profile(groups: Adder, common: ArgumentParser) -> None:
-    profile = _group(groups, common, "profile", say("accounts and their keys"))
-    add = _leaf(profile, common, "add", say("add an account; its keys go to the keyring"))
+    profile = group(groups, common, "profile", say("accounts and their keys"))
+    add = leaf(profile, common, "add", say("add an account; its keys go to the keyring"))
     add.epilog = say(
         "The access key and the secret key are read as lines from standard input; a terminal is asked for them. They "
         "are never arguments. A third line is the token of temporary keys, which are not kept: see --profile "
@@ -182,79 +168,25 @@ def _profile(groups: Adder, common: ArgumentParser) -> None:
     add.add_argument("--env", action="store_true", help=say("take the keys from HUAWEICLOUD_SDK_AK and _SK"))
     add.add_argument("--replace", action="store_true", help=say("replace an account of this name"))
     add.add_argument("--keep-keys", action="store_true", help=say("with --replace: change all but the keys"))
-    _leaf(profile, common, "list", say("list the accounts"))
-    use = _leaf(profile, common, "use", say("make an account the current one"))
+    leaf(profile, common, "list", say("list the accounts"))
+    use = leaf(profile, common, "use", say("make an account the current one"))
     use.add_argument("name", metavar="NAME")
-    check = _leaf(profile, common, "check", say("try the keys: clock, OBS, project, ModelArts, right to write"))
+    check = leaf(profile, common, "check", say("try the keys: clock, OBS, project, ModelArts, right to write"))
     check.add_argument("name", nargs="?", metavar="NAME")
-    remove = _leaf(profile, common, "remove", say("remove an account and its keys from this computer"))
+    remove = leaf(profile, common, "remove", say("remove an account and its keys from this computer"))
     remove.add_argument("name", metavar="NAME")
-    _yes(remove)
-
-
-def _obs(groups: Adder, common: ArgumentParser) -> None:
-    obs = _group(groups, common, "obs", say("buckets and objects"))
-    ls = _leaf(obs, common, "ls", say("list buckets, or what is in one"))
-    ls.add_argument("path", nargs="?", metavar="PATH", help=say("obs://bucket/folder/; without it the buckets"))
-    ls.add_argument("-r", "--recursive", action="store_true", help=say("everything below, not one level"))
-    du = _leaf(obs, common, "du", say("count objects and bytes below a folder"))
-    du.add_argument("path", metavar="PATH")
-    du.add_argument("-d", "--depth", type=_count, default=0, metavar="N", help=say("also for folders so deep"))
-    find = _leaf(obs, common, "find", say("find objects by name or size, everywhere below a folder"))
-    find.add_argument("path", metavar="PATH")
-    find.add_argument("words", nargs="*", metavar="WORD", help=say("what the name holds, whatever the case"))
-    find.add_argument("--name", metavar="PATTERN", help=say("what the whole name is like, for example '*.jpg'"))
-    find.add_argument("--larger", type=_size, metavar="SIZE", help=say("for example 10MB"))
-    find.add_argument("--smaller", type=_size, metavar="SIZE", help=say("for example 1GiB"))
-    mb = _leaf(obs, common, "mb", say("make a bucket"))
-    mb.add_argument("bucket", metavar="BUCKET")
-    cp = _leaf(obs, common, "cp", say("copy files, folders and objects"))
-    cp.epilog = say(
-        "Either side may be obs://bucket/key. A folder is copied whole: one folder alone gives its content to the "
-        "destination, several sources keep their names below it. “-” is standard input or output."
-    )
-    cp.add_argument("sources", nargs="+", metavar="SRC")
-    cp.add_argument("target", metavar="DST")
-    _sync(obs, common)
-    rm = _leaf(obs, common, "rm", say("remove objects"))
-    rm.add_argument("paths", nargs="+", metavar="PATH")
-    rm.add_argument("-r", "--recursive", action="store_true", help=say("everything below a folder or in a bucket"))
-    _yes(rm)
-
-
-def _sync(obs: Adder, common: ArgumentParser) -> None:
-    sync = _leaf(obs, common, "sync", say("make a folder like another one; only what differs is moved"))
-    sync.epilog = say(
-        "Either side may be obs://bucket/folder/. What “.traindeckignore” in the folder names is left alone on both "
-        "sides."
-    )
-    sync.add_argument("source", metavar="SRC")
-    sync.add_argument("target", metavar="DST")
-    sync.add_argument(
-        "--compare", choices=("time", "size", "md5"), default="time", help=say("what tells that two files are the same")
-    )
-    sync.add_argument("-n", "--dry-run", action="store_true", help=say("only list what would change"))
-    sync.add_argument("--delete", action="store_true", help=say("remove what is not on the other side"))
-    sync.add_argument(
-        "--max-delete", type=_count, default=1000, metavar="N", help=say("change nothing if more would be removed")
-    )
-    sync.add_argument("--ignore", action="append", default=[], metavar="RULE", help=say("leave out, as in .gitignore"))
-    sync.add_argument("--links", choices=("follow", "skip"), default="follow", help=say("what to do with links"))
-    sync.add_argument("--empty-folders", action="store_true", help=say("folders without files too"))
-    sync.add_argument("--keep-times", action="store_true", help=say("keep the times of files"))
-    sync.add_argument("--keep-modes", action="store_true", help=say("keep the rights of files"))
-    _yes(sync)
+    yes(remove)
 
 
 def _job(groups: Adder, common: ArgumentParser) -> None:
-    job = _group(groups, common, "job", say("training jobs"))
-    init = _leaf(job, common, "init", say("write a commented job.toml; into an empty folder the sample project too"))
+    job = group(groups, common, "job", say("training jobs"))
+    init = leaf(job, common, "init", say("write a commented job.toml; into an empty folder the sample project too"))
     init.add_argument("folder", type=Path, metavar="DIR")
-    submit = _leaf(job, common, "submit", say("send the job a file describes"))
+    submit = leaf(job, common, "submit", say("send the job a file describes"))
     submit.add_argument("file", type=Path, metavar="FILE", help=say("a job.toml, or the folder it is in"))
     _sending(submit)
-    ls = _leaf(job, common, "ls", say("list the runs, newest first"))
-    ls.add_argument("-n", "--limit", type=_count, default=50, metavar="N", help=say("how many at most; 0 for all"))
+    ls = leaf(job, common, "ls", say("list the runs, newest first"))
+    ls.add_argument("-n", "--limit", type=count, default=50, metavar="N", help=say("how many at most; 0 for all"))
     _run_leaf(job, common, "show", say("show one run"))
     logs = _run_leaf(job, common, "logs", say("print the log of a run"))
     logs.add_argument("-f", "--follow", action="store_true", help=say("go on until the run is over"))
@@ -264,14 +196,14 @@ def _job(groups: Adder, common: ArgumentParser) -> None:
     rerun = _run_leaf(job, common, "rerun", say("send the same job again, with the code as it was"))
     _sending(rerun)
     rm = _run_leaf(job, common, "rm", say("remove a run that is over, here and at the service"))
-    _yes(rm)
+    yes(rm)
     _run_leaf(job, common, "wait", say("wait until a run is over"))
     fetch = _run_leaf(job, common, "fetch", say("bring the outputs of a run home"))
     fetch.add_argument("--to", type=Path, metavar="DIR", help=say("where to; without it a folder named like the run"))
 
 
 def _run_leaf(group: Adder, common: ArgumentParser, name: str, purpose: str) -> ArgumentParser:
-    parser = _leaf(group, common, name, purpose)
+    parser = leaf(group, common, name, purpose)
     parser.add_argument("run", metavar="RUN", help=say("its id, the beginning of its id or name, or “last”"))
     return parser
 
@@ -285,10 +217,6 @@ def _sending(parser: ArgumentParser) -> None:
     parser.add_argument("--follow", action="store_true", help=say("print its log until the run is over"))
 
 
-def _yes(parser: ArgumentParser) -> None:
-    parser.add_argument("-y", "--yes", action="store_true", help=say("do not ask"))
-
-
 def _absolute(value: str) -> str:
     """As seen from anywhere, because it is kept for commands started elsewhere."""
     return str(Path(value).absolute()) if value else ""
@@ -297,19 +225,4 @@ def _absolute(value: str) -> str:
 def _port(value: str) -> int:
     if not value.isdecimal() or int(value) > _LAST_PORT:
         raise argparse.ArgumentTypeError(say("a port is a number up to {last}", last=_LAST_PORT))
-    return int(value)
-
-
-def _size(value: str) -> int:
-    match = _SIZE.fullmatch(value.strip())
-    if match is None:
-        raise argparse.ArgumentTypeError(say("give a size such as 500, 10MB or 1.5GiB"))
-    number, unit, binary = match.groups()
-    factor: int = (1024 if binary else 1000) ** " kmgt".index(unit.lower() or " ")
-    return round(float(number) * factor)
-
-
-def _count(value: str) -> int:
-    if not value.isdecimal():
-        raise argparse.ArgumentTypeError(say("give a number, 0 or more"))
     return int(value)

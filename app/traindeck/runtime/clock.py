@@ -1,11 +1,8 @@
-"""What time it is, for those who must be able to be told another."""
+"""What time it is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
-
-Clock = Callable[[], datetime]
 
 
 def utc_now() -> datetime:

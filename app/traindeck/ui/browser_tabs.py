@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtWidgets import QWidget
@@ -20,6 +20,9 @@ from traindeck.viewmodels.ports import Confirm
 Browse = Callable[[str, ObjectPath, str], ObjectBrowser]
 """Makes what a tab shows: the account, the place, and a name of its own."""
 
+Extension = Callable[[BrowserView, ObjectBrowser], None]
+"""Adds what it has to a new tab: commands, mostly."""
+
 _KEY = "bucket."
 
 
@@ -34,6 +37,7 @@ class BrowserTabs:
         favourites: Favourites,
         theme: Theme,
         confirm: Confirm,
+        extensions: Sequence[Extension] = (),
     ) -> None:
         self._window = window
         self._browse = browse
@@ -41,6 +45,7 @@ class BrowserTabs:
         self._favourites = favourites
         self._theme = theme
         self._confirm = confirm
+        self._extensions = extensions
         self._browsers: dict[str, ObjectBrowser] = {}
         self._numbers = itertools.count(1)
 
@@ -78,7 +83,10 @@ class BrowserTabs:
         browser.moved.connect(partial(self._retitle, key))
         self._browsers[key] = browser
         browser.start()
-        return BrowserView(browser, self._tree, self._favourites, self._theme, self._confirm)
+        view = BrowserView(browser, self._tree, self._favourites, self._theme, self._confirm)
+        for extend in self._extensions:
+            extend(view, browser)
+        return view
 
     def _retitle(self, key: str) -> None:
         self._window.rename_tab(key, self._browsers[key].state.place.bucket)

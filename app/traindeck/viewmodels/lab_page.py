@@ -14,8 +14,8 @@ from traindeck.domain.errors import AppError
 from traindeck.domain.lab import LabHoldings, LabOwner, LabSight, LabState
 from traindeck.domain.objects import count_words, size_words
 from traindeck.domain.texts import Text, text
-from traindeck.runtime.clock import Clock
 from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.services.ports import Clock
 from traindeck.viewmodels.ports import ConfirmLoss, LabDesk, Loss
 
 START = "start the Lab"

@@ -14,8 +14,8 @@ from traindeck.domain.jobs import Run
 from traindeck.domain.objects import size_words
 from traindeck.domain.texts import say
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.runtime.clock import Clock
 from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.services.ports import Clock
 from traindeck.viewmodels.log_text import LogText
 from traindeck.viewmodels.ports import Logs, Watch
 

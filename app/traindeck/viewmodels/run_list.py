@@ -13,8 +13,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs import Run
 from traindeck.domain.texts import Text, text
-from traindeck.runtime.clock import Clock
 from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.services.ports import Clock
 from traindeck.viewmodels.ports import REST_S, Confirm, Desk, Sender, Watch
 
 _TICK_MS = 1000

@@ -18,6 +18,7 @@ from traindeck.domain.texts import text
 from traindeck.domain.transfers import CompareBy, ItemState, Kind, Order, Rules, TransferState
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.connections import Connection, Connections, LabAddress
+from traindeck.services.planes import Planes
 from traindeck.services.transfers import Transfer, Transfers, lane, uploads
 from traindeck.store.paths import Paths
 from traindeck.store.settings import ProfileShelf, SettingsFile
@@ -54,7 +55,12 @@ async def desk(home: Path, shelf: ObjectShelf, patience_s: float | None = None) 
     try:
         connections = Connections(ProfileShelf(SettingsFile(paths.settings), disk), Nobody(), address, connect)
         with closing(TransferJournal(paths.transfers, writer)) as journal:
-            async with Transfers(connections, journal, disk, paths.transfer_locks, patience_s=patience_s) as transfers:
+            async with (
+                Planes(connections) as planes,
+                Transfers(
+                    connections, planes, journal, disk, paths.transfer_locks, patience_s=patience_s
+                ) as transfers,
+            ):
                 yield transfers
     finally:
         disk.close()

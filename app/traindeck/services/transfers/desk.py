@@ -7,21 +7,23 @@ import logging
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from traindeck.domain.errors import AppError, Unexpected
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.transfers import Item, ItemState, Kind, Order, Rules, TransferState
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.runtime.clock import Clock, utc_now
+from traindeck.runtime.clock import utc_now
 from traindeck.runtime.listeners import Listeners
-from traindeck.runtime.loop_thread import LoopThread
 from traindeck.runtime.tasks import TaskScope
-from traindeck.services.connections import Connection, Connections
-from traindeck.services.data_ports import DataPlane
+from traindeck.services.connections import Connections
+from traindeck.services.planes import Planes
 from traindeck.services.transfers.engine import TransferEngine
 from traindeck.services.transfers.ports import Journal
 from traindeck.services.transfers.rows import Transfer
+
+if TYPE_CHECKING:
+    from traindeck.services.ports import Clock
 
 log = logging.getLogger(__name__)
 
@@ -34,11 +36,12 @@ _PAGE = 10_000
 
 
 class Transfers:
-    """Enter it on the loop of those who ask; the engine starts when it is first needed."""
+    """Enter it on the loop of those who ask; the engine starts when it is first needed, where the planes are."""
 
     def __init__(
         self,
         connections: Connections,
+        planes: Planes,
         journal: Journal,
         disk: BlockingCalls,
         locks: Path,
@@ -48,6 +51,7 @@ class Transfers:
     ) -> None:
         """`patience_s`: nobody sits there, so what cannot go on for so long fails, and who is cancelled only pauses."""
         self._connections = connections
+        self._planes = planes
         self._journal = journal
         self._disk = disk
         self._locks = locks
@@ -58,8 +62,6 @@ class Transfers:
         self._scope = TaskScope(self._report)
         self._starting = asyncio.Lock()
         self._started: asyncio.Future[TransferEngine] | None = None
-        self._planes: dict[str, tuple[Connection, DataPlane]] = {}
-        self._thread: LoopThread | None = None
         self.changed: Listeners[Transfer] = Listeners()
 
     async def __aenter__(self) -> Self:
@@ -74,8 +76,6 @@ class Transfers:
         self._stop_listening()
         # What went wrong with those who asked is theirs.
         await self._scope.__aexit__(None, None, None)
-        if self._thread is not None:
-            await self._thread.close()
 
     # What there is
 
@@ -256,45 +256,24 @@ class Transfers:
 
     async def _call(self, make: Callable[[TransferEngine], Coroutine[Any, Any, Result]]) -> Result:
         engine = await self._engine()
-        assert self._thread is not None
-        return await self._thread.run(lambda: make(engine))
+        return await self._planes.on_loop(lambda: make(engine))
 
     async def _engine(self) -> TransferEngine:
         async with self._starting:
             if self._started is None:
                 self._started = self._main.create_future()
-                self._thread = thread = LoopThread("transfers")
-                self._scope.start("engine", lambda: thread.run(self._serve))
+                self._scope.start("engine", lambda: self._planes.on_loop(self._serve))
         return await asyncio.shield(self._started)
 
     async def _serve(self) -> None:
         started = self._started
         assert started is not None
-        try:
-            async with TransferEngine(
-                self._journal, self._open_plane, self._disk, self._locks, self._clock
-            ) as engine:
-                engine.changed.add(lambda rows: self._on_main(self._take, rows))
-                self._on_main(started.set_result, engine)
-                await asyncio.Event().wait()
-        finally:
-            for _, plane in self._planes.values():
-                await plane.close()
-
-    async def _open_plane(self, profile: str) -> DataPlane:
-        opening = asyncio.run_coroutine_threadsafe(self._connections.open(profile), self._main)
-        connection = await asyncio.wrap_future(opening)
-        known = self._planes.get(profile)
-        if known is not None and known[0] is connection:
-            return known[1]
-        plane = connection.make_plane(lambda error: self._on_main(connection.refused.tell, error))
-        self._planes[profile] = (connection, plane)
-        if known is not None:
-            await known[1].close()
-        return plane
-
-    def _on_main(self, call: Callable[[Any], object], value: object) -> None:
-        self._main.call_soon_threadsafe(call, value)
+        async with TransferEngine(
+            self._journal, self._planes.open, self._disk, self._locks, self._clock
+        ) as engine:
+            engine.changed.add(lambda rows: self._planes.on_main(self._take, rows))
+            self._planes.on_main(started.set_result, engine)
+            await asyncio.Event().wait()
 
     def _take(self, rows: Sequence[Transfer]) -> None:
         for row in rows:

@@ -13,12 +13,12 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected, Unreachable
 from traindeck.domain.transfers import Item, ItemState, Order, TransferRecord, TransferState
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.runtime.clock import Clock, utc_now
+from traindeck.runtime.clock import utc_now
 from traindeck.runtime.listeners import Listeners
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.file_locks import held
@@ -28,6 +28,9 @@ from traindeck.services.transfers.ledger import Ledger
 from traindeck.services.transfers.ports import Journal, OpenPlane
 from traindeck.services.transfers.rate_limit import RateLimit
 from traindeck.services.transfers.rows import Transfer
+
+if TYPE_CHECKING:
+    from traindeck.services.ports import Clock
 
 log = logging.getLogger(__name__)
 

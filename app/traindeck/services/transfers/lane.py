@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from traindeck.domain import kept_errors
 from traindeck.domain.errors import AccessRefused, AppError, DiskFull, KeysRefused, Unexpected
@@ -27,13 +28,15 @@ from traindeck.domain.transfers import (
     waits_for,
 )
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.runtime.clock import Clock
 from traindeck.services.data_ports import DataPlane
 from traindeck.services.transfers.ledger import Ledger
 from traindeck.services.transfers.pace import Pace
 from traindeck.services.transfers.ports import Journal, OpenPlane
 from traindeck.services.transfers.rate_limit import RateLimit
 from traindeck.services.transfers.rows import Transfer
+
+if TYPE_CHECKING:
+    from traindeck.services.ports import Clock
 
 log = logging.getLogger(__name__)
 

@@ -1,0 +1,62 @@
+"""What can be typed after `traindeck obs`."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from traindeck.cli.parser_parts import Adder, count, group, leaf, size, yes
+from traindeck.domain.texts import say
+
+
+def add_obs(groups: Adder, common: ArgumentParser) -> None:
+    obs = group(groups, common, "obs", say("buckets and objects"))
+    ls = leaf(obs, common, "ls", say("list buckets, or what is in one"))
+    ls.add_argument("path", nargs="?", metavar="PATH", help=say("obs://bucket/folder/; without it the buckets"))
+    ls.add_argument("-r", "--recursive", action="store_true", help=say("everything below, not one level"))
+    du = leaf(obs, common, "du", say("count objects and bytes below a folder"))
+    du.add_argument("path", metavar="PATH")
+    du.add_argument("-d", "--depth", type=count, default=0, metavar="N", help=say("also for folders so deep"))
+    find = leaf(obs, common, "find", say("find objects by name or size, everywhere below a folder"))
+    find.add_argument("path", metavar="PATH")
+    find.add_argument("words", nargs="*", metavar="WORD", help=say("what the name holds, whatever the case"))
+    find.add_argument("--name", metavar="PATTERN", help=say("what the whole name is like, for example '*.jpg'"))
+    find.add_argument("--larger", type=size, metavar="SIZE", help=say("for example 10MB"))
+    find.add_argument("--smaller", type=size, metavar="SIZE", help=say("for example 1GiB"))
+    mb = leaf(obs, common, "mb", say("make a bucket"))
+    mb.add_argument("bucket", metavar="BUCKET")
+    cp = leaf(obs, common, "cp", say("copy files, folders and objects"))
+    cp.epilog = say(
+        "Either side may be obs://bucket/key. A folder is copied whole: one folder alone gives its content to the "
+        "destination, several sources keep their names below it. “-” is standard input or output."
+    )
+    cp.add_argument("sources", nargs="+", metavar="SRC")
+    cp.add_argument("target", metavar="DST")
+    _sync(obs, common)
+    rm = leaf(obs, common, "rm", say("remove objects"))
+    rm.add_argument("paths", nargs="+", metavar="PATH")
+    rm.add_argument("-r", "--recursive", action="store_true", help=say("everything below a folder or in a bucket"))
+    yes(rm)
+
+
+def _sync(obs: Adder, common: ArgumentParser) -> None:
+    sync = leaf(obs, common, "sync", say("make a folder like another one; only what differs is moved"))
+    sync.epilog = say(
+        "Either side may be obs://bucket/folder/. What “.traindeckignore” in the folder names is left alone on both "
+        "sides."
+    )
+    sync.add_argument("source", metavar="SRC")
+    sync.add_argument("target", metavar="DST")
+    sync.add_argument(
+        "--compare", choices=("time", "size", "md5"), default="time", help=say("what tells that two files are the same")
+    )
+    sync.add_argument("-n", "--dry-run", action="store_true", help=say("only list what would change"))
+    sync.add_argument("--delete", action="store_true", help=say("remove what is not on the other side"))
+    sync.add_argument(
+        "--max-delete", type=count, default=1000, metavar="N", help=say("change nothing if more would be removed")
+    )
+    sync.add_argument("--ignore", action="append", default=[], metavar="RULE", help=say("leave out, as in .gitignore"))
+    sync.add_argument("--links", choices=("follow", "skip"), default="follow", help=say("what to do with links"))
+    sync.add_argument("--empty-folders", action="store_true", help=say("folders without files too"))
+    sync.add_argument("--keep-times", action="store_true", help=say("keep the times of files"))
+    sync.add_argument("--keep-modes", action="store_true", help=say("keep the rights of files"))
+    yes(sync)

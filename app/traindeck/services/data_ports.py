@@ -25,7 +25,7 @@ class Body(Protocol):
     @property
     def md5(self) -> bytes: ...
 
-    def pieces(self) -> AsyncIterator[bytes]:
+    def pieces(self) -> AsyncIterator[bytes | memoryview]:
         """From the beginning, each time it is called; raises when the source is no longer what it was."""
 
 

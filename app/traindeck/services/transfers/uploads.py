@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from traindeck.domain.errors import AppError, Conflict, LocalTrouble, NotFound, NotOffered
+from traindeck.domain.errors import AppError, Conflict, LocalTrouble, NotFound, NotOffered, ServiceTrouble
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import (
     MD5_NAME,
@@ -36,7 +36,7 @@ from traindeck.services.transfers.bodies import (
     stretch,
 )
 from traindeck.services.transfers.comparing import has_content
-from traindeck.services.transfers.digests import etag_of_parts, file_digests, md5
+from traindeck.services.transfers.digests import all_digests, etag_of_parts, md5
 from traindeck.services.transfers.lane import Lane, Unit
 from traindeck.services.transfers.moved import Moved
 from traindeck.services.transfers.pieces import Pieces
@@ -152,6 +152,7 @@ class PartedUpload:
     lane: Lane
     item: Item
     sent: dict[int, SentPart] = field(default_factory=dict)
+    digests: Sequence[bytes] = ()  # of its parts, where it was read as a whole before
     has_changed: bool = False
     tries: int = 0
     pieces: Pieces = field(init=False)
@@ -242,9 +243,10 @@ class PartedUpload:
             return False
         plane, journal = await lane.plane(), lane.ground.journal
         size = part_bytes(now.size_bytes)
+        self.digests = ()
         metadata = metadata_of(lane, now) | {PART_BYTES_NAME: str(size)}
         if lane.record.order.rules.whole_md5:
-            whole, _ = await lane.ground.disk.run(lambda token: file_digests(place, token))
+            whole, self.digests = await lane.ground.disk.run(lambda token: all_digests(place, size, token))
             metadata[MD5_NAME] = whole
         if self.item.part_bytes and not self.item.upload_id:
             await remove_orphans(lane, self.item)
@@ -284,14 +286,21 @@ class PartedUpload:
         lane, item, place = self.lane, self.item, self.lane.place(self.item)
         disk, limit = lane.ground.disk, lane.ground.limit
         offset, size = (number - 1) * item.part_bytes, self._size(number)
+        known = self.digests[number - 1] if number <= len(self.digests) else b""
         moved = Moved(lane)
         try:
-            body = await disk.run(lambda token: stretch(place, item, offset, size, disk, limit, token))
+            body = await disk.run(lambda token: stretch(place, item, offset, size, disk, limit, token, known))
             part = await moved.by((await lane.plane()).put_part(
                 lane.remote(item), item.upload_id, number, body, counted=moved.count
             ))  # fmt: skip
         except (SourceChanged, NotFound):
             # Or somebody took the upload away; what there is now goes up once more.
+            self.has_changed = True
+            return
+        except ServiceTrouble:
+            if not known or await self._md5_here(number) == known.hex():
+                raise
+            # It was refused because it is not what was hashed: the file was written to, and its time kept.
             self.has_changed = True
             return
         moved.settle(size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -204,7 +204,8 @@ class HttpConnection(asyncio.Protocol):
         if body is None:
             self._write(head)
             return True
-        waiting, waiting_bytes = [head], len(head)
+        waiting: list[bytes | memoryview] = [head]
+        waiting_bytes = len(head)
         self._waits_for_us = True
         try:
             async for piece in body.pieces():
@@ -226,7 +227,7 @@ class HttpConnection(asyncio.Protocol):
             raise Unexpected(f"a body of {body.size_bytes} bytes gave {sent.from_source_bytes}")
         return sent.passed_bytes == len(head) + body.size_bytes and not self._is_blocked
 
-    async def _hand_over(self, pieces: list[bytes], sent: _Sent) -> None:
+    async def _hand_over(self, pieces: Sequence[bytes | memoryview], sent: _Sent) -> None:
         if len(pieces[-1]) < _TOGETHER_BYTES:
             pieces = [b"".join(pieces)]
         for piece in pieces:

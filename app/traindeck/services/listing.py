@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Protocol
 
 from traindeck.domain.errors import NotFound, ServiceTrouble
@@ -21,6 +22,8 @@ AT_ONCE = 8
 
 _SPANS = 8 * AT_ONCE
 _DEPTH = 3
+_PAGES_ALONE = 8
+_PAGES_AHEAD = 4
 _SPARE_PROBES = 2 * AT_ONCE
 _HELD_ROWS = 200_000
 """Rows that came early and wait for their turn, when they are to be handed on in order."""
@@ -81,6 +84,48 @@ def nothing_there(path: ObjectPath) -> NotFound:
         text("There is nothing at {place}.", place=str(path)),
         text("List the folder above it to see what is there."),
     )
+
+
+async def pages_ahead(
+    source: PageSource, folder: ObjectPath, *, is_strict: bool = False
+) -> AsyncGenerator[Sequence[Row], None]:
+    """Everything below a folder in the order of names; the next page is on its way while one is looked at.
+
+    After some pages the rest is asked for by several at once. `is_strict`: it is not; should a service keep another
+    order than it ought to, names would be lost between the ranges.
+    """
+    come: asyncio.Queue[Sequence[Row] | None] = asyncio.Queue()
+    room = asyncio.Semaphore(_PAGES_AHEAD)
+
+    async def take(piece: Piece) -> None:
+        await room.acquire()
+        come.put_nowait(piece.rows)
+
+    async def ask() -> None:
+        after: str | None = ""
+        for number in count():
+            assert after is not None
+            if number == _PAGES_ALONE and not is_strict:
+                await Sweep(source, folder, spans=[Span(after, None)], in_order=True).run(take)
+                return
+            page = await source.page(folder.bucket, folder.key, marker=after)
+            before, after = after, _end_of(page, after)
+            await take(Piece(before, after, page.rows))
+            if after is None:
+                return
+
+    asking = asyncio.create_task(ask())  # noqa: TID251 - it is ended below, whoever leaves and why
+    asking.add_done_callback(lambda _: come.put_nowait(None))
+    try:
+        while (rows := await come.get()) is not None:
+            room.release()
+            yield rows
+        await asking
+    finally:
+        asking.cancel()
+        await asyncio.wait([asking])
+        if not asking.cancelled():
+            asking.exception()  # told already, or of no interest any more
 
 
 @dataclass(slots=True, eq=False)

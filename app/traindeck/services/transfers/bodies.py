@@ -13,6 +13,7 @@ from traindeck.domain.texts import text
 from traindeck.domain.transfers import Item
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_error, local_errors
+from traindeck.services.data_ports import InMemory
 from traindeck.services.transfers.digests import md5
 from traindeck.services.transfers.rate_limit import RateLimit
 
@@ -28,7 +29,7 @@ class SourceChanged(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class Content(InMemory):
     """A piece of a file in memory."""
 
     data: bytes
@@ -38,6 +39,10 @@ class Content:
     @property
     def size_bytes(self) -> int:
         return len(self.data)
+
+    @property
+    def at_once(self) -> bytes | None:
+        return None if self.limit.bytes_per_s else self.data
 
     async def pieces(self) -> AsyncIterator[bytes | memoryview]:
         step = self.limit.piece_bytes

@@ -69,6 +69,7 @@ class TransferEngine:
     async def __aenter__(self) -> Self:
         await self._owned.__aenter__()
         self._ledger = Ledger(self._journal)
+        self._now = asyncio.get_running_loop().time
         self._ground = Ground(
             journal=self._journal,
             ledger=self._ledger,
@@ -348,17 +349,18 @@ class TransferEngine:
 
     async def _work(self, lane: Lane, unit: Unit) -> None:
         """One piece after the other, as long as there is one for one more."""
+        task = asyncio.current_task()
+        assert task is not None
         while True:
-            await self._do(lane, unit)
+            await self._do(task, lane, unit)
             following = None if self._is_closing else self._next()
             if following is None:
                 return
             lane, unit = following
             self._dispatch()
 
-    async def _do(self, lane: Lane, unit: Unit) -> None:
-        task, began = asyncio.current_task(), asyncio.get_running_loop().time()
-        assert task is not None
+    async def _do(self, task: asyncio.Task[None], lane: Lane, unit: Unit) -> None:
+        began = self._now()
         lane.workers.add(task)
         error: AppError | None = None
         is_done = False
@@ -383,7 +385,7 @@ class TransferEngine:
                 lane.pace.was_refused()
             (unit.fail or (lambda known: lane.failed(unit.item, known)))(error)
         elif unit.is_small:
-            now = asyncio.get_running_loop().time()
+            now = self._now()
             lane.pace.ended(now - began, now)
 
     @staticmethod

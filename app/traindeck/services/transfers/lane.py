@@ -44,6 +44,8 @@ log = logging.getLogger(__name__)
 HOLD_AFTER = 6
 FIRST_WAIT_S = 1.0
 LONGEST_WAIT_S = 60.0
+# So many are made ready ahead, that nobody who is free waits for the disk.
+_READY_FILES = 512
 _READ_BYTES = 16 * 1024 * 1024
 
 
@@ -174,7 +176,7 @@ class Lane:
             return None
         unit = queue.popleft()
         self._note_ready(unit, -1)
-        if self._files_ready < self.pace.limit:
+        if self._has_room:
             self._news.set()
         return unit
 
@@ -329,9 +331,13 @@ class Lane:
         """Come back when more can be made ready; raises what ends the whole transfer."""
         while True:
             await self._until_open()
-            if self._files_ready < self.pace.limit and self._read_bytes < _READ_BYTES:
+            if self._has_room:
                 return
             await self._wait(None)
+
+    @property
+    def _has_room(self) -> bool:
+        return self._files_ready < max(_READY_FILES, self.pace.limit) and self._read_bytes < _READ_BYTES
 
     async def quiet(self) -> None:
         """Come back when nothing is under way."""

@@ -15,7 +15,7 @@ from traindeck.domain.transfers import Links
 from traindeck.runtime.platform_files import local_error
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen: four times as fast to make, and there may be a million
 class LocalEntry:
     """A file, an empty folder (its name ends with a slash), or something that cannot be moved and why."""
 

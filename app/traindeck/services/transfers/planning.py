@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
@@ -36,6 +36,7 @@ from traindeck.domain.transfers import (
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
 from traindeck.services.data_ports import DataPlane, Found, Row
+from traindeck.services.listing import pages_ahead
 from traindeck.services.transfers.comparing import Comparing, Doubt, side_of, time_ns
 from traindeck.services.transfers.local_tree import LocalEntry, LocalTree
 
@@ -112,9 +113,10 @@ class Planner:
             self._ignored = await self._disk.run(lambda _: _rules_of(source, self._rules.ignore))
         if self._rules.compare:
             is_empty = True
-            async for pairs in paired(self._local(source), self._listing(folder)):
-                is_empty &= all(pair.left is None for pair in pairs)
-                await self._keep(await self._uploads(pairs, folder.key, source))
+            async with aclosing(self._listing(folder)) as listing:
+                async for pairs in paired(self._local(source), listing):
+                    is_empty &= all(pair.left is None for pair in pairs)
+                    await self._keep(await self._uploads(pairs, folder.key, source))
             if is_empty and self._removals:  # more likely a disk that is not there than a wish
                 raise NotFound(
                     text("There is nothing at {place}.", place=str(source)),
@@ -192,13 +194,14 @@ class Planner:
         is_empty = True
         if self._rules.has_ignore_files:
             self._ignored = await self._disk.run(lambda _: _rules_of(target, self._rules.ignore))
-        async for batch in self._listing(source):
-            is_empty = False
-            wanted = [listed for listed in batch if not self._ignored.leaves_out_below(listed.name)]
-            placed = [(listed.row, self._placed(names, listed)) for listed in wanted if listed.name]
-            for _, place in placed:
-                seen.add(place)
-            await self._keep(await self._downloads(placed, target))
+        async with aclosing(self._listing(source)) as listing:
+            async for batch in listing:
+                is_empty = False
+                wanted = [listed for listed in batch if not self._ignored.leaves_out_below(listed.name)]
+                placed = [(listed.row, self._placed(names, listed)) for listed in wanted if listed.name]
+                for _, place in placed:
+                    seen.add(place)
+                await self._keep(await self._downloads(placed, target))
         if is_empty:
             raise NotFound(
                 text("There is nothing at {place}.", place=str(source)),
@@ -277,12 +280,15 @@ class Planner:
                 text("“{target}” is inside “{source}”.", target=str(source), source=str(target)),
                 text("Copy into a folder beside it."),
             )
-        right_side = self._listing(target) if self._rules.compare else _nothing()
         is_empty = True
-        async for pairs in paired(self._listing(source), right_side):
-            is_empty &= all(pair.left is None for pair in pairs)
-            found_items = [self._copied_pair(pair) for pair in pairs]
-            await self._keep([item for item in found_items if item is not None])
+        async with (
+            aclosing(self._listing(source)) as here,
+            aclosing(self._listing(target) if self._rules.compare else _nothing()) as there,
+        ):
+            async for pairs in paired(here, there):
+                is_empty &= all(pair.left is None for pair in pairs)
+                found_items = [self._copied_pair(pair) for pair in pairs]
+                await self._keep([item for item in found_items if item is not None])
         if is_empty:
             raise NotFound(
                 text("There is nothing at {place}.", place=str(source)),
@@ -308,17 +314,15 @@ class Planner:
         verdict = remote_and_remote(side_of(row), side_of(right.row), self._rules.compare)
         return replace(item, state=ItemState.EQUAL) if verdict is Verdict.EQUAL else item
 
-    async def _listing(self, folder: ObjectPath) -> AsyncIterator[list[_Listed]]:
-        start, marker = len(folder.key), ""
-        while True:
-            page = await self._plane.page(folder.bucket, folder.key, marker=marker)
-            if self._rules.delete:
-                _check_order([marker, *(row.key for row in page.rows)])
-            if page.rows:
-                yield [_Listed(row.key[start:], row) for row in page.rows]
-            marker = page.next_marker
-            if not marker:
-                return
+    async def _listing(self, folder: ObjectPath) -> AsyncGenerator[list[_Listed], None]:
+        start, last = len(folder.key), ""
+        async with aclosing(pages_ahead(self._plane, folder, is_strict=self._rules.delete)) as pages:
+            async for rows in pages:
+                if self._rules.delete:
+                    _check_order([last, *(row.key for row in rows)])
+                if rows:
+                    last = rows[-1].key
+                    yield [_Listed(row.key[start:], row) for row in rows]
 
 
 def _check_order(keys: Sequence[str]) -> None:
@@ -328,7 +332,7 @@ def _check_order(keys: Sequence[str]) -> None:
             raise Unexpected(f"{key!a} is listed after {before!a}")
 
 
-async def _nothing() -> AsyncIterator[list[_Listed]]:
+async def _nothing() -> AsyncGenerator[list[_Listed], None]:
     return
     yield []
 

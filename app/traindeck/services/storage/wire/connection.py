@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import httptools
 
 from traindeck.domain.errors import Unexpected
-from traindeck.services.data_ports import Body, Counted, Sink
+from traindeck.services.data_ports import Body, Counted, InMemory, Sink
 
 NO_PROGRESS_S = 30.0
 
@@ -204,6 +204,14 @@ class HttpConnection(asyncio.Protocol):
         if body is None:
             self._write(head)
             return True
+        whole = body.at_once if body.size_bytes < _TOGETHER_BYTES and isinstance(body, InMemory) else None
+        if whole is not None:
+            self._write(head + whole)
+            sent.passed_bytes = len(head) + len(whole)
+            while self._is_blocked and not self._is_complete:
+                await self._news()
+            sent.up_to(sent.passed_bytes - self._unsent)
+            return not self._is_blocked
         waiting: list[bytes | memoryview] = [head]
         waiting_bytes = len(head)
         self._waits_for_us = True

@@ -31,6 +31,7 @@ def add_obs(groups: Adder, common: ArgumentParser) -> None:
     )
     cp.add_argument("sources", nargs="+", metavar="SRC")
     cp.add_argument("target", metavar="DST")
+    _limit(cp)
     _sync(obs, common)
     rm = leaf(obs, common, "rm", say("remove objects"))
     rm.add_argument("paths", nargs="+", metavar="PATH")
@@ -59,4 +60,11 @@ def _sync(obs: Adder, common: ArgumentParser) -> None:
     sync.add_argument("--empty-folders", action="store_true", help=say("folders without files too"))
     sync.add_argument("--keep-times", action="store_true", help=say("keep the times of files"))
     sync.add_argument("--keep-modes", action="store_true", help=say("keep the rights of files"))
+    _limit(sync)
     yes(sync)
+
+
+def _limit(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--limit", type=size, default=0, metavar="SIZE", help=say("move at most so much a second, for example 5MB")
+    )

@@ -4,7 +4,8 @@
         [--listed 200000] [--write]
 
 from the root of the project prints a table; with --write it becomes a section of tests/bench/RESULTS.md.
-Each program starts anew for each figure, and its start counts. All talk to the same server, which has no disk and
+Each program starts anew for each figure, and its start counts: TrainDeck's is its command line, but for the listing,
+which is not printed. All talk to the same server, which has no disk and
 checks no signature, so that the clock sees the clients; every upload is checked by the MD5 the client has sent.
 """
 
@@ -93,17 +94,25 @@ class Place:
             "AWS_SECRET_ACCESS_KEY": "bench-secret",
             "AWS_REGION": "region",
             "S3_ENDPOINT_URL": self.endpoint,
+            "HUAWEICLOUD_SDK_AK": "bench",
+            "HUAWEICLOUD_SDK_SK": "bench-secret",
+            "TRAINDECK_OBS_ENDPOINT": self.endpoint,
+            "TRAINDECK_SIGNATURE": "obs",
+            "TRAINDECK_PATH_STYLE": "1",
         }
 
 
 Run = Callable[[Place, str], Figure]
 
 
-def timed(place: Place, command: list[str], given: dict[str, object] | None = None) -> Figure:
+def timed(
+    place: Place, command: list[str], given: dict[str, object] | None = None, home: Path | None = None
+) -> Figure:
     """One program from its start to its end, with what it used."""
+    environment = {**place.environment, **({"TRAINDECK_HOME": str(home)} if home else {})}
     begun = time.perf_counter()
     process = subprocess.Popen(
-        command, env=place.environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
     assert process.stdin and process.stderr
     with process.stdin, process.stderr:
@@ -118,16 +127,15 @@ def timed(place: Place, command: list[str], given: dict[str, object] | None = No
     return Figure(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1000)
 
 
-def ours(kind: str, source: str, target: str, compare: str = "") -> Run:
+def ours(*arguments: str) -> Run:
+    """The command as a user types it, in a program that has moved nothing yet."""
+
     def run(place: Place, name: str) -> Figure:
         home = place.folder / "home" / name
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir(parents=True)
-        given: dict[str, object] = {
-            "endpoint": place.endpoint, "home": str(home), "kind": kind, "compare": compare,
-            "source": source.format(folder=place.folder), "target": target.format(folder=place.folder, name=name),
-        }  # fmt: skip
-        return timed(place, [sys.executable, str(HERE / "our_side.py")], given)
+        filled = [one.format(folder=place.folder, name=name) for one in arguments]
+        return timed(place, [sys.executable, "-m", "traindeck", "--profile", "environment", *filled], home=home)
 
     return run
 
@@ -135,7 +143,7 @@ def ours(kind: str, source: str, target: str, compare: str = "") -> Run:
 def listing(expected: int) -> Run:
     def run(place: Place, name: str) -> Figure:
         given: dict[str, object] = {
-            "endpoint": place.endpoint, "kind": "list", "source": "obs://bench/listed/", "expected": expected,
+            "endpoint": place.endpoint, "source": "obs://bench/listed/", "expected": expected,
         }  # fmt: skip
         return timed(place, [sys.executable, str(HERE / "our_side.py")], given)
 
@@ -174,18 +182,18 @@ class Line:
 def lines(small: int, large_mib: int, listed: int) -> list[Line]:
     rclone_default = ("copy", "-q")
     up = {
-        "TrainDeck": ours("up", "{folder}/small", "obs://bench/{name}/"),
+        "TrainDeck": ours("obs", "cp", "{folder}/small", "obs://bench/{name}/"),
         "rclone": tool("rclone", *rclone_default, "{folder}/small", "s:bench/{name}"),
         "s5cmd": tool("s5cmd", "cp", "{folder}/small/", "s3://bench/{name}/"),
     }
     up_large = {
-        "TrainDeck": ours("up", "{folder}/large", "obs://bench/{name}/"),
+        "TrainDeck": ours("obs", "cp", "{folder}/large", "obs://bench/{name}/"),
         "rclone": tool("rclone", *rclone_default, "{folder}/large", "s:bench/{name}"),
         "s5cmd": tool("s5cmd", "cp", "{folder}/large/", "s3://bench/{name}/"),
         "SDK": sdk("{folder}/large"),
     }
     same = {
-        "TrainDeck": ours("up", "{folder}/small", "obs://bench/there/small/", "time"),
+        "TrainDeck": ours("obs", "sync", "{folder}/small", "obs://bench/there/small/"),
         "rclone": tool("rclone", "sync", "-q", "{folder}/small", "s:bench/there/small"),
         "rclone by size": tool(
             "rclone", "sync", "-q", "--size-only", "--fast-list", "{folder}/small", "s:bench/there/small"
@@ -203,7 +211,7 @@ def lines(small: int, large_mib: int, listed: int) -> list[Line]:
         Line(
             f"download {count}", "≥ 1.3 × rclone",
             {
-                "TrainDeck": ours("down", "obs://bench/there/small/", "{folder}/got/{name}"),
+                "TrainDeck": ours("obs", "cp", "obs://bench/there/small/", "{folder}/got/{name}"),
                 "rclone": tool("rclone", *rclone_default, "s:bench/there/small", "{folder}/got/{name}"),
                 "s5cmd": tool("s5cmd", "cp", "s3://bench/there/small/*", "{folder}/got/{name}/"),
             },
@@ -211,7 +219,7 @@ def lines(small: int, large_mib: int, listed: int) -> list[Line]:
         Line(
             f"download {size}", "≥ 1.7 × rclone",
             {
-                "TrainDeck": ours("down", "obs://bench/there/large/", "{folder}/got/{name}"),
+                "TrainDeck": ours("obs", "cp", "obs://bench/there/ours/", "{folder}/got/{name}"),
                 "rclone": tool("rclone", *rclone_default, "s:bench/there/large", "{folder}/got/{name}"),
                 "s5cmd": tool("s5cmd", "cp", "s3://bench/there/large/*", "{folder}/got/{name}/"),
             },
@@ -262,6 +270,9 @@ def measured(
             for part in parts:
                 # By rclone, as it is the one that has to find its own times there.
                 tool("rclone", "copy", "-q", "--transfers=64", f"{{folder}}/{part}", f"s:bench/there/{part}")(place, "")
+            if not delay_ms:
+                # In parts only who sent it can verify it.
+                ours("obs", "cp", "{folder}/large", "obs://bench/there/ours/")(place, "")
             for line in (line for line in table if line.delay_ms == delay_ms):
                 figures: dict[str, list[Figure]] = {name: [] for name in line.runs}
                 for number in range(min(rounds, line.most_rounds)):

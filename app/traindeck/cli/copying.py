@@ -16,7 +16,7 @@ from traindeck.domain.texts import say, text
 from traindeck.runtime.platform_files import local_errors
 
 if TYPE_CHECKING:
-    from traindeck.assembly.core import Core
+    from traindeck.assembly.data_core import DataCore
 
 STREAM = "-"
 _SCHEMES = ("obs:", "s3:", "s3a:")
@@ -30,7 +30,7 @@ class _Copying:
     """One `cp` under way."""
 
     call: Call
-    core: Core
+    core: DataCore
     profile: str
 
     async def one(self, source: Place, target: Place) -> int:
@@ -67,7 +67,7 @@ async def copy(call: Call) -> int:
         with local_errors(target):
             target.mkdir(parents=True, exist_ok=True)
     count = 0
-    async with call.core() as core:
+    async with call.data() as core:
         core.transfers.set_rate(call.options.limit)
         copying = _Copying(call, core, call.profile(core))
         for source in sources:

@@ -15,7 +15,7 @@ from traindeck.domain.texts import say, text
 from traindeck.domain.transfers import Action, CompareBy, Item, ItemState, Kind, Links, Order, Rules
 
 if TYPE_CHECKING:
-    from traindeck.assembly.core import Core
+    from traindeck.assembly.data_core import DataCore
     from traindeck.services.transfers import Transfer
 
 _MOVED = {Kind.UPLOAD: "uploaded", Kind.DOWNLOAD: "downloaded", Kind.COPY: "copied"}
@@ -23,7 +23,7 @@ _SIGNS = {Kind.UPLOAD: "↑", Kind.DOWNLOAD: "↓", Kind.COPY: "→"}
 
 
 async def sync(call: Call) -> int:
-    async with call.core() as core:
+    async with call.data() as core:
         order = _order(call, core)
         core.transfers.set_rate(call.options.limit)
         row = await core.transfers.planned(order, is_preview=call.options.dry_run)
@@ -52,7 +52,7 @@ async def sync(call: Call) -> int:
     return DONE
 
 
-def _order(call: Call, core: Core) -> Order:
+def _order(call: Call, core: DataCore) -> Order:
     options = call.options
     source, target = place(options.source), place(options.target)
     match source, target:
@@ -92,7 +92,7 @@ def _is_meant(call: Call, row: Transfer) -> bool:
     return terminal.confirmed(say(question))
 
 
-async def _list(call: Call, core: Core, row: Transfer, states: tuple[ItemState, ...]) -> None:
+async def _list(call: Call, core: DataCore, row: Transfer, states: tuple[ItemState, ...]) -> None:
     after = ""
     while page := await core.transfers.items(row.id, states, after=after):
         for item in page:

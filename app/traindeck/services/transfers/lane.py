@@ -106,6 +106,7 @@ class Lane:
         self._bucket = (order.remote_target if order.kind is Kind.UPLOAD else order.remote_source).bucket
         self._patience_s = patience_s
         self._plane: DataPlane | None = None
+        self._root: tuple[str, Path] | None = None
         self._news = asyncio.Event()
         self._has_turn = False
         self._files: dict[ItemState, int] = {}
@@ -130,7 +131,9 @@ class Lane:
 
     @property
     def root(self) -> Path:
-        return Path(self.record.root)
+        if self._root is None or self._root[0] != self.record.root:
+            self._root = self.record.root, Path(self.record.root)
+        return self._root[1]
 
     def place(self, item: Item) -> Path:
         """Where the item is, or goes, on this computer."""

@@ -2,7 +2,8 @@
 
     PYTHONPATH=tests python -m bench.bench_browser [--objects 1000000] [--folder DIR] [--write]
 
-from the root of the project prints a table; with --write it becomes a section of tests/bench/RESULTS.md. The Lab runs as a process of its own; the window is drawn off the screen.
+from the root of the project prints a table; with --write it becomes a section of tests/bench/RESULTS.md.
+The Lab runs as a process of its own; the window is drawn off the screen.
 """
 
 from __future__ import annotations

@@ -356,9 +356,9 @@ What bounds these figures, measured beside them:
 - A large download needs one of each byte, {once:.1f} s of one core, parts side by side; the rest of its CPU goes
   into receiving and writing.
 - Python starts in {known.python_s * 1000:.0f} ms. The smallest command, which lists an empty folder, takes
-  {start.seconds:.2f} s with {start.cpu_s:.2f} s of CPU, nearly all of it for loading modules. That is most of a sync that
-  finds nothing to do, and about what rclone's size-only mode takes for all of it: 1.3 × that is out of reach for a
-  program that is loaded anew each time. In the window, which is there already, the same sync takes the difference.
+  {start.seconds:.2f} s with {start.cpu_s:.2f} s of CPU, nearly all of it for loading modules. That is most of a sync
+  that finds nothing to do, and about what rclone's size-only mode takes for all of it: 1.3 × that is out of reach
+  for a program that is loaded anew each time.
 """
 
 

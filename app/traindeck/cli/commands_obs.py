@@ -26,7 +26,7 @@ async def mb(call: Call) -> int:
             text("“{path}” is a folder, not a bucket.", path=str(path)),
             text("Give the name of the bucket alone, for example obs://{bucket}.", bucket=path.bucket),
         )
-    async with call.core() as core:
+    async with call.data() as core:
         await (await core.connections.open(call.profile(core))).storage.create_bucket(path.bucket)
     call.output.result({"bucket": path.bucket, "path": str(path)}, say("Made {path}", path=str(path)))
     return DONE
@@ -41,7 +41,7 @@ async def rm(call: Call) -> int:
                 text("“{path}” is a folder.", path=str(path)),
                 text("Add --recursive to remove everything below it."),
             )
-    async with call.core() as core:
+    async with call.data() as core:
         storage = (await core.connections.open(call.profile(core))).storage
         doomed = [entry for path in paths for entry in await _doomed(storage, path, recursive=recursive)]
         sizes = [entry.size_bytes for entry in doomed if entry.size_bytes is not None]

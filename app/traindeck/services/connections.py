@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from traindeck.domain.errors import AccessRefused, AppError, KeyringMissing, KeysRefused, NotFound
 from traindeck.domain.profiles import LAB, Profile, Provider
@@ -18,7 +18,9 @@ from traindeck.runtime.listeners import Listeners
 from traindeck.services.data_ports import DataPlane
 from traindeck.services.environment import ENVIRONMENT, environment_profile
 from traindeck.services.keys_news import Refused
-from traindeck.services.ports import ObjectStorage, ProfileBook, SecretStore, TrainingBackend
+
+if TYPE_CHECKING:
+    from traindeck.services.ports import ObjectStorage, ProfileBook, SecretStore, TrainingBackend
 
 
 @dataclass(frozen=True, slots=True)

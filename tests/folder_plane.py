@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING
 from traindeck.domain.errors import NotFound, NotOffered
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.services.data_ports import Body, Counted, Found, Fragment, NotRemoved, Page, Part, Row, Sink, Stored
+from traindeck.services.data_ports import (
+    Body,
+    Counted,
+    Found,
+    Fragment,
+    NotRemoved,
+    Page,
+    Part,
+    Row,
+    Sink,
+    Stored,
+    VersionPage,
+)
 
 if TYPE_CHECKING:
     from folder_cloud import FolderStorage
@@ -131,6 +143,17 @@ class FolderPlane:
 
     async def remove(self, bucket: str, keys: Sequence[str]) -> list[NotRemoved]:
         await self._storage.remove([ObjectPath(bucket, key) for key in keys])
+        return []
+
+    async def keeps_versions(self, bucket: str) -> bool:
+        return False
+
+    async def versions(
+        self, bucket: str, prefix: str = "", *, after: str = "", after_version: str = "", most: int = 1000
+    ) -> VersionPage:
+        return VersionPage([], "", "")
+
+    async def remove_versions(self, bucket: str, versions: Mapping[str, str]) -> list[NotRemoved]:
         return []
 
     async def close(self) -> None:

@@ -48,6 +48,8 @@ class Kind(Enum):
     UPLOAD = "up"
     DOWNLOAD = "down"
     COPY = "copy"
+    REMOVE = "remove"
+    RESTORE = "restore"  # take away what hides objects that were deleted where versions are kept
 
 
 class CompareBy(Enum):
@@ -79,6 +81,9 @@ class Rules:
     keep_times: bool = False
     keep_modes: bool = False
     whole_md5: bool = True
+    moves: bool = False  # what arrived and was confirmed is removed at the source
+    chosen: tuple[tuple[str, str], ...] = ()  # only these below the source, and what each is called at the target
+    undoes: int = 0  # the transfer whose removals are taken back
 
     def to_json(self) -> str:
         values = asdict(self)
@@ -93,6 +98,7 @@ class Rules:
         values["compare"] = CompareBy(values["compare"]) if values.get("compare") else None
         values["links"] = Links(values.get("links", Links.FOLLOW.value))
         values["ignore"] = tuple(values.get("ignore", ()))
+        values["chosen"] = tuple((old, new) for old, new in values.get("chosen", ()))
         return cls(**values)
 
 
@@ -145,6 +151,7 @@ class Action(Enum):
     MOVE = 0
     MAKE_FOLDER = 1
     REMOVE = 2
+    LEAVE = 3  # moved: it is at the target, and to be removed at the source
 
 
 class ItemState(Enum):
@@ -210,6 +217,9 @@ class Totals:
     files: dict[ItemState, int] = field(default_factory=dict)
     bytes: dict[ItemState, int] = field(default_factory=dict)
     removals: int = 0
+    removal_bytes: int = 0
+    copied_files: int = 0  # at both places
+    copied_bytes: int = 0
     small_files: int = 0
     part_bytes: int = 0  # of unfinished files
 
@@ -229,7 +239,7 @@ class Totals:
 
     @property
     def done_bytes(self) -> int:
-        return self.bytes.get(ItemState.DONE, 0) + self.part_bytes
+        return self.bytes.get(ItemState.DONE, 0) + self.copied_bytes + self.part_bytes
 
 
 @dataclass(frozen=True, slots=True)

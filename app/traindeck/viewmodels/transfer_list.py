@@ -59,6 +59,8 @@ class TransferRow:
             return 1.0
         if total is None:
             return None
+        if not total and self.transfer.files:  # nothing but removals
+            return min(1.0, self.transfer.done_files / self.transfer.files)
         return min(1.0, self.transfer.done_bytes / total) if total else 0.0
 
     @property

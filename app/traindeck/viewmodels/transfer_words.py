@@ -21,10 +21,16 @@ _TONES = {
     TransferState.FAILED: Tone.BAD,
     TransferState.CANCELLED: Tone.QUIET,
 }
-_SIGNS = {Kind.UPLOAD: "↑", Kind.DOWNLOAD: "↓", Kind.COPY: "→"}
+_SIGNS = {Kind.UPLOAD: "↑", Kind.DOWNLOAD: "↓", Kind.COPY: "→", Kind.REMOVE: "×", Kind.RESTORE: "↺"}
 # These do not pass by themselves: somebody has to do something.
 _NEEDS_SOMEBODY = (WaitsFor.KEYS, WaitsFor.CLOCK, WaitsFor.DISK)
-_MOVED = {Kind.UPLOAD: text("Uploaded"), Kind.DOWNLOAD: text("Downloaded"), Kind.COPY: text("Copied")}
+_MOVED = {
+    Kind.UPLOAD: text("Uploaded"),
+    Kind.DOWNLOAD: text("Downloaded"),
+    Kind.COPY: text("Copied"),
+    Kind.REMOVE: text("Deleted"),
+    Kind.RESTORE: text("Restored"),
+}
 _ITEM_TONES = {
     ItemState.QUEUED: Tone.QUIET,
     ItemState.WAITING: Tone.WAITING,
@@ -46,7 +52,13 @@ def kind_sign(row: TransferRow) -> str:
 
 
 def kind_words(row: TransferRow) -> str:
+    if row.transfer.is_move:
+        return say("Move")
     match row.transfer.kind:
+        case Kind.REMOVE:
+            return say("Delete")
+        case Kind.RESTORE:
+            return say("Restore deleted objects")
         case Kind.UPLOAD:
             return say("Upload")
         case Kind.DOWNLOAD:
@@ -131,6 +143,8 @@ def counts_words(row: TransferRow) -> str:
         parts.append(say("{count} done", count=f"{transfer.done_files:,}"))
     if transfer.skipped_files:
         parts.append(say("{count} skipped", count=f"{transfer.skipped_files:,}"))
+    if transfer.copied_files and transfer.state.is_over:
+        parts.append(say("{count} at both places", count=f"{transfer.copied_files:,}"))
     if transfer.equal_files:
         parts.append(say("{count} equal", count=f"{transfer.equal_files:,}"))
     return " · ".join(parts)
@@ -142,7 +156,11 @@ def item_tone(item: Item) -> Tone:
 
 def item_words(item: Item, kind: Kind) -> str:
     """What became of one file."""
+    if item.action is Action.LEAVE:
+        return say("Moved") if item.state is ItemState.DONE else say("Copied; still at both places")
     match item.state:
+        case ItemState.QUEUED if kind is Kind.RESTORE:
+            return say("Still to restore")
         case ItemState.QUEUED:
             return say("Still to remove") if item.action is Action.REMOVE else say("Still to move")
         case ItemState.WAITING:
@@ -152,12 +170,16 @@ def item_words(item: Item, kind: Kind) -> str:
         case ItemState.SKIPPED:
             return say("Skipped")
         case ItemState.FAILED:
-            return say("Not moved")
+            return say("Not restored") if kind is Kind.RESTORE else say(_not_done(item))
         case ItemState.DONE:
             pass
-    if item.action is Action.REMOVE:
+    if item.action is Action.REMOVE and kind not in (Kind.REMOVE, Kind.RESTORE):
         return say("Removed")
     return say(_MOVED[kind])
+
+
+def _not_done(item: Item) -> Text:
+    return text("Not removed") if item.action is Action.REMOVE else text("Not moved")
 
 
 def result_names(kind: Kind) -> list[tuple[ItemState, str]]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from traindeck.domain.errors import AppError, Conflict
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import Action, Item, Kind, TransferState, waits_for
+from traindeck.domain.transfers import Action, Item, Kind, Order, TransferState, waits_for
+from traindeck.services.transfers.chosen import plan_chosen
 from traindeck.services.transfers.copies import Copies
 from traindeck.services.transfers.downloads import Downloads, Folders
 from traindeck.services.transfers.lane import Lane
+from traindeck.services.transfers.moving import Sources, forget_empty_folders
 from traindeck.services.transfers.planning import Outline, Planner
 from traindeck.services.transfers.removals import Removals
 from traindeck.services.transfers.uploads import Uploads
@@ -67,6 +69,8 @@ async def _outline(lane: Lane) -> Outline:
             if lane.record.started is None:
                 await lane.change(started=ground.clock())
             await ground.journal.forget_removals(lane.id)
+            if _is_of_chosen(order):
+                return await plan_chosen(lane)
             planner = Planner(order, await lane.plane(), ground.disk, lambda batch: ground.journal.plan(lane.id, batch))
             return await planner.plan()
         except AppError as error:
@@ -76,12 +80,20 @@ async def _outline(lane: Lane) -> Outline:
 
 
 async def _move(lane: Lane) -> None:
+    if lane.kind in (Kind.REMOVE, Kind.RESTORE):
+        await _feed(lane, Removals(lane).feed, Action.REMOVE)
+        return
     mover = _mover(lane)
-    await _feed(lane, mover, Action.MOVE)
-    await _feed(lane, mover, Action.MAKE_FOLDER)
+    await _feed(lane, mover.feed, Action.MOVE)
+    await _feed(lane, mover.make_folders, Action.MAKE_FOLDER)
+    if lane.is_move:
+        await lane.count_again()  # and everything that arrived is in the journal
+        await _feed(lane, Sources(lane).feed, Action.LEAVE)
+        await forget_empty_folders(lane)
+        return
     if lane.record.has_gaps or lane.failed_files:
         await lane.ground.journal.close_removals(lane.id, _not_removed())
-    await _feed(lane, mover, Action.REMOVE)
+    await _feed(lane, Removals(lane).feed, Action.REMOVE)
 
 
 def _mover(lane: Lane) -> Mover:
@@ -90,11 +102,11 @@ def _mover(lane: Lane) -> Mover:
             return Uploads(lane)
         case Kind.DOWNLOAD:
             return Downloads(lane, Folders(lane.root))
-        case Kind.COPY:
+        case _:
             return Copies(lane)
 
 
-async def _feed(lane: Lane, mover: Mover, action: Action) -> None:
+async def _feed(lane: Lane, feed: Callable[[Sequence[Item]], Awaitable[None]], action: Action) -> None:
     after = ""
     while True:
         await lane.room()
@@ -107,18 +119,18 @@ async def _feed(lane: Lane, mover: Mover, action: Action) -> None:
             continue
         if items:
             after = items[-1].key
-            match action:
-                case Action.MOVE:
-                    await mover.feed(items)
-                case Action.MAKE_FOLDER:
-                    await mover.make_folders(items)
-                case Action.REMOVE:
-                    await Removals(lane).feed(items)
+            await feed(items)
             continue
         await lane.quiet()
         if not await lane.next_round():
             return
         after = ""
+
+
+def _is_of_chosen(order: Order) -> bool:
+    if order.kind is Kind.COPY:
+        return order.rules.moves or bool(order.rules.chosen)
+    return order.kind in (Kind.REMOVE, Kind.RESTORE)
 
 
 def _not_removed() -> AppError:

@@ -106,6 +106,7 @@ class Lane:
         self._files: dict[ItemState, int] = {}
         self._totals = Totals()
         self._waiting = 0
+        self._copied = 0
         # Trouble that is not about one file
         self._failures = 0
         self._wait_s = FIRST_WAIT_S
@@ -122,6 +123,10 @@ class Lane:
     @property
     def kind(self) -> Kind:
         return self.record.order.kind
+
+    @property
+    def is_move(self) -> bool:
+        return self.record.order.rules.moves
 
     @property
     def root(self) -> Path:
@@ -213,6 +218,13 @@ class Lane:
         etag: str | None = None,
     ) -> None:
         """The item needs nothing more."""
+        action, is_over = item.action, state is ItemState.DONE
+        if self.is_move and is_over and action in (Action.MOVE, Action.MAKE_FOLDER):
+            # Half of a move: its source is left when everything has arrived.
+            action, state = Action.LEAVE, ItemState.QUEUED
+            self._copied += 1
+        elif action is Action.LEAVE and is_over:
+            self._copied -= 1
         # Written out: `replace` costs as much as all the rest that is done here for a small file.
         over = Item(
             item.key,
@@ -222,15 +234,15 @@ class Lane:
             item.inode,
             item.mode,
             item.etag if etag is None else etag,
-            item.action,
+            action,
             state,
             item.upload_id if state is ItemState.FAILED else "",
-            item.part_bytes,
+            0 if action is Action.LEAVE else item.part_bytes,
             is_verified,
             error,
         )
         self._note(over)
-        if state is ItemState.DONE:
+        if is_over:
             self.went_well()
 
     def failed(self, item: Item, error: AppError) -> None:
@@ -401,6 +413,7 @@ class Lane:
         await self.ground.ledger.flush()
         self._totals = await self.ground.journal.totals(self.id)
         self._files = dict(self._totals.files)
+        self._copied = self._totals.copied_files
         self._waiting = self._files.get(ItemState.WAITING, 0)
         if not self.workers:
             self.done_bytes = self._totals.done_bytes
@@ -451,11 +464,14 @@ class Lane:
             total_bytes=self._totals.moving_bytes if is_known else None,
             done_bytes=max(0, self.done_bytes),
             files=self._totals.moving_files if is_known else 0,
-            done_files=files.get(ItemState.DONE, 0),
+            done_files=files.get(ItemState.DONE, 0) + (0 if record.state.is_over else self._copied),
             equal_files=files.get(ItemState.EQUAL, 0),
             skipped_files=files.get(ItemState.SKIPPED, 0),
             failed_files=self.failed_files,
             removals=self._totals.removals,
+            removal_bytes=self._totals.removal_bytes,
+            is_move=self.is_move,
+            copied_files=self._copied,
             small_files=self._totals.small_files,
             error=record.error or (self._trouble if waits else None),
             waits_for=waits,

@@ -86,7 +86,7 @@ class Planner:
                 return await self._plan_upload()
             case Kind.DOWNLOAD:
                 return await self._plan_download()
-            case Kind.COPY:
+            case _:
                 return await self._plan_copy()
 
     async def _keep(self, items: list[Item]) -> None:

@@ -28,6 +28,9 @@ class Transfer:
     skipped_files: int = 0
     failed_files: int = 0
     removals: int = 0
+    removal_bytes: int = 0
+    is_move: bool = False
+    copied_files: int = 0  # of a move: at the target, and still at the source
     small_files: int = 0
     error: AppError | None = None
     waits_for: WaitsFor | None = None

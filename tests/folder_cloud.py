@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field, replace
@@ -33,7 +32,6 @@ from traindeck.services.data_ports import Page, Row
 from traindeck.services.job_choices import JobChoices
 from traindeck.services.key_checks import KeyChecks
 from traindeck.services.planes import Planes
-from traindeck.services.ports import Progress
 from traindeck.services.profile_desk import ProfileDesk
 from traindeck.services.run_desk import RunDesk
 from traindeck.services.run_locks import RunLocks
@@ -136,22 +134,9 @@ class FolderStorage:
         place = self.place(path)
         return self._entry(place) if place.is_file() else None
 
-    async def upload(self, source: Path, target: ObjectPath, progress: Progress | None = None) -> None:
-        await self._gate()
-        self.place(target).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, self.place(target))
-        if progress:
-            progress(source.stat().st_size)
-
     async def put(self, content: bytes, target: ObjectPath) -> None:
         self.place(target).parent.mkdir(parents=True, exist_ok=True)
         self.place(target).write_bytes(content)
-
-    async def download(self, source: ObjectPath, target: Path, progress: Progress | None = None) -> None:
-        await self._gate()
-        shutil.copyfile(self.place(source), target)
-        if progress:
-            progress(target.stat().st_size)
 
     async def remove(self, paths: Sequence[ObjectPath]) -> None:
         for path in paths:
@@ -289,7 +274,7 @@ class FolderCloud:
         self.listings = BucketListings(self.connections, indexes.open, index)
         bundles = CodeBundles(self.paths.bundles, self.disk)
         locks = RunLocks(self.paths.run, self.disk)
-        self.submission = Submission(self.records, self.connections, bundles, locks, self.book)
+        self.submission = Submission(self.records, self.connections, self.planes, bundles, locks, self.book)
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)
         self.watch = RunWatch(self.records, self.connections, self.logs)
         self.submission.changed.add(self.watch.tell)

@@ -120,17 +120,23 @@ class Bench:
             self.book, self.secrets, self._open_lab, self._connect, waits_for_keys=self._waits_for_keys
         )
         owned.callback(self.connections.close)
+        self.planes = await owned.enter_async_context(Planes(self.connections))
         self.bundles = CodeBundles(self.paths.bundles, self.disk)
         self.locks = RunLocks(self.paths.run, self.disk)
         self.submission = Submission(
-            self.records, self.connections, self.bundles, self.locks, self.book, look_ups_s=self._look_ups_s
+            self.records,
+            self.connections,
+            self.planes,
+            self.bundles,
+            self.locks,
+            self.book,
+            look_ups_s=self._look_ups_s,
         )
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)
         self.watch = RunWatch(self.records, self.connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
         journal = TransferJournal(self.paths.transfers, pool(1, "journal"))
         owned.callback(journal.close)
-        self.planes = await owned.enter_async_context(Planes(self.connections))
         self.transfers = await owned.enter_async_context(
             Transfers(
                 self.connections,

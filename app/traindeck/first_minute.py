@@ -15,7 +15,7 @@ from traindeck.bootstrap import Program, Wishes, do_without_screen, run_program
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs import Run, RunState, duration_words
 from traindeck.domain.texts import say
-from traindeck.services.submission import utc_now
+from traindeck.runtime.clock import utc_now
 from traindeck.ui.main_window import FIRST_SIZE
 
 PICTURE = "traindeck-first-minute.png"

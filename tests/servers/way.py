@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 
 from servers.faults import Request
 from servers.lab_process import LabProcess
+from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Profile, Provider
 from traindeck.domain.secret import Credentials, Secret
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.services.data_bodies import BytesBody
 from traindeck.services.storage.obs import ObsStorage
+from traindeck.services.storage.wire.data_plane import WireDataPlane
 from traindeck.services.training.modelarts import ModelArtsTraining
 
 
@@ -46,6 +49,20 @@ class Way:
             yield storage
         finally:
             storage.close()
+
+    @asynccontextmanager
+    async def plane(self) -> AsyncIterator[WireDataPlane]:
+        plane = WireDataPlane(self.profile, self.credentials)
+        try:
+            yield plane
+        finally:
+            await plane.close()
+
+    async def put(self, content: bytes, *targets: ObjectPath) -> None:
+        """The same content in each of these places."""
+        async with self.plane() as plane:
+            for target in targets:
+                await plane.put(target, BytesBody(content))
 
     @contextmanager
     def training(self) -> Iterator[ModelArtsTraining]:

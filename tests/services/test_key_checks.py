@@ -67,8 +67,8 @@ async def limited(lab: LabProcess, way: Way) -> Way:
     }
     with way.storage() as storage:
         await storage.create_bucket(BUCKET)
-        for key in ("team/mine.txt", "data/x.csv", "others/secret.txt"):
-            await storage.put(b"x", ObjectPath(BUCKET, key))
+    keys = ("team/mine.txt", "data/x.csv", "others/secret.txt")
+    await way.put(b"x", *(ObjectPath(BUCKET, key) for key in keys))
 
     def set_policy() -> None:
         client = obs_client(lab)

@@ -75,7 +75,7 @@ async def code_in(way: Way, name: str) -> ObjectPath:
     folder = ObjectPath(f"b-{name}", "code/")
     with way.storage() as storage:
         await storage.create_bucket(folder.bucket)
-        await storage.put(SCRIPT.encode(), folder.join("train.py"))
+    await way.put(SCRIPT.encode(), folder.join("train.py"))
     return folder
 
 

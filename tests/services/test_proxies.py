@@ -12,7 +12,6 @@ from servers.http_proxy import HttpProxy
 from servers.secure import SecureFront
 from servers.way import Way
 from traindeck.domain.errors import AppError, InvalidInput, Unreachable
-from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Profile, Provider
 from traindeck.domain.proxy import Proxy, parse_proxy
 from traindeck.domain.secret import Credentials, Secret
@@ -46,15 +45,12 @@ async def errors_of(way: Way) -> list[AppError]:
     return errors
 
 
-async def test_storage_jobs_and_the_project_are_reached_by_it(way: Way, tmp_path: Path) -> None:
+async def test_storage_jobs_and_the_project_are_reached_by_it(way: Way) -> None:
     async with HttpProxy(USER, PASSWORD) as proxy:
         there = through(way, proxy.url, project_id="")
         with there.storage() as storage, there.training() as training:
             await storage.create_bucket("by-proxy")
-            (tmp_path / "file").write_bytes(b"x" * 1_000_000)
-            await storage.upload(tmp_path / "file", ObjectPath("by-proxy", "file"))
-            await storage.download(ObjectPath("by-proxy", "file"), tmp_path / "back")
-            assert (tmp_path / "back").read_bytes() == b"x" * 1_000_000
+            assert "by-proxy" in [bucket.name for bucket in await storage.buckets()]
             assert await training.engines()
         asked = " ".join(proxy.seen)
         for address in (way.profile.obs_endpoint, way.profile.modelarts_endpoint, way.profile.iam_endpoint):

@@ -105,11 +105,10 @@ async def test_what_cannot_be_stopped_or_removed_now_says_why(way: Way, unused_p
 async def test_several_outputs_go_into_folders_of_their_names(way: Way, tmp_path: Path) -> None:
     async with Bench(tmp_path / "home", way) as bench:
         await bench.prepare()
-        storage = (await bench.connections.open(LAB)).storage
         outputs = tuple((name, f"obs://{BUCKET}/{name}/{{run}}/") for name in ("train_url", "metrics"))
         run = await bench.records.add(replace(recorded("aa11", "several"), spec=spec(outputs=outputs)))
         for name in ("train_url", "metrics"):
-            await storage.put(name.encode(), ObjectPath(BUCKET, f"{name}/several/file"))
+            await way.put(name.encode(), ObjectPath(BUCKET, f"{name}/several/file"))
         await bench.desk.fetch(run.id, tmp_path / "to")
         assert (tmp_path / "to" / "train_url" / "file").read_bytes() == b"train_url"
         assert (tmp_path / "to" / "metrics" / "file").read_bytes() == b"metrics"

@@ -20,8 +20,8 @@ from traindeck.domain.jobs import Run, RunState
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import LAB
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.clock import utc_now
 from traindeck.services import retrying, run_watch
-from traindeck.services.submission import utc_now
 from waiting import until
 from work_bench import SHOWS, Bench, bad_line, code_in, count, over
 
@@ -42,9 +42,9 @@ async def whole_log(bench: Bench, run: Run) -> bytes:
     folder = ObjectPath.parse(run.spec.for_run(run.name).log_to)
     pages = [page async for page in storage.entries(folder, recursive=True)]
     (entry,) = [entry for page in pages for entry in page if entry.path.key.endswith("worker-0.log")]
-    target = bench.paths.home / "from-obs.log"
-    await storage.download(entry.path, target)
-    return target.read_bytes()
+    received = bytearray()
+    await bench.planes.run(LAB, lambda plane: plane.get(entry.path, received.extend))
+    return bytes(received)
 
 
 # -- following ----------------------------------------------------------------------

@@ -100,8 +100,7 @@ async def test_what_is_not_there_is_named(way: Way, tmp_path: Path, place: Objec
 async def test_no_name_leads_out_of_the_target(way: Way, tmp_path: Path, place: ObjectPath, key: str) -> None:
     async with Bench(tmp_path / "home", way) as bench:
         await bench.prepare()
-        storage = (await bench.connections.open(LAB)).storage
-        await storage.put(b"x", ObjectPath(BUCKET, place.key + key))
+        await way.put(b"x", ObjectPath(BUCKET, place.key + key))
         (path,) = await bench.transfers.fetch(LAB, place, tmp_path / "to")
         assert path.read_bytes() == b"x"
         assert path.resolve().is_relative_to(tmp_path / "to")
@@ -111,9 +110,8 @@ async def test_no_name_leads_out_of_the_target(way: Way, tmp_path: Path, place: 
 async def test_names_that_differ_by_case_only_both_arrive(way: Way, tmp_path: Path, place: ObjectPath) -> None:
     async with Bench(tmp_path / "home", way) as bench:
         await bench.prepare()
-        storage = (await bench.connections.open(LAB)).storage
         for name in ("Model.bin", "model.bin"):
-            await storage.put(name.encode(), place.join(name))
+            await way.put(name.encode(), place.join(name))
         await bench.transfers.download(LAB, place, tmp_path / "to")
         assert sorted(content_of(tmp_path / "to").values()) == [b"Model.bin", b"model.bin"]
 
@@ -141,8 +139,7 @@ async def test_one_that_is_cancelled_ends_at_once_and_leaves_nothing(
 ) -> None:
     async with FaultyProxy(lab.obs) as proxy, Bench(tmp_path / "home", way.at(obs_endpoint=proxy.url)) as bench:
         await bench.prepare()
-        storage = (await bench.connections.open(LAB)).storage
-        await storage.put(bytes(100_000), place.join("big.bin"))
+        await way.put(bytes(100_000), place.join("big.bin"))
         asked = len(proxy.seen) + 2  # what it is, and its content
 
         async def fetch() -> None:

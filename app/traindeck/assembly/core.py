@@ -117,7 +117,7 @@ async def open_core(
             Transfers(connections, planes, journal, pool(4, "transfers"), paths.transfer_locks, patience_s=patience_s)
         )
         bundles, locks = CodeBundles(paths.bundles, disk), RunLocks(paths.run, disk)
-        submission = Submission(records, connections, bundles, locks, book)
+        submission = Submission(records, connections, planes, bundles, locks, book)
         watch = RunWatch(records, connections, logs, settle=submission.settle)
         submission.changed.add(watch.tell)
         desk = RunDesk(records, connections, watch, transfers)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +10,7 @@ from typing import TYPE_CHECKING
 from traindeck.cli import terminal
 from traindeck.cli.call import DONE, Call
 from traindeck.cli.progress import Progress
-from traindeck.domain.errors import InvalidInput, NotFound
+from traindeck.domain.errors import InvalidInput
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import say, text
 from traindeck.runtime.platform_files import local_errors
@@ -51,27 +48,15 @@ class _Copying:
         )
 
     async def from_standard_input(self, target: ObjectPath) -> int:
-        storage = (await self.core.connections.open(self.profile)).storage
-        with tempfile.TemporaryDirectory(prefix="traindeck-") as name:
-            here = Path(name) / "input"
-            with local_errors(here), here.open("wb") as file, terminal.interruptible():
-                shutil.copyfileobj(sys.stdin.buffer, file, _BLOCK)
-            await storage.upload(here, target)
+        from traindeck.services.streams import send_stream
+
+        await self.core.planes.run(
+            self.profile, lambda plane: send_stream(plane, target, terminal.bytes_from_standard_input)
+        )
         return 1
 
     async def to_standard_output(self, source: ObjectPath) -> int:
-        storage = (await self.core.connections.open(self.profile)).storage
-        if source.is_folder or await storage.info(source) is None:
-            raise NotFound(
-                text("There is no object {place}.", place=str(source)),
-                text("List the folder above it to see what is there."),
-            )
-        with tempfile.TemporaryDirectory(prefix="traindeck-") as name:
-            here = Path(name) / "output"
-            await storage.download(source, here)
-            with here.open("rb") as file:
-                while block := file.read(_BLOCK):
-                    self.call.output.bytes(block)
+        await self.core.planes.run(self.profile, lambda plane: plane.get(source, self.call.output.bytes))
         return 1
 
 

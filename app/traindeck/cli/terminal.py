@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.texts import Text, say, text
+
+_MOST_READ = 1 << 20
 
 
 @contextmanager
@@ -50,6 +55,28 @@ def asked(question: str) -> str:
 def asked_unseen(question: str) -> str:
     with interruptible():
         return getpass.getpass(question, stream=sys.stderr).strip()
+
+
+async def bytes_from_standard_input(wanted: int) -> bytes:
+    """So many, fewer at its end; who waits is let go at once when cancelled."""
+    outcome: Future[bytes] = Future()
+
+    def read() -> None:
+        pieces: list[bytes] = []
+        left = wanted
+        try:
+            # Not through sys.stdin: what is left reading at the end of the program would keep its lock.
+            while left and (piece := os.read(0, min(left, _MOST_READ))):
+                pieces.append(piece)
+                left -= len(piece)
+        except OSError as error:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(b"".join(pieces))
+
+    # A thread of its own: nobody waits for one of these at the end.
+    threading.Thread(target=read, name="standard input", daemon=True).start()
+    return await asyncio.wrap_future(outcome)
 
 
 def lines_from_standard_input() -> list[str]:

@@ -17,12 +17,12 @@ from typing import Generic, Protocol, TypeVar
 
 from traindeck.domain.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.runtime.clock import utc_now
 from traindeck.services.connections import Connections
 from traindeck.services.data_ports import Row
 from traindeck.services.key_ranges import Span
 from traindeck.services.listing import Piece, Sweep, level_pieces
 from traindeck.services.ports import Clock
-from traindeck.services.submission import utc_now
 
 _STALE = timedelta(minutes=10)
 """A listing that was stopped longer ago is begun anew: its beginning would no longer be true."""

@@ -15,8 +15,12 @@ from traindeck.domain.errors import Conflict, InvalidInput, NotFound
 from traindeck.domain.objects import size_words
 from traindeck.domain.sync_rules import IgnoreRules
 from traindeck.domain.texts import text
+from traindeck.domain.transfers import Item
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
+from traindeck.services.data_ports import Body
+from traindeck.services.transfers.bodies import look, stretch
+from traindeck.services.transfers.rate_limit import RateLimit
 
 # What the service takes as a code folder.
 MOST_BYTES = 5_000_000_000
@@ -69,6 +73,16 @@ class CodeBundles:
 
     async def open(self, bundle_id: str) -> Bundle:
         return await self._calls.run(lambda _: self._read(bundle_id))
+
+    async def body(self, bundle: Bundle, file: FrozenFile) -> Body:
+        """For sending it."""
+        place = bundle.path_of(file)
+
+        def read(token: CancelToken) -> Body:
+            item = look(place, Item(file.path, file.path))
+            return stretch(place, item, 0, item.size_bytes, self._calls, RateLimit(), token)
+
+        return await self._calls.run(read)
 
     def _freeze(self, folder: Path, boot: str, ignore: Sequence[str], token: CancelToken) -> Bundle:
         folder = folder.absolute()

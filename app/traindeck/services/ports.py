@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Protocol
 
 from traindeck.domain.jobs import Engine, Flavor, JobSpec, LogChunk, RemoteJob, Run
@@ -12,9 +11,6 @@ from traindeck.domain.objects import Bucket, ObjectEntry, ObjectPath
 from traindeck.domain.profiles import Profile
 from traindeck.domain.secret import Credentials
 from traindeck.services.data_ports import Page
-
-Progress = Callable[[int], None]
-"""Called with the number of bytes that just moved; from a worker thread."""
 
 
 class SecretStore(Protocol):
@@ -49,14 +45,6 @@ class ObjectStorage(Protocol):
         """One page of a listing: the names behind `marker`, those with `delimiter` folded into folders."""
 
     async def info(self, path: ObjectPath) -> ObjectEntry | None: ...
-
-    async def upload(self, source: Path, target: ObjectPath, progress: Progress | None = None) -> None:
-        """Send one file; when it returns the service has confirmed size and MD5."""
-
-    async def put(self, content: bytes, target: ObjectPath) -> None: ...
-
-    async def download(self, source: ObjectPath, target: Path, progress: Progress | None = None) -> None:
-        """Fetch one object into `target`, by way of a .part file beside it."""
 
     async def remove(self, paths: Sequence[ObjectPath]) -> None: ...
 

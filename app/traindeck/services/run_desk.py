@@ -9,10 +9,10 @@ from traindeck.domain.errors import Conflict, InvalidInput, NotFound
 from traindeck.domain.jobs import Run, RunState
 from traindeck.domain.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import text
+from traindeck.runtime.clock import utc_now
 from traindeck.services.connections import Connections
 from traindeck.services.ports import Clock, RunRecords
 from traindeck.services.run_watch import RunWatch
-from traindeck.services.submission import utc_now
 from traindeck.services.transfers import Transfers
 
 LAST = "last"

@@ -15,12 +15,12 @@ from traindeck.domain.jobs import RemoteJob, Run, RunState
 from traindeck.domain.profiles import LAB
 from traindeck.domain.texts import text
 from traindeck.runtime.backoff import delays
+from traindeck.runtime.clock import utc_now
 from traindeck.runtime.listeners import Listeners
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.connections import Connection, Connections
 from traindeck.services.ports import Clock, RunRecords
 from traindeck.services.run_logs import RunLogs
-from traindeck.services.submission import utc_now
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,6 @@ import random
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from traindeck.domain import forms, job_file
@@ -17,10 +16,12 @@ from traindeck.domain.jobs import JobSpec, RemoteJob, Run, RunState, Target, run
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import LAB
 from traindeck.domain.texts import Text, text
+from traindeck.runtime.clock import utc_now
 from traindeck.runtime.listeners import Listeners
 from traindeck.runtime.together import together
-from traindeck.services.code_bundles import Bundle, CodeBundles
+from traindeck.services.code_bundles import Bundle, CodeBundles, FrozenFile
 from traindeck.services.connections import Connection, Connections
+from traindeck.services.planes import Planes
 from traindeck.services.ports import Clock, ProfileBook, RunRecords
 from traindeck.services.run_locks import RunLocks
 
@@ -40,10 +41,6 @@ def _quiet(_: Text) -> None:
     """Nobody watches the stages."""
 
 
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class Submission:
     """The only way a job is created."""
 
@@ -51,6 +48,7 @@ class Submission:
         self,
         records: RunRecords,
         connections: Connections,
+        planes: Planes,
         bundles: CodeBundles,
         locks: RunLocks,
         book: ProfileBook,
@@ -59,6 +57,7 @@ class Submission:
     ) -> None:
         self._records = records
         self._connections = connections
+        self._planes = planes
         self._bundles = bundles
         self._locks = locks
         self._book = book
@@ -176,8 +175,8 @@ class Submission:
             return await self._send(run, bundle, stage)
 
     async def _send(self, run: Run, bundle: Bundle, stage: Stage) -> Run:
-        async def upload(connection: Connection) -> None:
-            await self._upload(connection, bundle, ObjectPath.parse(run.code_url), stage)
+        async def upload(_: Connection) -> None:
+            await self._upload(run.profile, bundle, ObjectPath.parse(run.code_url), stage)
 
         try:
             stage(text("Connecting…"))
@@ -269,19 +268,19 @@ class Submission:
             checked=self._clock(),
         )
 
-    async def _upload(self, connection: Connection, bundle: Bundle, folder: ObjectPath, stage: Stage) -> None:
+    async def _upload(self, profile: str, bundle: Bundle, folder: ObjectPath, stage: Stage) -> None:
         slots = asyncio.Semaphore(_UPLOADS)
         done = 0
 
-        async def send(index: int) -> None:
+        async def send(file: FrozenFile) -> None:
             nonlocal done
-            file = bundle.files[index]
             async with slots:
-                await connection.storage.upload(bundle.path_of(file), folder.join(file.path))
+                body = await self._bundles.body(bundle, file)
+                await self._planes.run(profile, lambda plane: plane.put(folder.join(file.path), body))
             done += 1
             stage(text("Uploading the code: {done} of {all} files…", done=done, all=len(bundle.files)))
 
-        await together(send(index) for index in range(len(bundle.files)))
+        await together(send(file) for file in bundle.files)
 
     async def _become(self, run: Run, **changes: object) -> Run:
         after = await self._records.change(run.id, **changes)

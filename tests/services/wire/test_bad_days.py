@@ -18,8 +18,8 @@ from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Signature
 from traindeck.domain.secret import Credentials, Secret
 from traindeck.services import retrying
+from traindeck.services.data_bodies import BytesBody
 from traindeck.services.data_ports import Part
-from traindeck.services.storage.wire.requests import BytesBody
 
 CONTENT = os.urandom(300_000)
 ERROR = "<Error><Code>{code}</Code><Message>m</Message><RequestId>R1</RequestId></Error>"

@@ -10,8 +10,8 @@ import pytest
 from servers.stores import Store, new_bucket
 from traindeck.domain.errors import AppError, Conflict, NotFound
 from traindeck.domain.objects import ObjectPath
+from traindeck.services.data_bodies import BytesBody
 from traindeck.services.data_ports import DataPlane, Found
-from traindeck.services.storage.wire.requests import BytesBody
 
 PART = 5 * 1024 * 1024
 ODD_KEYS = (

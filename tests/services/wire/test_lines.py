@@ -26,8 +26,8 @@ from traindeck.domain.errors import (
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.services import retrying
+from traindeck.services.data_bodies import BytesBody
 from traindeck.services.storage.wire import connection, pool
-from traindeck.services.storage.wire.requests import BytesBody
 from waiting import until
 
 PATH = ObjectPath("bucket", "key")

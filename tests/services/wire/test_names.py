@@ -16,8 +16,9 @@ from servers.stores import Store, lab_store, new_bucket
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Signature
+from traindeck.services.data_bodies import BytesBody
 from traindeck.services.storage.documents import element, is_writable
-from traindeck.services.storage.wire.requests import BytesBody, Request, metadata_headers, metadata_in, target
+from traindeck.services.storage.wire.requests import Request, metadata_headers, metadata_in, target
 
 # Anything but halves of a pair, which no UTF-8 holds.
 CHARACTERS = st.characters(exclude_categories=["Cs"])

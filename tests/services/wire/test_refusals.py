@@ -18,7 +18,7 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.objects import ObjectPath
 from traindeck.services import retrying
-from traindeck.services.storage.wire.requests import BytesBody
+from traindeck.services.data_bodies import BytesBody
 
 PLACE = ObjectPath("bucket", "folder/key")
 ONCE, AGAIN = 1, retrying.TRIES

@@ -14,8 +14,8 @@ from servers.stores import Store
 from traindeck.domain.errors import NotFound
 from traindeck.domain.objects import ObjectPath
 from traindeck.services import retrying
+from traindeck.services.data_bodies import BytesBody
 from traindeck.services.storage.wire.data_plane import WireDataPlane
-from traindeck.services.storage.wire.requests import BytesBody
 
 
 @pytest.fixture(autouse=True)

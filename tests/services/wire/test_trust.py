@@ -18,8 +18,8 @@ from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Profile, Provider, Signature
 from traindeck.domain.secret import Credentials, Secret
 from traindeck.services import retrying
+from traindeck.services.data_bodies import BytesBody
 from traindeck.services.storage.wire.data_plane import WireDataPlane
-from traindeck.services.storage.wire.requests import BytesBody
 
 PATH = ObjectPath("bucket", "k")
 PASSWORD = "p:w d"

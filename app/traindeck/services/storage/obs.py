@@ -7,7 +7,6 @@ import hashlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from email.utils import parsedate_to_datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from traindeck.domain.errors import NoRight
@@ -15,15 +14,12 @@ from traindeck.domain.objects import Bucket, ObjectEntry, ObjectPath
 from traindeck.domain.profiles import Profile, Signature
 from traindeck.domain.secret import Credentials
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
-from traindeck.runtime.platform_files import local_errors
 from traindeck.services.data_ports import Page
 from traindeck.services.keys_news import Refused, nobody_listens
 from traindeck.services.listing import entry_of
-from traindeck.services.ports import Progress
 from traindeck.services.sdk_errors import Answer, not_understood
 from traindeck.services.storage.obs_account import ObsAccount
-from traindeck.services.storage.obs_errors import damaged, need_key, obs_error
-from traindeck.services.storage.obs_sending import MD5, is_encrypted, send_bytes, send_file
+from traindeck.services.storage.obs_errors import need_key, obs_error
 
 if TYPE_CHECKING:
     from traindeck.services.storage.obs_client import Client
@@ -130,31 +126,6 @@ class ObsStorage:
         modified = parsedate_to_datetime(body.lastModified) if body.lastModified else None
         return ObjectEntry(path, int(body.contentLength), modified, (body.etag or "").strip('"'))
 
-    async def upload(self, source: Path, target: ObjectPath, progress: Progress | None = None) -> None:
-        need_key(target)
-        await send_file(self._account, source, target, progress)
-
-    async def put(self, content: bytes, target: ObjectPath) -> None:
-        need_key(target)
-        await send_bytes(self._account, bytes(content), target)
-
-    async def download(self, source: ObjectPath, target: Path, progress: Progress | None = None) -> None:
-        need_key(source)
-        part = target.with_name(target.name + ".part")
-
-        def fetch(client: Client, token: CancelToken) -> Any:
-            try:
-                answer = self._fetch(client, source, part, token, progress)
-                if answer.status < 300:
-                    with local_errors(target):
-                        part.replace(target)
-            finally:
-                with local_errors(part):
-                    part.unlink(missing_ok=True)
-            return answer
-
-        await self._account.ask(fetch, source)
-
     async def remove(self, paths: Sequence[ObjectPath]) -> None:
         keys: dict[str, list[str]] = defaultdict(list)
         for path in paths:
@@ -210,50 +181,6 @@ class ObsStorage:
             if failed.code != "NoSuchKey":
                 refusal = Answer(self._account.service, answer.status, failed.code or "", failed.message or "")
                 raise obs_error(refusal, ObjectPath(bucket, failed.key or ""))
-
-    def _fetch(
-        self, client: Client, source: ObjectPath, part: Path, token: CancelToken, progress: Progress | None
-    ) -> Any:
-        answer = client.getObject(source.bucket, source.key)
-        if answer.status >= 300:
-            return answer
-        stream = answer.body.response
-        received = 0
-        digest = hashlib.md5(usedforsecurity=False)
-        try:
-            with local_errors(part):
-                part.parent.mkdir(parents=True, exist_ok=True)
-                file = part.open("wb")
-            with file:
-                while data := stream.read(READ_BYTES):
-                    token.check()
-                    digest.update(data)
-                    received += len(data)
-                    if progress:
-                        progress(len(data))
-                    with local_errors(part):
-                        file.write(data)
-                with local_errors(part):
-                    file.flush()
-            self._check_received(answer, source, received, digest.hexdigest())
-        except BaseException:
-            stream.conn._clear = True  # half-read: must not serve the next request
-            if progress and received:
-                progress(-received)
-            raise
-        finally:
-            stream.close()
-        return answer
-
-    def _check_received(self, answer: Any, source: ObjectPath, received: int, md5_hex: str) -> None:
-        body = answer.body
-        etag = (body.etag or "").strip('"')
-        if body.contentLength is None or not etag:
-            raise not_understood(self._account.refusal(answer))
-        # The ETag of encrypted objects and of those made of parts is no MD5 of the content.
-        is_same = MD5.fullmatch(etag) is None or is_encrypted(body) or etag == md5_hex
-        if received != int(body.contentLength) or not is_same:
-            raise damaged(self._account.refusal(answer), str(source))
 
 
 def _entries(page: Page, folder: ObjectPath) -> list[ObjectEntry]:

@@ -31,7 +31,6 @@ from traindeck.services.sdk_errors import (
 )
 from traindeck.services.sdk_loading import load
 from traindeck.services.storage.obs_errors import obs_error
-from traindeck.services.storage.outgoing import FileChanged
 
 if TYPE_CHECKING:
     from traindeck.services.storage.obs_client import Client
@@ -95,10 +94,6 @@ class ObsAccount:
         if ahead_s is not None:
             self.clock_ahead_s = ahead_s
 
-    async def in_worker(self, work: Callable[[], Result]) -> Result:
-        """For a look at the disk, which may be slow."""
-        return await self._calls.run(lambda _: work())
-
     def body(self, answer: Any) -> Any:
         """What a successful answer holds; the SDK leaves out what it cannot read."""
         if answer.body is None:
@@ -131,7 +126,7 @@ class ObsAccount:
         try:
             with breakable(token):
                 return client.call(lambda: request(client, token))
-        except (AppError, FileChanged, Cancelled):
+        except (AppError, Cancelled):
             raise
         except NotReached as error:
             raise self._not_reached(error.__cause__ or error) from None

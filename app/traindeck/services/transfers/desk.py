@@ -13,12 +13,12 @@ from traindeck.domain.errors import AppError, Unexpected
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.transfers import Item, ItemState, Kind, Order, Rules, TransferState
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.clock import utc_now
 from traindeck.runtime.listeners import Listeners
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.connections import Connections
 from traindeck.services.planes import Planes
 from traindeck.services.ports import Clock
-from traindeck.services.submission import utc_now
 from traindeck.services.transfers.engine import TransferEngine
 from traindeck.services.transfers.ports import Journal
 from traindeck.services.transfers.rows import Transfer

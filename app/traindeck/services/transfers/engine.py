@@ -18,11 +18,11 @@ from typing import Self
 from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected, Unreachable
 from traindeck.domain.transfers import Item, ItemState, Order, TransferRecord, TransferState
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.clock import utc_now
 from traindeck.runtime.listeners import Listeners
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.file_locks import held
 from traindeck.services.ports import Clock
-from traindeck.services.submission import utc_now
 from traindeck.services.transfers.feeding import live
 from traindeck.services.transfers.lane import Ground, Lane, Unit
 from traindeck.services.transfers.ledger import Ledger

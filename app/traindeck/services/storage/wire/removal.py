@@ -9,12 +9,13 @@ from dataclasses import replace
 from traindeck.domain.errors import AppError
 from traindeck.domain.objects import ObjectPath
 from traindeck.runtime.together import together
+from traindeck.services.data_bodies import BytesBody
 from traindeck.services.data_ports import NotRemoved
 from traindeck.services.storage.documents import element, is_writable
 from traindeck.services.storage.wire.account import WireAccount
 from traindeck.services.storage.wire.answers import document_of
 from traindeck.services.storage.wire.connection import Answered
-from traindeck.services.storage.wire.requests import BytesBody, Request
+from traindeck.services.storage.wire.requests import Request
 
 PAGE_KEYS = 1000
 AT_ONCE = 8

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from base64 import b64encode
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from mimetypes import MimeTypes
 from urllib.parse import quote, unquote
@@ -30,19 +29,6 @@ class Request:
     body: Body | None = None
     take: Take | None = None
     counted: Counted | None = None
-
-
-class BytesBody:
-    """What is sent is in memory."""
-
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-        self.size_bytes = len(content)
-        self.md5 = hashlib.md5(content, usedforsecurity=False).digest()
-
-    async def pieces(self) -> AsyncIterator[bytes]:
-        if self._content:
-            yield self._content
 
 
 def target(request: Request, *, path_style: bool) -> str:

@@ -12,6 +12,7 @@ from urllib.parse import unquote_plus
 from traindeck.domain.errors import NotOffered, ServiceTrouble
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
+from traindeck.services.data_bodies import BytesBody
 from traindeck.services.data_ports import Body, Counted, Fragment, Part, Stored
 from traindeck.services.sdk_errors import not_understood
 from traindeck.services.storage.documents import element, moment
@@ -26,7 +27,7 @@ from traindeck.services.storage.wire.answers import (
 )
 from traindeck.services.storage.wire.connection import Answered
 from traindeck.services.storage.wire.objects import Objects
-from traindeck.services.storage.wire.requests import BytesBody, Request, metadata_headers, type_header
+from traindeck.services.storage.wire.requests import Request, metadata_headers, type_header
 
 _NO_PARTS = ("NotImplemented", "ServiceNotImplemented")
 _OF_PARTS = re.compile(r"[0-9a-f]{32}-[1-9][0-9]*")

@@ -62,10 +62,8 @@ class _Copying:
 
 async def copy(call: Call) -> int:
     sources, target = [place(source) for source in call.options.sources], place(call.options.target)
-    _refuse_impossible(sources, target)
-    if isinstance(target, Path) and (len(sources) > 1 or call.options.target.endswith(("/", os.sep))):
-        with local_errors(target):
-            target.mkdir(parents=True, exist_ok=True)
+    refuse_impossible(sources, target)
+    make_folder(target, call.options.target, is_folder=len(sources) > 1)
     count = 0
     async with call.core() as core:
         copying = _Copying(call, core, call.profile(core))
@@ -77,7 +75,7 @@ async def copy(call: Call) -> int:
                 assert isinstance(source, ObjectPath)
                 count += await copying.to_standard_output(source)
             else:
-                count += await copying.one(source, _below(target, source, alone=len(sources) == 1))
+                count += await copying.one(source, below(target, source, alone=len(sources) == 1))
     content = {"files": count, "target": call.options.target}
     if target is None:
         if call.output.json_wanted:
@@ -96,7 +94,7 @@ def place(spelling: str) -> Place | None:
     return Path(spelling).expanduser()
 
 
-def _refuse_impossible(sources: list[Place | None], target: Place | None) -> None:
+def refuse_impossible(sources: list[Place | None], target: Place | None) -> None:
     several = len(sources) > 1
     if any(isinstance(source, Path) or source is None for source in sources) and not isinstance(target, ObjectPath):
         raise InvalidInput(
@@ -118,7 +116,14 @@ def _refuse_impossible(sources: list[Place | None], target: Place | None) -> Non
         )
 
 
-def _below(target: Place, source: Place, *, alone: bool) -> Place:
+def make_folder(target: Place | None, spelling: str, *, is_folder: bool) -> None:
+    """A destination on this computer that is meant to be a folder is one before anything is put there."""
+    if isinstance(target, Path) and (is_folder or spelling.endswith(("/", os.sep))):
+        with local_errors(target):
+            target.mkdir(parents=True, exist_ok=True)
+
+
+def below(target: Place, source: Place, *, alone: bool) -> Place:
     """Where this source goes: alone it is the destination, among others it keeps its name below it."""
     if alone:
         return target

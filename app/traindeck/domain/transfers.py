@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from enum import Enum
 
@@ -102,6 +103,10 @@ class Rules:
         return cls(**values)
 
 
+# Links stay: what they lead to may be anywhere. There is no limit to what was asked for by name.
+MOVE = Rules(moves=True, empty_folders=True, keep_times=True, links=Links.SKIP)
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """What was asked for; a place on this computer is a path, one in a service is written obs://…"""
@@ -119,6 +124,33 @@ class Order:
     @property
     def remote_target(self) -> ObjectPath:
         return _place(self.target)
+
+
+def removal_of(profile: str, paths: Sequence[ObjectPath], kind: Kind = Kind.REMOVE) -> Order:
+    """Of some objects and whole folders of one bucket; or what brings them back."""
+    if len(paths) == 1:
+        return Order(kind, profile, str(paths[0]), "")
+    source = _common_folder(paths)
+    names = [path.key[len(source.key) :] for path in paths]
+    return Order(kind, profile, str(source), "", Rules(chosen=tuple((name, name) for name in names)))
+
+
+def relocation_of(
+    profile: str, moves: Sequence[tuple[ObjectPath, str]], target: ObjectPath, *, keeps_source: bool
+) -> Order:
+    """Objects and folders of one bucket with the names they get in the target folder."""
+    rules = Rules() if keeps_source else MOVE
+    source = _common_folder([path for path, _ in moves])
+    chosen = tuple((path.key[len(source.key) :], name) for path, name in moves)
+    return Order(Kind.COPY, profile, str(source), str(target.as_folder()), replace(rules, chosen=chosen))
+
+
+def _common_folder(paths: Sequence[ObjectPath]) -> ObjectPath:
+    first, last = min(paths), max(paths)
+    pairs = enumerate(zip(first.parent.key, last.parent.key, strict=False))
+    shortest = min(len(first.parent.key), len(last.parent.key))
+    same = next((at for at, (one, other) in pairs if one != other), shortest)
+    return ObjectPath(first.bucket, first.key[: first.key.rfind("/", 0, same) + 1])
 
 
 def _place(spelling: str) -> ObjectPath:

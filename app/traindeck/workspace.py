@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from traindeck.assembly.core import Core
 from traindeck.domain.jobs import Run, RunState
 from traindeck.domain.objects import ObjectPath
-from traindeck.domain.texts import Text, say
+from traindeck.domain.texts import Text, say, text
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import TaskScope
 from traindeck.store.settings import Settings
@@ -28,6 +28,7 @@ from traindeck.ui.lab_page_view import LabPageView
 from traindeck.ui.log_view import LogView
 from traindeck.ui.main_window import MainWindow
 from traindeck.ui.menus import SPACER
+from traindeck.ui.object_deeds import ObjectDeeds
 from traindeck.ui.panel import Panel
 from traindeck.ui.profile_dialog import ProfileDialog
 from traindeck.ui.run_list_view import RunListView
@@ -38,13 +39,16 @@ from traindeck.ui.welcome_page import WelcomePage
 from traindeck.viewmodels.accounts import Accounts
 from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.commands import Command, Commands
+from traindeck.viewmodels.deleting import News
 from traindeck.viewmodels.favourites import Favourites
 from traindeck.viewmodels.job_form import JobForm
 from traindeck.viewmodels.key_news import KeyNews, is_kept_here
 from traindeck.viewmodels.lab_page import LabPage
 from traindeck.viewmodels.log_feed import LogFeed
+from traindeck.viewmodels.moving import Moving
 from traindeck.viewmodels.notices import Notices
 from traindeck.viewmodels.object_browser import ObjectBrowser
+from traindeck.viewmodels.object_clipboard import CutObjects
 from traindeck.viewmodels.ports import Loss
 from traindeck.viewmodels.preferences import Preferences
 from traindeck.viewmodels.profile_form import ProfileForm
@@ -76,11 +80,17 @@ class Models:
     log: LogFeed
     transfers: TransferList
     buckets: BucketTree
+    moving: Moving
+    cut: CutObjects
     lab: LabPage
     favourites: Favourites
 
     @classmethod
     def over(cls, core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> Models:
+        buckets = BucketTree(core.connections, core.transfers, core.disk, scope)
+        buckets.deleting.told.connect(partial(_tell, notices))
+        moving = Moving(core.transfers, scope)
+        moving.touched.connect(buckets.refresh_touched)
         return cls(
             notices=notices,
             preferences=Preferences(core.settings, core.disk, scope, settings),
@@ -91,7 +101,9 @@ class Models:
             runs=RunList(core.desk, core.submission, core.watch, scope),
             log=LogFeed(core.logs, core.watch, core.disk, scope),
             transfers=TransferList(core.transfers, scope),
-            buckets=BucketTree(core.connections, core.transfers, core.disk, scope),
+            buckets=buckets,
+            moving=moving,
+            cut=CutObjects(),
             lab=LabPage(core.lab_keeper, scope),
             favourites=Favourites(core.settings, core.disk, scope, settings),
         )
@@ -145,6 +157,10 @@ class Workspace:
             toolbar=_TOOLBAR,
         )
         self._drop = CredentialsDrop(self.window)
+        self._deeds = ObjectDeeds(
+            models.moving, models.cut, models.buckets, self._confirm, self._scope, self.window
+        )
+        self._deeds.attach(self.buckets)
         self.browsers = BrowserTabs(
             self.window,
             self._browse,
@@ -170,7 +186,7 @@ class Workspace:
 
     def _extensions(self) -> list[Extension]:
         """What adds to the tabs of buckets."""
-        return []
+        return [self._deeds.extend]
 
     def start(self, pages: OpenPages) -> None:
         """Show the window, then bring in what takes time."""
@@ -546,6 +562,10 @@ class Workspace:
 
     def _about(self) -> None:
         About(self._theme, self.window).open()
+
+
+def _tell(notices: Notices, news: News) -> None:
+    notices.news(news.message, action=news.undo, words=text("Undo") if news.undo else None)
 
 
 def make_theme(application: QApplication, chosen: str) -> Theme:

@@ -5,8 +5,18 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, Qt, QTimer
-from PySide6.QtGui import QAction, QGuiApplication, QHideEvent, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer
+from PySide6.QtGui import (
+    QAction,
+    QDragEnterEvent,
+    QDragMoveEvent,
+    QDropEvent,
+    QGuiApplication,
+    QHideEvent,
+    QKeySequence,
+    QShortcut,
+    QShowEvent,
+)
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -26,6 +36,7 @@ from traindeck.ui.browser_words import empty_words, footing_words, listing_words
 from traindeck.ui.elided_label import ElidedLabel
 from traindeck.ui.empty_page import EmptyPage
 from traindeck.ui.file_choice import choose_files, choose_folder
+from traindeck.ui.object_drag import steer
 from traindeck.ui.object_model import ObjectModel
 from traindeck.ui.object_table import ObjectTable
 from traindeck.ui.theme import HALF, SPACE, Theme, set_role
@@ -100,6 +111,21 @@ class BrowserView(QWidget):
         super().hideEvent(event)
         # A look at another tab does not stop a listing at once.
         self._leaving.start()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        self.dragMoveEvent(event)
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        """Where there are no rows, as in an empty folder; the table takes what is dropped on it."""
+        nowhere = QModelIndex()
+        if self.model.canDropMimeData(event.mimeData(), Qt.DropAction.CopyAction, -1, -1, nowhere):
+            steer(event, self._target())
+            event.accept()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        steer(event, self._target())
+        event.accept()
+        self.model.dropMimeData(event.mimeData(), event.dropAction(), -1, -1, QModelIndex())
 
     def menu(self) -> QMenu:
         """What can be done with what is selected."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,20 +13,20 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.credentials_file import is_credentials_name
-from traindeck.domain.errors import AppError, Conflict, InvalidInput
+from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.objects import ObjectEntry, ObjectPath, is_bucket_name, size_words
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.ports import ObjectStorage
-from traindeck.viewmodels.ports import Confirm, Mover, Opener
+from traindeck.viewmodels.deleting import Deleting
+from traindeck.viewmodels.ports import Confirm, Opener, Relocator
 
 Folder = ObjectPath | None
 """None is the root, whose entries are the buckets."""
 
 _AT_ONCE = 4
-_REMOVED_AT_ONCE = 1000
 MOST_ROWS = 10_000
 
 
@@ -64,7 +64,7 @@ class BucketTree(QObject):
     touched = Signal(object)
     """Something was sent to this folder, or deleted from it."""
 
-    def __init__(self, connections: Opener, mover: Mover, disk: BlockingCalls, scope: TaskScope) -> None:
+    def __init__(self, connections: Opener, mover: Relocator, disk: BlockingCalls, scope: TaskScope) -> None:
         super().__init__()
         self._connections = connections
         self._mover = mover
@@ -74,6 +74,9 @@ class BucketTree(QObject):
         self._moving = asyncio.Semaphore(_AT_ONCE)
         self._number = 0
         self.state = BucketTreeState()
+        self.deleting = Deleting(connections, mover, scope)
+        self.deleting.busy.connect(self._say)
+        self.deleting.touched.connect(self.refresh_touched)
 
     def level(self, folder: Folder) -> Level:
         return self._levels.setdefault(folder, Level())
@@ -119,9 +122,7 @@ class BucketTree(QObject):
 
     def remove(self, paths: Sequence[ObjectPath], confirm: Confirm) -> None:
         """Count what would be deleted, ask, and delete."""
-        chosen = _without_inner(paths)
-        if chosen:
-            self._scope.start("delete from OBS", lambda: self._remove(chosen, confirm))
+        self.deleting.remove(self.state.profile, paths, confirm)
 
     async def _list(self, folder: Folder) -> None:
         again = self.level(folder).is_known
@@ -198,58 +199,14 @@ class BucketTree(QObject):
             is_folder = await self._disk.run(lambda _: source.is_dir())
             into = target.join(source.name + "/") if is_folder else target.join(source.name)
             await self._mover.upload(self.state.profile, source, into)
-        self._refresh_touched(target)
+        self.refresh_touched(target)
 
     async def _download(self, path: ObjectPath, target: Path) -> None:
         async with self._moving:
             await self._mover.download(self.state.profile, path, target / path.name)
 
-    async def _remove(self, paths: tuple[ObjectPath, ...], confirm: Confirm) -> None:
-        storage = await self._storage()
-        found: list[ObjectEntry] = []
-        try:
-            for path in paths:
-                self._say(text("Counting what is in {place}…", place=str(path)))
-                found += await _below(storage, path)
-            self._say(None)
-            question = await self._question(storage, paths, found)
-            if await confirm(question, text("Delete")):
-                await self._remove_all(storage, paths, [entry.path for entry in found])
-        finally:
-            self._say(None)
-
-    async def _question(self, storage: ObjectStorage, paths: tuple[ObjectPath, ...], found: list[ObjectEntry]) -> Text:
-        for path in paths:
-            if path.is_bucket and any(entry.path.bucket == path.bucket for entry in found):
-                raise Conflict(
-                    text("The bucket “{name}” is not empty.", name=path.bucket),
-                    text("Delete what is in it first; an empty bucket can be deleted."),
-                )
-        names = ", ".join(str(path) for path in paths[:3]) + (" …" if len(paths) > 3 else "")
-        if all(path.is_bucket for path in paths):
-            return text("Delete the empty bucket {names}?", names=names)
-        size = size_words(sum(entry.size_bytes or 0 for entry in found))
-        if len(found) == 1:
-            return text("Delete one object ({size}) for good? This is {names}.", size=size, names=names)
-        return text(
-            "Delete {count} objects ({size}) for good? This is {names}.", count=len(found), size=size, names=names
-        )
-
-    async def _remove_all(
-        self, storage: ObjectStorage, paths: tuple[ObjectPath, ...], objects: list[ObjectPath]
-    ) -> None:
-        try:
-            for start in range(0, len(objects), _REMOVED_AT_ONCE):
-                self._say(text("Deleting: {done} of {all} objects…", done=start, all=len(objects)))
-                await storage.remove(objects[start : start + _REMOVED_AT_ONCE])
-            for path in paths:
-                if path.is_bucket:
-                    await storage.remove_bucket(path.bucket)
-        finally:
-            for folder in {None if path.is_bucket else path.parent for path in paths}:
-                self._refresh_touched(folder)
-
-    def _refresh_touched(self, folder: Folder) -> None:
+    def refresh_touched(self, folder: Folder) -> None:
+        """Something of ours changed what is in this folder."""
         if folder in self._levels:
             self.refresh(folder)
         self.touched.emit(folder)
@@ -279,26 +236,6 @@ class BucketTree(QObject):
     def _become(self, state: BucketTreeState) -> None:
         self.state = state
         self.changed.emit()
-
-
-def _without_inner(paths: Iterable[ObjectPath]) -> tuple[ObjectPath, ...]:
-    """A folder that is chosen stands for what is chosen inside it."""
-    kept: list[ObjectPath] = []
-    for path in sorted(set(paths)):
-        if not any(_holds(outer, path) for outer in kept):
-            kept.append(path)
-    return tuple(kept)
-
-
-def _holds(outer: ObjectPath, inner: ObjectPath) -> bool:
-    return outer.is_folder and outer.bucket == inner.bucket and inner.key.startswith(outer.key)
-
-
-async def _below(storage: ObjectStorage, path: ObjectPath) -> list[ObjectEntry]:
-    if not path.is_folder:
-        entry = await storage.info(path)
-        return [entry] if entry else []
-    return [entry async for page in storage.entries(path, recursive=True) for entry in page]
 
 
 def _count_local(sources: Sequence[Path], token: CancelToken) -> tuple[int, int]:

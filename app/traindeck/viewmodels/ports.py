@@ -14,7 +14,7 @@ from traindeck.domain.lab import LabHoldings, LabSight
 from traindeck.domain.objects import ObjectEntry, ObjectPath
 from traindeck.domain.profiles import Profile
 from traindeck.domain.texts import Text
-from traindeck.domain.transfers import Item, ItemState
+from traindeck.domain.transfers import Item, ItemState, Order
 from traindeck.runtime.listeners import Listeners
 from traindeck.services.bucket_listing import BucketListing
 from traindeck.services.log_files import Gap
@@ -148,6 +148,24 @@ class Mover(Protocol):
     async def upload(self, profile: str, source: Path, target: ObjectPath) -> int: ...
 
     async def download(self, profile: str, source: ObjectPath, target: Path) -> int: ...
+
+
+class Relocator(Mover, Protocol):
+    """Also what is decided after it was shown, and what stays within the service."""
+
+    async def begin(self, order: Order) -> int: ...
+
+    async def planned(self, order: Order, *, is_preview: bool = False) -> Transfer: ...
+
+    def say_yes(self, transfer_id: int) -> None: ...
+
+    async def drop(self, transfer_id: int) -> None: ...
+
+    async def finished(self, transfer_id: int) -> Transfer: ...
+
+    async def keeps_versions(self, profile: str, bucket: str) -> bool: ...
+
+    async def taken(self, profile: str, folder: ObjectPath, names: Sequence[str]) -> set[str]: ...
 
 
 class Transferring(Protocol):

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
-from traindeck.domain.objects import MAX_KEY_BYTES
+from traindeck.domain.objects import MAX_KEY_BYTES, ObjectPath
 from traindeck.services.data_ports import DataPlane, Row, Version
 
 
@@ -28,6 +28,17 @@ async def objects_among(plane: DataPlane, bucket: str, keys: Sequence[str]) -> d
         return found.rows, found.next_marker
 
     return await _among(page, keys)
+
+
+async def names_taken(plane: DataPlane, folder: ObjectPath, names: Sequence[str]) -> set[str]:
+    """Those of the names that stand in a folder; that of a folder ends with a slash, and something is in it."""
+    folder, taken = folder.as_folder(), set[str]()
+    objects = {folder.key + name: name for name in names if not name.endswith("/")}
+    taken.update(objects[key] for key in await objects_among(plane, folder.bucket, list(objects)))
+    for name in names:
+        if name.endswith("/") and (await plane.page(folder.bucket, folder.key + name, most=1)).rows:
+            taken.add(name)
+    return taken
 
 
 async def markers_among(plane: DataPlane, bucket: str, keys: Sequence[str]) -> dict[str, Version]:

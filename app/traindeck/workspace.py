@@ -241,6 +241,7 @@ class Workspace:
         core = self._core
         browser = ObjectBrowser(profile, place, core.listings, core.connections, core.index, self._scope, name)
         browser.bucket_names = self._models.buckets.bucket_names
+        browser.make_folder = core.transfers.make_folder
         return browser
 
     def _welcome(self) -> QWidget:

@@ -36,6 +36,7 @@ from traindeck.ui.browser_words import empty_words, footing_words, listing_words
 from traindeck.ui.elided_label import ElidedLabel
 from traindeck.ui.empty_page import EmptyPage
 from traindeck.ui.file_choice import choose_files, choose_folder
+from traindeck.ui.missing_bar import MissingBar
 from traindeck.ui.object_drag import steer
 from traindeck.ui.object_model import ObjectModel
 from traindeck.ui.object_table import ObjectTable
@@ -86,6 +87,7 @@ class BrowserView(QWidget):
         self.address_trouble.setWordWrap(True)
         self.address_trouble.setContentsMargins(SPACE, HALF, SPACE, 0)
         set_role(self.address_trouble, "error")
+        self.missing = MissingBar(theme)
         self.empty = EmptyPage(say("This folder is empty."), say("Drop files here to upload them."))
         self.footing = ElidedLabel()
         self.listing = ElidedLabel()
@@ -246,6 +248,7 @@ class BrowserView(QWidget):
         layout.setSpacing(0)
         layout.addLayout(way)
         layout.addWidget(self.address_trouble)
+        layout.addWidget(self.missing)
         layout.addLayout(acts)
         layout.addLayout(self._pages, 1)
         # Only now: without a parent the first of them would be shown as a window of its own.
@@ -263,6 +266,9 @@ class BrowserView(QWidget):
         browser.completed.connect(self.address.offer)
         self.address.wanted.connect(browser.go_typed)
         self.address.typed.connect(browser.complete)
+        self.missing.wanted.connect(browser.go_typed)
+        self.missing.create_wanted.connect(browser.create_missing)
+        browser.created.connect(self._tree.refresh_touched)
         self.search.textChanged.connect(self._on_search_typed)
         self.search.returnPressed.connect(self._search_now)
         self._typing.timeout.connect(self._search_now)
@@ -381,6 +387,8 @@ class BrowserView(QWidget):
         self.trash.setEnabled(has_chosen)
         self.address_trouble.setVisible(state.address_trouble is not None)
         self.address_trouble.setText(state.address_trouble.sentence() if state.address_trouble else "")
+        if self.missing.shown != state.missing:
+            self.missing.show_missing(state.missing)
         is_there = rows.count > 0
         self._pages.setCurrentWidget(self.table if is_there else self.empty)
         self.empty.say(*empty_words(state, rows))

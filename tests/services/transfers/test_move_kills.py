@@ -15,8 +15,8 @@ from servers.faults import FaultyProxy
 from servers.lab_process import LabProcess
 from servers.stores import lab_store, new_bucket
 from traindeck.domain.objects import ObjectPath
+from traindeck.services.data_bodies import BytesBody
 from traindeck.services.data_ports import DataPlane
-from traindeck.services.storage.wire.requests import BytesBody
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kill -9 is POSIX")
 

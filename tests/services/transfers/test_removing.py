@@ -14,8 +14,8 @@ from servers.stores import lab_store, new_bucket
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Signature
 from traindeck.domain.transfers import ItemState, Kind, Order, Rules, TransferState
+from traindeck.services.data_bodies import BytesBody
 from traindeck.services.data_ports import DataPlane, NotRemoved
-from traindeck.services.storage.wire.requests import BytesBody
 from traindeck.services.transfers.among import markers_among
 from transfer_works import BUCKET, all_items, done, working
 

@@ -17,6 +17,7 @@ from traindeck.runtime.clock import utc_now
 from traindeck.runtime.listeners import Listeners
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.connections import Connections
+from traindeck.services.data_bodies import BytesBody
 from traindeck.services.planes import Planes
 from traindeck.services.ports import Clock
 from traindeck.services.transfers.among import names_taken
@@ -257,6 +258,10 @@ class Transfers:
     async def taken(self, profile: str, folder: ObjectPath, names: Sequence[str]) -> set[str]:
         """Those of the names that stand in the folder already; the name of a folder ends with a slash."""
         return await self._planes.run(profile, lambda plane: names_taken(plane, folder, names))
+
+    async def make_folder(self, profile: str, folder: ObjectPath) -> None:
+        """The empty object that stands for a folder with nothing in it."""
+        await self._planes.run(profile, lambda plane: plane.put(folder.as_folder(), BytesBody(b"")))
 
     # How the other loop is reached
 

@@ -16,9 +16,11 @@ from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import Text, say, text
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import TaskScope
+from traindeck.services.place_facts import PlaceDesk
 from traindeck.store.settings import Settings
 from traindeck.ui.about import About
 from traindeck.ui.browser_tabs import BrowserTabs, Extension
+from traindeck.ui.browser_view import CONTEXT, BrowserView
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.credentials_drop import CredentialsDrop
 from traindeck.ui.dialogs import Answer, asked, chosen_file, chosen_place, shown
@@ -33,6 +35,7 @@ from traindeck.ui.panel import Panel
 from traindeck.ui.profile_dialog import ProfileDialog
 from traindeck.ui.run_list_view import RunListView
 from traindeck.ui.run_page_view import RunPageView
+from traindeck.ui.sync_dialog import SyncDialog
 from traindeck.ui.theme import Theme
 from traindeck.ui.transfer_view import TransferView
 from traindeck.ui.welcome_page import WelcomePage
@@ -49,12 +52,14 @@ from traindeck.viewmodels.moving import Moving
 from traindeck.viewmodels.notices import Notices
 from traindeck.viewmodels.object_browser import ObjectBrowser
 from traindeck.viewmodels.object_clipboard import CutObjects
+from traindeck.viewmodels.place_notes import PlaceNotes
 from traindeck.viewmodels.ports import Loss
 from traindeck.viewmodels.preferences import Preferences
 from traindeck.viewmodels.profile_form import ProfileForm
 from traindeck.viewmodels.run_list import RunList
 from traindeck.viewmodels.run_page import RunPage
 from traindeck.viewmodels.status import Status
+from traindeck.viewmodels.sync_form import SyncForm
 from traindeck.viewmodels.transfer_list import TransferList
 from traindeck.viewmodels.window_state import WindowState
 
@@ -76,6 +81,7 @@ class Models:
     keys: KeyNews
     status: Status
     form: JobForm
+    places: PlaceNotes
     runs: RunList
     log: LogFeed
     transfers: TransferList
@@ -91,16 +97,21 @@ class Models:
         buckets.deleting.told.connect(partial(_tell, notices))
         moving = Moving(core.transfers, scope)
         moving.touched.connect(buckets.refresh_touched)
+        preferences = Preferences(core.settings, core.disk, scope, settings)
+        form = JobForm(core.submission, core.choices, core.profiles, core.disk, scope)
         return cls(
             notices=notices,
-            preferences=Preferences(core.settings, core.disk, scope, settings),
+            preferences=preferences,
             accounts=Accounts(core.profiles, scope),
             keys=KeyNews(core.connections, notices),
             status=Status(core.profiles, core.desk, core.watch, core.transfers.changed, scope),
-            form=JobForm(core.submission, core.choices, core.profiles, core.disk, scope),
+            form=form,
+            places=PlaceNotes(form, PlaceDesk(core.connections, core.planes), scope),
             runs=RunList(core.desk, core.submission, core.watch, scope),
             log=LogFeed(core.logs, core.watch, core.disk, scope),
-            transfers=TransferList(core.transfers, scope),
+            transfers=TransferList(
+                core.transfers, scope, rate_limit=settings.bytes_per_s, keep_rate=preferences.keep_rate
+            ),
             buckets=buckets,
             moving=moving,
             cut=CutObjects(),
@@ -139,7 +150,7 @@ class Workspace:
         self.commands = Commands()
         self.runs = RunListView(models.runs, theme, self._confirm)
         self.log = LogView(models.log, theme)
-        self.form = JobFormView(models.form, theme)
+        self.form = JobFormView(models.form, models.places, theme)
         self.buckets = BucketView(models.buckets, theme, self._confirm)
         self.transfers = TransferView(models.transfers, theme, self._confirm)
 
@@ -186,7 +197,14 @@ class Workspace:
 
     def _extensions(self) -> list[Extension]:
         """What adds to the tabs of buckets."""
-        return [self._deeds.extend]
+        return [self._deeds.extend, self._add_sync]
+
+    def _add_sync(self, view: BrowserView, browser: ObjectBrowser) -> None:
+        def sync() -> None:
+            form = SyncForm(browser.profile, browser.state.place, self._core.transfers, self._scope)
+            SyncDialog(form, self._models.transfers, self._theme, self._confirm, self.window).show()
+
+        view.commands.add(Command("object.sync", say("Synchronize this folder…"), sync, menu=CONTEXT, group=1))
 
     def start(self, pages: OpenPages) -> None:
         """Show the window, then bring in what takes time."""

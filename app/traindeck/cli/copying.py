@@ -66,6 +66,7 @@ async def copy(call: Call) -> int:
     make_folder(target, call.options.target, is_folder=len(sources) > 1)
     count = 0
     async with call.core() as core:
+        core.transfers.set_rate(call.options.limit)
         copying = _Copying(call, core, call.profile(core))
         for source in sources:
             if source is None:

@@ -31,6 +31,7 @@ def add_obs(groups: Adder, common: ArgumentParser) -> None:
     )
     cp.add_argument("sources", nargs="+", metavar="SRC")
     cp.add_argument("target", metavar="DST")
+    _limit(cp)
     mv = leaf(obs, common, "mv", say("move or rename files, folders and objects"))
     mv.epilog = say(
         "Either side may be obs://bucket/key, and names work as in “cp”. Everything is copied and looked at first; "
@@ -71,4 +72,11 @@ def _sync(obs: Adder, common: ArgumentParser) -> None:
     sync.add_argument("--empty-folders", action="store_true", help=say("folders without files too"))
     sync.add_argument("--keep-times", action="store_true", help=say("keep the times of files"))
     sync.add_argument("--keep-modes", action="store_true", help=say("keep the rights of files"))
+    _limit(sync)
     yes(sync)
+
+
+def _limit(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--limit", type=size, default=0, metavar="SIZE", help=say("move at most so much a second, for example 5MB")
+    )

@@ -18,6 +18,7 @@ from traindeck.domain.transfers import Item, ItemState, Order
 from traindeck.runtime.listeners import Listeners
 from traindeck.services.bucket_listing import BucketListing
 from traindeck.services.log_files import Gap
+from traindeck.services.place_facts import PlaceFacts
 from traindeck.services.ports import ObjectStorage
 from traindeck.services.run_logs import LogGrowth
 from traindeck.services.transfers import Transfer
@@ -136,6 +137,16 @@ class Opener(Protocol):
     async def open(self, name: str) -> Opened: ...
 
 
+class PlaceAsker(Protocol):
+    """Who knows what there is at a place."""
+
+    async def look(self, profile: str, path: ObjectPath) -> PlaceFacts: ...
+
+    async def complete(self, profile: str, typed: str) -> list[ObjectPath]: ...
+
+    async def create(self, profile: str, path: ObjectPath) -> None: ...
+
+
 class Listings(Protocol):
     """Buckets as they are listed into their indexes."""
 
@@ -190,7 +201,21 @@ class Transferring(Protocol):
 
     def move_first(self, transfer_id: int) -> None: ...
 
+    def say_yes(self, transfer_id: int) -> None: ...
+
+    def set_rate(self, bytes_per_s: float) -> None: ...
+
     def clear_finished(self) -> None: ...
+
+
+class Planner(Protocol):
+    """Finds out what a transfer would do before it does it."""
+
+    async def planned(self, order: Order, *, is_preview: bool = False) -> Transfer: ...
+
+    def say_yes(self, transfer_id: int) -> None: ...
+
+    async def drop(self, transfer_id: int) -> None: ...
 
 
 class LabDesk(Protocol):

@@ -23,6 +23,7 @@ from traindeck.ui.browser_tabs import BrowserTabs, Extension
 from traindeck.ui.browser_view import CONTEXT, BrowserView
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.credentials_drop import CredentialsDrop
+from traindeck.ui.deleted_dialog import DeletedDialog
 from traindeck.ui.dialogs import Answer, asked, chosen_file, chosen_place, shown
 from traindeck.ui.frame_commands import frame_commands
 from traindeck.ui.job_form_view import JobFormView
@@ -42,7 +43,9 @@ from traindeck.ui.welcome_page import WelcomePage
 from traindeck.viewmodels.accounts import Accounts
 from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.commands import Command, Commands
+from traindeck.viewmodels.deleted_objects import DeletedObjects
 from traindeck.viewmodels.deleting import News
+from traindeck.viewmodels.dragged_files import DraggedFiles
 from traindeck.viewmodels.favourites import Favourites
 from traindeck.viewmodels.job_form import JobForm
 from traindeck.viewmodels.key_news import KeyNews, is_kept_here
@@ -88,6 +91,7 @@ class Models:
     buckets: BucketTree
     moving: Moving
     cut: CutObjects
+    dragged: DraggedFiles
     lab: LabPage
     favourites: Favourites
 
@@ -115,6 +119,7 @@ class Models:
             buckets=buckets,
             moving=moving,
             cut=CutObjects(),
+            dragged=DraggedFiles(core.paths.dragged, core.planes, core.disk, scope),
             lab=LabPage(core.lab_keeper, scope),
             favourites=Favourites(core.settings, core.disk, scope, settings),
         )
@@ -169,7 +174,7 @@ class Workspace:
         )
         self._drop = CredentialsDrop(self.window)
         self._deeds = ObjectDeeds(
-            models.moving, models.cut, models.buckets, self._confirm, self._scope, self.window
+            models.moving, models.cut, models.buckets, models.dragged, self._confirm, self._scope.start, self.window
         )
         self._deeds.attach(self.buckets)
         self.browsers = BrowserTabs(
@@ -197,7 +202,15 @@ class Workspace:
 
     def _extensions(self) -> list[Extension]:
         """What adds to the tabs of buckets."""
-        return [self._deeds.extend, self._add_sync]
+        return [self._deeds.extend, self._add_sync, self._add_deleted]
+
+    def _add_deleted(self, view: BrowserView, browser: ObjectBrowser) -> None:
+        def show() -> None:
+            place, deleting = browser.state.place, self._models.buckets.deleting
+            deleted = DeletedObjects(browser.profile, place, self._core.planes, deleting, self._scope)
+            DeletedDialog(deleted, self.window).open()
+
+        view.commands.add(Command("object.deleted", say("Show deleted objects…"), show, menu=CONTEXT, group=4))
 
     def _add_sync(self, view: BrowserView, browser: ObjectBrowser) -> None:
         def sync() -> None:

@@ -26,6 +26,7 @@ from traindeck.ui.object_drag import carried_in, mime_of
 from traindeck.ui.object_model import NAME
 from traindeck.ui.theme import Theme
 from traindeck.viewmodels.bucket_tree import BucketTree
+from traindeck.viewmodels.dragged_files import DraggedFiles
 from traindeck.viewmodels.favourites import Favourites
 from traindeck.viewmodels.moving import Moving
 from traindeck.viewmodels.object_browser import ObjectBrowser
@@ -67,7 +68,10 @@ class Bench:
         favourites = Favourites(SettingsFile(cloud.paths.settings), cloud.disk, cloud.scope, Settings())
         self.view = BrowserView(self.browser, self.tree, favourites, theme, user)
         self.buckets = BucketView(self.tree, theme, user)
-        self.deeds = ObjectDeeds(self.moving, self.cut, self.tree, user, cloud.scope, self.view)
+        self.dragged = DraggedFiles(cloud.paths.dragged, cloud.planes, cloud.disk, cloud.scope)
+        self.deeds = ObjectDeeds(
+            self.moving, self.cut, self.tree, self.dragged, user, cloud.scope.start, self.view
+        )
         self.deeds.extend(self.view, self.browser)
         self.deeds.attach(self.buckets)
         self.table = self.view.table

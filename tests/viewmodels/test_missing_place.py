@@ -58,12 +58,12 @@ async def test_a_folder_and_a_bucket_are_made_and_gone_to(tmp_path: Path) -> Non
     async with browser_of(tmp_path) as (cloud, browser):
         made: list[object] = []
         browser.created.connect(made.append)
-        browser.go_typed("obs://new-bucket/x/")
+        browser.go_typed("obs://zzz-999/x/")
         await until(lambda: browser.state.missing is not None)
-        assert browser.state.missing == MissingPlace(ObjectPath("new-bucket", "x/"), (), has_bucket=False)
+        assert browser.state.missing == MissingPlace(ObjectPath("zzz-999", "x/"), (), has_bucket=False)
         browser.create_missing()
-        await until(lambda: browser.state.place == ObjectPath("new-bucket"))
-        assert (cloud.storage.root / "new-bucket").is_dir()
+        await until(lambda: browser.state.place == ObjectPath("zzz-999"))
+        assert (cloud.storage.root / "zzz-999").is_dir()
         assert made == [None]
 
 

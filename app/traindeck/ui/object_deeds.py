@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTimer
-from PySide6.QtGui import QDrag, QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QMenu, QWidget
 
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import say, text
-from traindeck.runtime.tasks import TaskScope
 from traindeck.ui.browser_view import CONTEXT, BrowserView
 from traindeck.ui.bucket_model import local_paths
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.dialogs import CANCEL, Answer, asked
+from traindeck.ui.file_choice import choose_folder
 from traindeck.ui.name_dialog import asked_line
-from traindeck.ui.object_drag import carried_in, mime_of
+from traindeck.ui.object_drag import carried_in, drag, mime_of
 from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.commands import Command
+from traindeck.viewmodels.dragged_files import DraggedFiles
 from traindeck.viewmodels.moving import Moving, Taken, check_name
 from traindeck.viewmodels.object_browser import ObjectBrowser
 from traindeck.viewmodels.object_clipboard import Carried, CutObjects
 from traindeck.viewmodels.ports import Confirm
+
+Start = Callable[[str, Callable[[], Awaitable[None]]], object]
+"""Runs work in the background, under a name."""
 
 _NAMES_SHOWN = 5
 
@@ -33,14 +38,22 @@ class ObjectDeeds(QObject):
     """Of one window; `extend` is for the tabs, `attach` for the tree."""
 
     def __init__(
-        self, moving: Moving, cut: CutObjects, tree: BucketTree, confirm: Confirm, scope: TaskScope, window: QWidget
+        self,
+        moving: Moving,
+        cut: CutObjects,
+        tree: BucketTree,
+        dragged: DraggedFiles,
+        confirm: Confirm,
+        start: Start,
+        window: QWidget,
     ) -> None:
         super().__init__(window)
+        self._dragged = dragged
         self._moving = moving
         self._cut = cut
         self._tree = tree
         self._confirm = confirm
-        self._scope = scope
+        self._start = start
         self._window = window
 
     def extend(self, view: BrowserView, browser: ObjectBrowser) -> None:
@@ -72,7 +85,8 @@ class ObjectDeeds(QObject):
         )  # fmt: skip
         view.model.show_cut(self._cut)
         view.model.carried_in.connect(partial(self._dropped, browser.profile))
-        table.drag_wanted.connect(lambda: with_paths(lambda paths: self._drag_soon(table, browser.profile, paths)))
+        dragged = partial(self._drag_soon, table, browser.profile)
+        table.drag_wanted.connect(lambda: browser.with_chosen(table.ranges(), dragged))
         self._escape_clears(table)
 
     def attach(self, view: BucketView) -> None:
@@ -80,7 +94,7 @@ class ObjectDeeds(QObject):
         view.model.show_cut(self._cut)
         view.model.carried_in.connect(lambda *what: self._dropped(self._tree.state.profile, *what))
         view.rows.drag_wanted.connect(
-            lambda: self._drag_soon(view.rows, self._tree.state.profile, _paths(view.selected()))
+            lambda: self._drag_soon(view.rows, self._tree.state.profile, view.selected())
         )
         view.menu_parts.append(partial(self._add_to_menu, view))
         for keys, run in (
@@ -120,7 +134,7 @@ class ObjectDeeds(QObject):
 
     def _rename_one(self, profile: str, paths: Sequence[ObjectPath]) -> None:
         if len(paths) == 1 and not paths[0].is_bucket:
-            self._scope.start("rename", partial(self._rename, profile, paths[0]))
+            self._start("rename", partial(self._rename, profile, paths[0]))
 
     async def _rename(self, profile: str, path: ObjectPath) -> None:
         label = say("New name of the folder; everything in it moves:") if path.is_folder else say("New name:")
@@ -138,7 +152,7 @@ class ObjectDeeds(QObject):
     def _move(self, profile: str, paths: Sequence[ObjectPath]) -> None:
         paths = [path for path in paths if not path.is_bucket]
         if paths:
-            self._scope.start("move to", partial(self._move_to, profile, tuple(paths)))
+            self._start("move to", partial(self._move_to, profile, tuple(paths)))
 
     async def _move_to(self, profile: str, paths: tuple[ObjectPath, ...]) -> None:
         title = say("Move {count} objects and folders", count=len(paths))
@@ -184,11 +198,24 @@ class ObjectDeeds(QObject):
         self._cut.changed.connect(follow)
         widget.destroyed.connect(lambda: self._cut.changed.disconnect(follow))
 
-    def _drag_soon(self, widget: QWidget, profile: str, paths: Sequence[ObjectPath]) -> None:
-        paths = [path for path in paths if not path.is_bucket]
-        if paths:
-            # A drag turns a loop of its own: it must not begin inside a task.
-            QTimer.singleShot(0, widget, partial(_drag, widget, Carried(profile, tuple(paths))))
+    def _drag_soon(self, widget: QWidget, profile: str, entries: Sequence[ObjectEntry]) -> None:
+        chosen = [entry for entry in entries if not entry.path.is_bucket]
+        if self._dragged.fit(chosen):
+            self._start("drag", partial(self._drag_with_files, widget, profile, chosen))
+        elif chosen:
+            self._drag(widget, profile, _paths(chosen), ())
+
+    async def _drag_with_files(self, widget: QWidget, profile: str, entries: Sequence[ObjectEntry]) -> None:
+        self._drag(widget, profile, _paths(entries), await self._dragged.fetched(profile, entries))
+
+    def _drag(self, widget: QWidget, profile: str, paths: list[ObjectPath], files: Sequence[Path]) -> None:
+        title = say("Download into this folder")
+
+        def ask_where() -> None:
+            choose_folder(widget, title, lambda folders: self._tree.download(paths, folders[0]))
+
+        # Not now: this may be a task, and a drag turns a loop of its own.
+        QTimer.singleShot(0, widget, partial(drag, widget, Carried(profile, tuple(paths)), files, ask_where))
 
     # the tree
 
@@ -228,14 +255,6 @@ def _check_place(typed: str) -> None:
     path = ObjectPath.parse(typed)
     if len(path.as_folder().key) > 1 and path.key.startswith("/"):
         raise InvalidInput(text("“{spelling}” is not a place in OBS.", spelling=typed), text("Take the “//” away."))
-
-
-def _drag(widget: QWidget, carried: Carried) -> None:
-    if not QGuiApplication.mouseButtons() & Qt.MouseButton.LeftButton:
-        return  # let go of meanwhile
-    drag = QDrag(widget)
-    drag.setMimeData(mime_of(carried))
-    drag.exec(Qt.DropAction.CopyAction | Qt.DropAction.MoveAction, Qt.DropAction.CopyAction)
 
 
 def _keys(spelling: str) -> str:

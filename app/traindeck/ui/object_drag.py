@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QMimeData, Qt
-from PySide6.QtGui import QDropEvent
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, Qt, QUrl
+from PySide6.QtGui import QCursor, QDrag, QDropEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from traindeck.domain.objects import ObjectPath
 from traindeck.viewmodels.object_clipboard import OBJECTS, Carried
@@ -23,6 +27,23 @@ def carried_in(data: QMimeData | None) -> Carried | None:
     if data is None or not data.hasFormat(OBJECTS):
         return None
     return Carried.from_bytes(bytes(data.data(OBJECTS).data()))
+
+
+def drag(widget: QWidget, carried: Carried, files: Sequence[Path], dropped_nowhere: Callable[[], None]) -> None:
+    """Until it is let go of; to be called by Qt, outside of every task, for a drag turns a loop of its own.
+
+    `files` are for other programs. `dropped_nowhere`: it was let go of outside of this program, and nobody took it.
+    """
+    if not QGuiApplication.mouseButtons() & Qt.MouseButton.LeftButton:
+        return  # let go of meanwhile
+    data = mime_of(carried)
+    if files:
+        data.setUrls([QUrl.fromLocalFile(str(file)) for file in files])
+    moved = QDrag(widget)
+    moved.setMimeData(data)
+    result = moved.exec(Qt.DropAction.CopyAction | Qt.DropAction.MoveAction, Qt.DropAction.CopyAction)
+    if result == Qt.DropAction.IgnoreAction and not files and QApplication.widgetAt(QCursor.pos()) is None:
+        dropped_nowhere()
 
 
 def steer(event: QDropEvent, target: ObjectPath | None) -> None:

@@ -249,7 +249,7 @@ async def test_a_move_goes_on_in_the_next_program(shelf: ObjectShelf, home: Path
     order = copy(there("in/"), there("to/"), moves=True)
     async with working(home, shelf) as engine:
         number = await engine.add(order)
-        while not shelf.content(BUCKET, "to/") == FILES:
+        while shelf.content(BUCKET, "to/") != FILES:
             await engine.items(number)
     shelf.remove = removes
     async with working(home, shelf) as engine:

@@ -212,7 +212,9 @@ class TransferEngine:
 
     async def planned(self, transfer_id: int) -> Transfer:
         """Its plan, as soon as that is made; or how it failed."""
-        lane = self._lanes[transfer_id]
+        lane = self._lanes.get(transfer_id)
+        if lane is None:  # it ended before anybody could ask
+            return await self.ended(transfer_id)
         await lane.is_known.wait()
         return lane.row
 

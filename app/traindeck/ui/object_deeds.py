@@ -10,9 +10,8 @@ from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QMenu, QWidget
 
-from traindeck.domain.errors import InvalidInput
 from traindeck.domain.objects import ObjectEntry, ObjectPath
-from traindeck.domain.texts import say, text
+from traindeck.domain.texts import say
 from traindeck.ui.browser_view import CONTEXT, BrowserView
 from traindeck.ui.bucket_model import local_paths
 from traindeck.ui.bucket_view import BucketView
@@ -170,16 +169,18 @@ class ObjectDeeds(QObject):
         self._moving.put(dropped, profile, target, self._ask_taken, self._confirm)
 
     async def _ask_taken(self, target: ObjectPath, names: Sequence[str]) -> Taken | None:
-        shown = ", ".join(f"“{name.rstrip('/')}”" for name in names[:_NAMES_SHOWN])
-        more = " …" if len(names) > _NAMES_SHOWN else ""
-        title = say("{count} of the names are taken in {target}.", count=len(names), target=str(target))
-        hint = shown + more
+        if len(names) == 1:
+            title, lines = say("“{name}” is in {target} already.", name=names[0].rstrip("/"), target=str(target)), []
+        else:
+            title = say("{count} of the names are taken in {target}.", count=len(names), target=str(target))
+            shown = ", ".join(f"“{name.rstrip('/')}”" for name in names[:_NAMES_SHOWN])
+            lines = [shown + (" …" if len(names) > _NAMES_SHOWN else "")]
         if any(name.endswith("/") for name in names):
-            hint += "\n" + say("“Replace” joins a folder with the one that is there, and replaces what is in both.")
+            lines.append(say("“Replace” joins a folder with the one that is there, and replaces what is in both."))
         answer = await asked(
             self._window,
             title,
-            hint,
+            "\n".join(lines),
             Answer(Taken.REPLACE.value, say("Replace"), "danger"),
             Answer(Taken.KEEP_BOTH.value, say("Keep both"), "primary"),
             Answer(Taken.SKIP.value, say("Skip them")),
@@ -252,9 +253,7 @@ def _can_paste() -> bool:
 
 
 def _check_place(typed: str) -> None:
-    path = ObjectPath.parse(typed)
-    if len(path.as_folder().key) > 1 and path.key.startswith("/"):
-        raise InvalidInput(text("“{spelling}” is not a place in OBS.", spelling=typed), text("Take the “//” away."))
+    ObjectPath.parse(typed)
 
 
 def _keys(spelling: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from traindeck.domain.errors import AppError
@@ -33,6 +34,9 @@ class NameDialog(QDialog):
         self.words.setBuddy(self.edit)
         self.trouble = QLabel()
         self.trouble.setWordWrap(True)
+        # Room for what may be said, so that the buttons stay where they are.
+        self.trouble.setMinimumHeight(2 * self.fontMetrics().lineSpacing() + 4)
+        self.trouble.setAlignment(Qt.AlignmentFlag.AlignTop)
         set_role(self.trouble, "error")
         buttons = QDialogButtonBox()
         self.accept_button = QPushButton(action)

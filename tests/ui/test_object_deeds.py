@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QGuiApplication
+from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from folder_cloud import FolderCloud
-from panel_bench import User, light_theme
+from panel_bench import User, let_go, light_theme
 from traindeck.domain.objects import ObjectPath
 from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.browser_view import BrowserView
@@ -123,26 +123,6 @@ async def bench(folder: Path, theme: Theme, qtbot: QtBot, answer: bool = True) -
         on.table.setFocus()
         yield on
         on.browser.close()
-
-
-def let_go(
-    widget: QWidget, data: QMimeData, place: QPoint, keys: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
-) -> Qt.DropAction | None:
-    """Bring it over the widget and let go of it; what the widget did with it."""
-    actions = Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
-    button = Qt.MouseButton.LeftButton
-    enter = QDragEnterEvent(place, actions, data, button, keys)
-    QApplication.sendEvent(widget, enter)
-    if not enter.isAccepted():
-        return None
-    move = QDragMoveEvent(place, actions, data, button, keys)
-    QApplication.sendEvent(widget, move)
-    if not move.isAccepted():
-        return None
-    drop = QDropEvent(QPointF(place), actions, data, button, keys)
-    QApplication.sendEvent(widget, drop)
-    assert drop.dropAction() == move.dropAction(), "the mouse showed something else than what was done"
-    return drop.dropAction() if drop.isAccepted() else None
 
 
 async def dialog(kind: type[QWidget]) -> QWidget:
@@ -376,6 +356,17 @@ async def test_an_empty_folder_takes_what_is_dropped_on_it(tmp_path: Path, theme
         data = mime_of(Carried("lab", (BUCKET.join("a.bin"),)))
         assert let_go(on.view, data, on.view.rect().center()) == Qt.DropAction.MoveAction
         await on.shows("a.bin")
+
+
+async def test_a_drag_that_was_let_go_of_before_it_began_does_nothing(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        on.select("a.bin")
+        on.table.startDrag(Qt.DropAction.CopyAction)
+        await until(lambda: len(list(on.cloud.paths.dragged.glob("*/a.bin"))) == 1)
+        await until(lambda: not on.cloud.scope.is_running("drag"))
+        assert on.stored() == {name: name.encode() for name in NAMES}
 
 
 def test_what_others_put_on_the_clipboard_is_no_object() -> None:

@@ -13,7 +13,7 @@ from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import Action, ItemState, TransferState
 from traindeck.services.data_ports import NotRemoved
-from traindeck.services.transfers import lane
+from traindeck.services.transfers import copies, lane
 from traindeck.services.transfers.among import objects_among
 from transfer_works import BUCKET, all_items, content_of, copy, done, download, tree, upload, working
 
@@ -149,11 +149,11 @@ async def test_who_may_not_delete_is_told_that_both_are_there(shelf: ObjectShelf
         row = await done(engine, copy(there("in/"), there("to/"), moves=True))
         assert (row.state, row.failed_files, row.copied_files) == (TransferState.FAILED, 4, 4)
         assert shelf.content(BUCKET, "in/") == shelf.content(BUCKET, "to/") == FILES
-        shelf.remove, copies = removes, len([one for one in shelf.asked if one.startswith("copy")])
+        shelf.remove, copied = removes, len([one for one in shelf.asked if one.startswith("copy")])
         await engine.retry(row.id)
         assert (await engine.ended(row.id)).state is TransferState.DONE
     assert shelf.content(BUCKET) == {f"to/{name}": content for name, content in FILES.items()}
-    assert len([one for one in shelf.asked if one.startswith("copy")]) == copies, "what was there was copied again"
+    assert len([one for one in shelf.asked if one.startswith("copy")]) == copied, "what was there was copied again"
 
 
 async def test_a_lost_line_between_the_halves_copies_nothing_twice(
@@ -267,3 +267,19 @@ async def test_some_are_found_among_many(wanted: list[str]) -> None:
     found = await objects_among(shelf, BUCKET, wanted)
     assert sorted(found) == sorted(set(wanted) & set(keys))
     assert len(shelf.asked) < 10
+
+
+async def test_a_large_object_moves_in_parts(
+    shelf: ObjectShelf, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copies, "_ONE_COPY_BYTES", 1000)
+    monkeypatch.setattr(copies, "_LEAST_PART_BYTES", 256)
+    monkeypatch.setattr(copies, "part_bytes", lambda size: 256)
+    content = os.urandom(5000)
+    shelf.keep(there("big"), content, None, colour="blue")
+    async with working(home, shelf) as engine:
+        row = await done(engine, copy(there("big"), there("far/away"), moves=True))
+        assert (row.state, row.done_files, row.done_bytes) == (TransferState.DONE, 1, 5000)
+    assert shelf.content(BUCKET) == {"far/away": content}
+    assert shelf.objects[there("far/away")].metadata["colour"] == "blue"
+    assert shelf.uploads == {}

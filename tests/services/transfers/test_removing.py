@@ -11,6 +11,7 @@ from object_shelf import ObjectShelf
 from servers.lab_clients import obs_client
 from servers.lab_process import LabProcess
 from servers.stores import lab_store, new_bucket
+from traindeck.domain.errors import Conflict
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Signature
 from traindeck.domain.transfers import ItemState, Kind, Order, Rules, TransferState
@@ -127,3 +128,19 @@ async def test_what_came_after_the_count_stays(tmp_path: Path) -> None:
         await engine.say_yes(number)
         assert (await engine.ended(number)).state is TransferState.DONE
     assert shelf.keys(BUCKET) == ["in/b"]
+
+
+async def test_what_nobody_agreed_to_is_not_done_by_another_try(tmp_path: Path) -> None:
+    shelf = ObjectShelf()
+    shelf.keep(ObjectPath(BUCKET, "in/a"), b"12")
+    async with working(tmp_path, shelf) as engine:
+        number = await engine.add(removal(ObjectPath(BUCKET, "in/")), needs_yes=True)
+        await engine.planned(number)
+        await engine.cancel(number)
+        assert (await engine.ended(number)).state is TransferState.CANCELLED
+        with pytest.raises(Conflict, match="agreed"):
+            await engine.retry(number)
+    async with working(tmp_path, shelf) as engine:
+        await engine.resume()
+        assert engine.rows() == []
+    assert shelf.keys(BUCKET) == ["in/a"]

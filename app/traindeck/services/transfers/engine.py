@@ -15,8 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected, Unreachable
-from traindeck.domain.transfers import Item, ItemState, Order, TransferRecord, TransferState
+from traindeck.domain.errors import AppError, Conflict, KeysRefused, ServiceTrouble, Unexpected, Unreachable
+from traindeck.domain.texts import text
+from traindeck.domain.transfers import Item, ItemState, Kind, Order, TransferRecord, TransferState
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import utc_now
 from traindeck.runtime.listeners import Listeners
@@ -179,11 +180,20 @@ class TransferEngine:
         record = await self._journal.get(transfer_id)
         if not record.state.is_over:
             return
+        if record.order.kind is Kind.REMOVE and not await self._was_begun(transfer_id):
+            raise Conflict(
+                text("Nobody has agreed to this deletion yet."),
+                text("Delete it where it is listed, to see how much it is."),
+            )
         await self._journal.open_again(transfer_id, [ItemState.FAILED, ItemState.WAITING])
         state = TransferState.RUNNING if record.is_planned else TransferState.PLANNING
         if not record.is_planned and record.order.rules.delete:
             state = TransferState.READY  # nobody has seen yet what it would remove
         self._start(await self._journal.change(transfer_id, state=state, error=None, ended=None))
+
+    async def _was_begun(self, transfer_id: int) -> bool:
+        files = (await self._journal.totals(transfer_id)).files
+        return any(files.get(state) for state in (ItemState.DONE, ItemState.FAILED))
 
     async def move_first(self, transfer_id: int) -> None:
         lane = self._lanes.get(transfer_id)

@@ -56,15 +56,23 @@ async def _among(page: Listed[Found], keys: Sequence[str]) -> dict[str, Found]:
     wanted = sorted(set(keys))
     names, prefix = set(wanted), _beginning(wanted)
     found: dict[str, Found] = {}
+    jumped_to: list[str] = []
     at, marker = 0, ""
     while at < len(wanted):
-        marker = max(marker, _just_before(wanted[at]))
+        if (before := _just_before(wanted[at])) > marker:
+            marker = before
+            jumped_to.append(wanted[at])
         rows, next_marker = await page(prefix, marker)
         found |= {row.key: row for row in rows if row.key in names}
         if not next_marker:
             break
         marker = next_marker
         at = bisect_right(wanted, marker)
+    for key in jumped_to:
+        if key not in found:
+            # Some services pass over what follows a marker that is no name of theirs.
+            rows, _ = await page(key, "")
+            found |= {row.key: row for row in rows if row.key == key}
     return found
 
 

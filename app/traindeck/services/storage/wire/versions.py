@@ -23,8 +23,8 @@ async def keeps_versions(account: WireAccount, bucket: str) -> bool:
     found: list[str] = []
 
     def read(answer: Answered) -> None:
-        root = document_of(account, answer, "VersioningConfiguration")
-        found.append(root.findtext("Status") or "")
+        root = document_of(account, answer, "VersioningConfiguration", "GetBucketVersioningResponse")
+        found.append(next((node.text or "" for node in root.iter("Status")), ""))
 
     answer = await account.ask(Request("GET", ObjectPath(bucket), {"versioning": None}), fine=_NEVER, checked=read)
     return answer.status < 300 and found[-1] == "Enabled"

@@ -182,6 +182,10 @@ async def test_what_is_cut_is_dimmed_until_it_is_pasted_or_let_be(tmp_path: Path
         assert not is_dim("a.bin")
         await on.press("Ctrl+X")
         await until(lambda: is_dim("a.bin"))
+        QGuiApplication.clipboard().setText("something else")
+        assert not is_dim("a.bin")
+        await on.press("Ctrl+X")
+        await until(lambda: is_dim("a.bin"))
         on.browser.go(BUCKET.join("more/"))
         await on.shows("1.txt")
         await on.press("Ctrl+V")
@@ -356,6 +360,21 @@ async def test_an_empty_folder_takes_what_is_dropped_on_it(tmp_path: Path, theme
         data = mime_of(Carried("lab", (BUCKET.join("a.bin"),)))
         assert let_go(on.view, data, on.view.rect().center()) == Qt.DropAction.MoveAction
         await on.shows("a.bin")
+
+
+async def test_fields_keep_their_own_cut_copy_and_paste(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        on.select("a.bin")
+        on.view.search.setText("words")
+        on.view.search.selectAll()
+        await on.press("Ctrl+X", on.view.search)
+        assert (on.view.search.text(), QGuiApplication.clipboard().text()) == ("", "words")
+        on.view.address.selectAll()
+        await on.press("Ctrl+C", on.view.address)
+        assert QGuiApplication.clipboard().text() == "obs://bucket/"
+        await on.press("Ctrl+V", on.view.search)
+        assert on.view.search.text() == "obs://bucket/"
+        assert on.stored() == {name: name.encode() for name in NAMES}
 
 
 async def test_a_drag_that_was_let_go_of_before_it_began_does_nothing(

@@ -54,6 +54,7 @@ class ObjectDeeds(QObject):
         self._confirm = confirm
         self._start = start
         self._window = window
+        QGuiApplication.clipboard().dataChanged.connect(self._on_clipboard)
 
     def extend(self, view: BrowserView, browser: ObjectBrowser) -> None:
         """The commands of a tab, and what is dropped and dragged there."""
@@ -123,6 +124,13 @@ class ObjectDeeds(QObject):
         if paths:
             QGuiApplication.clipboard().setMimeData(mime_of(Carried(profile, tuple(paths), is_cut)))
             self._cut.put(profile, paths if is_cut else ())
+
+    def _on_clipboard(self) -> None:
+        """Something else was copied, here or elsewhere: what was cut cannot be pasted any more."""
+        if self._cut:
+            carried = carried_in(QGuiApplication.clipboard().mimeData())
+            if carried is None or not carried.is_cut:
+                self._cut.clear()
 
     def _pasted(self, carried: Carried) -> None:
         if carried.is_cut:

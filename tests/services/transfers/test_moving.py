@@ -238,7 +238,8 @@ async def test_a_folder_moves_down_and_is_gone_up_there(shelf: ObjectShelf, home
     assert shelf.keys(BUCKET) == []
 
 
-async def test_a_move_goes_on_in_the_next_program(shelf: ObjectShelf, home: Path) -> None:
+@pytest.mark.parametrize("is_paused", [False, True])
+async def test_a_move_goes_on_in_the_next_program(shelf: ObjectShelf, home: Path, is_paused: bool) -> None:
     fill(shelf, "in/", FILES)
     removes = shelf.remove
 
@@ -251,6 +252,8 @@ async def test_a_move_goes_on_in_the_next_program(shelf: ObjectShelf, home: Path
         number = await engine.add(order)
         while shelf.content(BUCKET, "to/") != FILES:
             await engine.items(number)
+        if is_paused:
+            await engine.pause(number)
     shelf.remove = removes
     async with working(home, shelf) as engine:
         assert await engine.add(order, takes_up=True) == number

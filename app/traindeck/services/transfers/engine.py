@@ -122,7 +122,8 @@ class TransferEngine:
             if record.order == order and record.id not in self._lanes and record.state is not TransferState.READY:
                 async with held(self._lock(record.id), self._disk) as is_free:
                     if is_free and record.order.rules.moves and record.is_planned:
-                        return record  # its source may be half gone: there is no other plan of it
+                        # Its source may be half gone: there is no other plan of it.
+                        return await self._journal.change(record.id, state=TransferState.RUNNING)
                     if is_free:
                         await self._journal.forget_unbegun(record.id)
                         return await self._journal.change(record.id, is_planned=False, state=TransferState.PLANNING)

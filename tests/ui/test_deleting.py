@@ -50,8 +50,10 @@ class Deletions:
         self.deleting.busy.connect(lambda words: self.busy.append(str(words or "")))
 
     async def removed(self, paths: list[ObjectPath], user: User) -> None:
+        before = len(self.touched)
         self.deleting.remove(LAB, paths, user)
         await until(lambda: not self.bench.scope.is_running("delete from OBS"))
+        await until(lambda: len(self.touched) > before or not user.answer)
 
 
 @asynccontextmanager

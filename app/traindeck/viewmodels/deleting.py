@@ -103,7 +103,9 @@ class Deleting(QObject):
                 for row in planned:
                     await self._mover.drop(row.id)
         if is_meant:
-            await self._carry_out(profile, paths, planned, keeps=keeps)
+            # Apart, so that something else can be deleted while this goes on.
+            work = partial(self._carry_out, profile, tuple(paths), planned, keeps=keeps)
+            self._scope.start(f"deletion {planned[0].id}", work)
 
     async def _carry_out(
         self, profile: str, paths: Sequence[ObjectPath], planned: Sequence[Transfer], *, keeps: bool
@@ -121,6 +123,7 @@ class Deleting(QObject):
                 except AppError as error:
                     troubles.append(error)
         finally:
+            self.busy.emit(None)
             for folder in folders:
                 self.touched.emit(folder)
         if keeps:

@@ -36,6 +36,7 @@ from traindeck.viewmodels.transfer_words import (
     item_words,
     progress_words,
     result_names,
+    way_words,
 )
 
 Index = QModelIndex | QPersistentModelIndex
@@ -173,7 +174,7 @@ class TransferFilesDialog(QDialog):
 
     def _lay_out(self, theme: Theme) -> None:
         way = ElidedLabel()
-        way.setText(f"{self._row.transfer.source} → {self._row.transfer.target}")
+        way.setText(way_words(self._row))
         set_role(way, "strong")
         self.summary = ElidedLabel()
         set_role(self.summary, "dim")

@@ -58,6 +58,12 @@ def kind_sign(row: TransferRow) -> str:
     return _SIGNS[row.transfer.kind]
 
 
+def way_words(row: TransferRow) -> str:
+    """From where to where; a deletion goes nowhere."""
+    transfer = row.transfer
+    return f"{transfer.source} → {transfer.target}" if transfer.target else transfer.source
+
+
 def kind_words(row: TransferRow) -> str:
     if row.transfer.is_move:
         return say("Move")

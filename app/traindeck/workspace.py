@@ -101,6 +101,7 @@ class Models:
         buckets.deleting.told.connect(partial(_tell, notices))
         moving = Moving(core.transfers, scope)
         moving.touched.connect(buckets.refresh_touched)
+        moving.arrived.connect(buckets.arrived)
         preferences = Preferences(core.settings, core.disk, scope, settings)
         form = JobForm(core.submission, core.choices, core.profiles, core.disk, scope)
         return cls(

@@ -61,6 +61,7 @@ class Bench:
         self.cut = CutObjects()
         self.moving = Moving(cloud.transfers, cloud.scope)
         self.moving.touched.connect(self.tree.refresh_touched)
+        self.moving.arrived.connect(self.tree.arrived)
         self.browser = ObjectBrowser(
             "lab", BUCKET, cloud.listings, cloud.connections, cloud.index_calls, cloud.scope, "browser"
         )
@@ -160,6 +161,7 @@ async def test_objects_and_folders_are_copied_into_another_folder(
         await on.shows("1.txt")
         await on.press("Ctrl+V")
         await on.shows("data", "1.txt", "b.txt")
+        await until(lambda: on.browser.rows.below is not None and on.browser.rows.below.count == 5)
         assert on.stored() == {name: name.encode() for name in NAMES} | {
             "more/data/1.txt": b"data/1.txt", "more/data/2.txt": b"data/2.txt", "more/data/deep/3.txt":
             b"data/deep/3.txt", "more/b.txt": b"b.txt",

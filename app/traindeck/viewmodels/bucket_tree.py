@@ -63,6 +63,8 @@ class BucketTree(QObject):
     opened = Signal(object)
     touched = Signal(object)
     """Something was sent to this folder, or deleted from it."""
+    arrived = Signal(object)
+    """This folder came with all that is below it."""
 
     def __init__(self, connections: Opener, mover: Relocator, disk: BlockingCalls, scope: TaskScope) -> None:
         super().__init__()
@@ -77,6 +79,7 @@ class BucketTree(QObject):
         self.deleting = Deleting(connections, mover, scope)
         self.deleting.busy.connect(self._say)
         self.deleting.touched.connect(self.refresh_touched)
+        self.deleting.arrived.connect(self.arrived)
 
     def level(self, folder: Folder) -> Level:
         return self._levels.setdefault(folder, Level())
@@ -200,6 +203,8 @@ class BucketTree(QObject):
             into = target.join(source.name + "/") if is_folder else target.join(source.name)
             await self._mover.upload(self.state.profile, source, into)
         self.refresh_touched(target)
+        if is_folder:
+            self.arrived.emit(into)
 
     async def _download(self, path: ObjectPath, target: Path) -> None:
         async with self._moving:

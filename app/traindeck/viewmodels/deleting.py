@@ -35,6 +35,8 @@ class Deleting(QObject):
     """What it is doing now, or None."""
     touched = Signal(object)
     """What is in this folder is other than it was; None: the buckets are."""
+    arrived = Signal(object)
+    """This folder came back with all that is below it."""
     told = Signal(object)
     """News."""
 
@@ -54,7 +56,7 @@ class Deleting(QObject):
         """Bring back what was deleted below a folder; with `names` only that."""
         paths = [ObjectPath(folder.bucket, folder.key + name) for name in names] or [folder]
         order = removal_of(profile, paths, Kind.RESTORE)
-        self._scope.start(f"restore in {folder}", lambda: self._bring_back(order, (folder,)))
+        self._scope.start(f"restore in {folder}", lambda: self._bring_back(order, (folder, *paths)))
 
     async def _remove(self, profile: str, paths: tuple[ObjectPath, ...], confirm: Confirm) -> None:
         buckets = [path for path in paths if path.is_bucket]
@@ -128,21 +130,24 @@ class Deleting(QObject):
                 self.touched.emit(folder)
         if keeps:
             message = text("{count} objects were deleted.", count=count) if count > 1 else text("1 object was deleted.")
-            self.told.emit(News(message, lambda: self._undo(profile, planned, folders)))
+            self.told.emit(News(message, lambda: self._undo(profile, planned, paths)))
         if troubles:
             raise troubles[0]
 
-    def _undo(self, profile: str, removed: Sequence[Transfer], folders: tuple[ObjectPath, ...]) -> None:
+    def _undo(self, profile: str, removed: Sequence[Transfer], paths: Sequence[ObjectPath]) -> None:
         for row in removed:
             order = Order(Kind.RESTORE, profile, row.source, "", Rules(undoes=row.id))
-            self._scope.start(f"undo {row.id}", partial(self._bring_back, order, folders))
+            self._scope.start(f"undo {row.id}", partial(self._bring_back, order, paths))
 
-    async def _bring_back(self, order: Order, folders: tuple[ObjectPath, ...]) -> None:
+    async def _bring_back(self, order: Order, paths: Sequence[ObjectPath]) -> None:
         try:
             row = await self._mover.finished(await self._mover.begin(order))
         finally:
-            for folder in folders:
+            for folder in {path.parent for path in paths}:
                 self.touched.emit(folder)
+            for path in paths:
+                if path.is_folder:
+                    self.arrived.emit(path)
         message = text("{count} objects were restored.", count=row.done_files)
         if not row.done_files:
             message = text("There was nothing to restore.")

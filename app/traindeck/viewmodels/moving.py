@@ -47,6 +47,8 @@ class Moving(QObject):
 
     touched = Signal(object)
     """What is in this folder is other than it was."""
+    arrived = Signal(object)
+    """This folder came with all that is below it."""
 
     def __init__(self, mover: Relocator, scope: TaskScope) -> None:
         super().__init__()
@@ -183,6 +185,9 @@ class Moving(QObject):
         finally:
             for folder in {target, *(wish.path.parent for wish in wishes if is_cut)}:
                 self.touched.emit(folder)
+            for wish in wishes:
+                if wish.path.is_folder:
+                    self.arrived.emit(target.join(wish.name))
         if troubles:
             raise troubles[0]
 

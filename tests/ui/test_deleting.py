@@ -41,7 +41,7 @@ class Deletions:
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
-        self.deleting = Deleting(bench.connections, bench.transfers, bench.scope)
+        self.deleting = Deleting(bench.transfers, bench.scope)
         self.told: list[News] = []
         self.touched: list[object] = []
         self.busy: list[str] = []

@@ -60,7 +60,7 @@ class Bench:
         self.tree.use_profile("lab")
         self.cut = CutObjects()
         self.moving = Moving(cloud.transfers, cloud.scope)
-        self.moving.touched.connect(self.tree.refresh_touched)
+        self.moving.touched.connect(self.tree.was_touched)
         self.moving.arrived.connect(self.tree.arrived)
         self.browser = ObjectBrowser(
             "lab", BUCKET, cloud.listings, cloud.connections, cloud.index_calls, cloud.scope, "browser"

@@ -268,7 +268,7 @@ class BrowserView(QWidget):
         self.address.typed.connect(browser.complete)
         self.missing.wanted.connect(browser.go_typed)
         self.missing.create_wanted.connect(browser.create_missing)
-        browser.created.connect(self._tree.refresh_touched)
+        browser.created.connect(self._tree.was_touched)
         self.search.textChanged.connect(self._on_search_typed)
         self.search.returnPressed.connect(self._search_now)
         self._typing.timeout.connect(self._search_now)

@@ -13,8 +13,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.credentials_file import is_credentials_name
-from traindeck.domain.errors import AppError, InvalidInput
-from traindeck.domain.objects import ObjectEntry, ObjectPath, is_bucket_name, size_words
+from traindeck.domain.errors import AppError
+from traindeck.domain.objects import ObjectEntry, ObjectPath, size_words
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
@@ -76,9 +76,9 @@ class BucketTree(QObject):
         self._moving = asyncio.Semaphore(_AT_ONCE)
         self._number = 0
         self.state = BucketTreeState()
-        self.deleting = Deleting(connections, mover, scope)
+        self.deleting = Deleting(mover, scope)
         self.deleting.busy.connect(self._say)
-        self.deleting.touched.connect(self.refresh_touched)
+        self.deleting.touched.connect(self.was_touched)
         self.deleting.arrived.connect(self.arrived)
 
     def level(self, folder: Folder) -> Level:
@@ -110,9 +110,6 @@ class BucketTree(QObject):
     def open(self, folder: ObjectPath) -> None:
         self.opened.emit(folder)
 
-    def create_bucket(self, name: str) -> None:
-        self._scope.start(f"create bucket {name}", lambda: self._create_bucket(name.strip()))
-
     def upload(self, sources: Sequence[Path], target: ObjectPath, confirm: Confirm) -> None:
         """Say what would go where, and send it when the user agrees."""
         chosen = tuple(sources)
@@ -124,8 +121,8 @@ class BucketTree(QObject):
             self._scope.start(f"download {path} to {target}", partial(self._download, path, target))
 
     def remove(self, paths: Sequence[ObjectPath], confirm: Confirm) -> None:
-        """Count what would be deleted, ask, and delete."""
-        self.deleting.remove(self.state.profile, paths, confirm)
+        """Count what would be deleted below buckets, ask, and delete."""
+        self.deleting.remove(self.state.profile, [path for path in paths if not path.is_bucket], confirm)
 
     async def _list(self, folder: Folder) -> None:
         again = self.level(folder).is_known
@@ -166,18 +163,6 @@ class BucketTree(QObject):
             # Some programs mark a folder with an empty object of its own name; it is not one of its entries.
             yield [entry for entry in page if entry.path != folder]
 
-    async def _create_bucket(self, name: str) -> None:
-        if not is_bucket_name(name):
-            raise InvalidInput(
-                text("“{name}” cannot be the name of a bucket.", name=name),
-                text(
-                    "Use 3 to 63 of a–z, 0–9, dot and hyphen, with a letter or digit at both ends. "
-                    "The name must be free in the whole cloud."
-                ),
-            )
-        await (await self._storage()).create_bucket(name)
-        self.refresh(None)
-
     async def _upload(self, sources: tuple[Path, ...], target: ObjectPath, confirm: Confirm) -> None:
         self._say(text("Looking at what was dropped…"))
         try:
@@ -202,7 +187,7 @@ class BucketTree(QObject):
             is_folder = await self._disk.run(lambda _: source.is_dir())
             into = target.join(source.name + "/") if is_folder else target.join(source.name)
             await self._mover.upload(self.state.profile, source, into)
-        self.refresh_touched(target)
+        self.was_touched(target)
         if is_folder:
             self.arrived.emit(into)
 
@@ -210,8 +195,8 @@ class BucketTree(QObject):
         async with self._moving:
             await self._mover.download(self.state.profile, path, target / path.name)
 
-    def refresh_touched(self, folder: Folder) -> None:
-        """Something of ours changed what is in this folder."""
+    def was_touched(self, folder: Folder) -> None:
+        """Something there changed: read it again, here and wherever it is shown."""
         if folder in self._levels:
             self.refresh(folder)
         self.touched.emit(folder)

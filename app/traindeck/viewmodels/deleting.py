@@ -9,13 +9,13 @@ from itertools import groupby
 
 from PySide6.QtCore import QObject, Signal
 
-from traindeck.domain.errors import AppError, Conflict
+from traindeck.domain.errors import AppError
 from traindeck.domain.objects import ObjectPath, outermost, size_words
 from traindeck.domain.texts import Text, text
 from traindeck.domain.transfers import Kind, Order, Rules, TransferState, removal_of
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.transfers import Transfer
-from traindeck.viewmodels.ports import Confirm, Opener, Relocator
+from traindeck.viewmodels.ports import Confirm, Relocator
 
 _NAMED = 3
 
@@ -34,15 +34,14 @@ class Deleting(QObject):
     busy = Signal(object)
     """What it is doing now, or None."""
     touched = Signal(object)
-    """What is in this folder is other than it was; None: the buckets are."""
+    """What is in this folder is other than it was."""
     arrived = Signal(object)
     """This folder came back with all that is below it."""
     told = Signal(object)
     """News."""
 
-    def __init__(self, connections: Opener, mover: Relocator, scope: TaskScope) -> None:
+    def __init__(self, mover: Relocator, scope: TaskScope) -> None:
         super().__init__()
-        self._connections = connections
         self._mover = mover
         self._scope = scope
 
@@ -59,33 +58,10 @@ class Deleting(QObject):
         self._scope.start(f"restore in {folder}", lambda: self._bring_back(order, (folder, *paths)))
 
     async def _remove(self, profile: str, paths: tuple[ObjectPath, ...], confirm: Confirm) -> None:
-        buckets = [path for path in paths if path.is_bucket]
         try:
-            for path in buckets:
-                await self._check_empty(profile, path)
-            if buckets and await confirm(_bucket_question(buckets), text("Delete")):
-                await self._remove_buckets(profile, buckets)
-            rest = [path for path in paths if not path.is_bucket]
-            if rest:
-                await self._remove_objects(profile, rest, confirm)
+            await self._remove_objects(profile, paths, confirm)
         finally:
             self.busy.emit(None)
-
-    async def _check_empty(self, profile: str, bucket: ObjectPath) -> None:
-        storage = (await self._connections.open(profile)).storage
-        if (await storage.page(bucket.bucket, most=1)).rows:
-            raise Conflict(
-                text("The bucket “{name}” is not empty.", name=bucket.bucket),
-                text("Delete what is in it first; an empty bucket can be deleted."),
-            )
-
-    async def _remove_buckets(self, profile: str, buckets: Sequence[ObjectPath]) -> None:
-        storage = (await self._connections.open(profile)).storage
-        try:
-            for bucket in buckets:
-                await storage.remove_bucket(bucket.bucket)
-        finally:
-            self.touched.emit(None)
 
     async def _remove_objects(self, profile: str, paths: Sequence[ObjectPath], confirm: Confirm) -> None:
         planned: list[Transfer] = []
@@ -162,10 +138,6 @@ class Deleting(QObject):
 
 def _names(paths: Sequence[ObjectPath]) -> str:
     return ", ".join(str(path) for path in paths[:_NAMED]) + (" …" if len(paths) > _NAMED else "")
-
-
-def _bucket_question(buckets: Sequence[ObjectPath]) -> Text:
-    return text("Delete the empty bucket {names}?", names=_names(buckets))
 
 
 def _question(paths: Sequence[ObjectPath], planned: Sequence[Transfer], *, keeps: bool) -> Text:

@@ -29,6 +29,7 @@ class Deed(Enum):
     PAUSE = auto()
     GO_ON = auto()
     RETRY = auto()
+    VERIFY = auto()
     MOVE_FIRST = auto()
     CANCEL = auto()
 
@@ -39,6 +40,7 @@ _FITTING = {
     # What waits need not wait any longer when somebody says so.
     Deed.GO_ON: frozenset({TransferState.PAUSED, TransferState.WAITING}),
     Deed.RETRY: frozenset({TransferState.PARTLY, TransferState.FAILED, TransferState.CANCELLED}),
+    Deed.VERIFY: frozenset({TransferState.DONE, TransferState.PARTLY}),
     Deed.MOVE_FIRST: _UNDER_WAY,
     Deed.CANCEL: _UNDER_WAY | {TransferState.READY},
 }
@@ -129,7 +131,10 @@ class TransferList(QObject):
         wanted = set(ids)
         if deed is Deed.MOVE_FIRST and self.state.live < 2:
             return []
-        return [row.id for row in self.state.rows if row.id in wanted and row.transfer.state in _FITTING[deed]]
+        rows = [row for row in self.state.rows if row.id in wanted and row.transfer.state in _FITTING[deed]]
+        if deed is Deed.VERIFY:  # what was moved or removed has no other side any more
+            rows = [row for row in rows if row.transfer.target and not row.transfer.is_move]
+        return [row.id for row in rows]
 
     def do(self, deed: Deed, ids: Iterable[int]) -> None:
         """At once, to all of `ids` that it fits."""
@@ -138,6 +143,7 @@ class TransferList(QObject):
             Deed.PAUSE: self._transfers.pause,
             Deed.GO_ON: self._transfers.go_on,
             Deed.RETRY: self._transfers.retry,
+            Deed.VERIFY: self._transfers.verify,
             Deed.MOVE_FIRST: self._transfers.move_first,
             Deed.CANCEL: self._transfers.cancel,
         }[deed]

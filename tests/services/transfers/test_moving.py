@@ -1,288 +1,237 @@
-"""Moves: the source is left only for what was seen at the target, and nothing is lost on the way."""
+"""Files and folders over objects in memory: both ways, within the service, and what is kept of them."""
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
-from object_shelf import ObjectShelf
-from traindeck.domain.errors import Unreachable
-from traindeck.domain.objects import ObjectPath
-from traindeck.domain.texts import text
-from traindeck.domain.transfers import Action, ItemState, TransferState
-from traindeck.services.data_ports import NotRemoved
-from traindeck.services.transfers import copies, lane
-from traindeck.services.transfers.among import objects_among
-from transfer_works import BUCKET, all_items, content_of, copy, done, download, tree, upload, working
-
-FILES = {"a.txt": b"a", "deep/er/b.bin": bytes(range(256)) * 300, "空/c 文件.txt": b"", "deep/.hidden": b"h"}
-
-
-def there(key: str = "") -> ObjectPath:
-    return ObjectPath(BUCKET, key)
-
-
-@pytest.fixture
-def shelf() -> ObjectShelf:
-    return ObjectShelf(page_size=3)
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
-
-
-def fill(shelf: ObjectShelf, prefix: str, files: dict[str, bytes]) -> None:
-    for name, content in files.items():
-        shelf.keep(there(prefix + name), content)
-
-
-async def test_a_folder_moves_whole_with_its_markers_and_leaves_nothing(shelf: ObjectShelf, home: Path) -> None:
-    fill(shelf, "in/", FILES | {"": b"", "empty/": b""})
-    shelf.keep(there("in-beside"), b"stays")
-    async with working(home, shelf) as engine:
-        row = await done(engine, copy(there("in/"), there("to/new/"), moves=True))
-        assert (row.state, row.done_files, row.failed_files, row.copied_files) == (TransferState.DONE, 6, 0, 0)
-        assert row.done_bytes == row.total_bytes == sum(map(len, FILES.values()))
-        items = await all_items(engine, row.id)
-    assert {(item.action, item.state) for item in items} == {(Action.LEAVE, ItemState.DONE)}
-    assert shelf.content(BUCKET, "to/new/") == FILES | {"": b"", "empty/": b""}
-    assert shelf.keys(BUCKET) == sorted(["in-beside", *(f"to/new/{name}" for name in (*FILES, "", "empty/"))])
-
-
-async def test_case_alone_may_change_and_one_object_gets_another_name(shelf: ObjectShelf, home: Path) -> None:
-    fill(shelf, "Data/", FILES)
-    shelf.keep(there("x"), b"x")
-    async with working(home, shelf) as engine:
-        assert (await done(engine, copy(there("Data/"), there("data/"), moves=True))).state is TransferState.DONE
-        assert (await done(engine, copy(there("x"), there("data/deep/"), moves=True))).state is TransferState.DONE
-        assert (await done(engine, copy(there("data/a.txt"), there("A.TXT"), moves=True))).state is TransferState.DONE
-    rest = {name: content for name, content in FILES.items() if name != "a.txt"}
-    assert shelf.content(BUCKET) == {"A.TXT": b"a", "data/deep/x": b"x"} | {f"data/{n}": c for n, c in rest.items()}
-
-
-@pytest.mark.parametrize(
-    ("source", "target"), [("in/", "in/"), ("in/", "in/deep/"), ("in/a.txt", "in/a.txt"), ("in/a.txt", "in/")]
+from object_shelf import ObjectShelf, md5_of
+from traindeck.domain import transfers as sizes
+from traindeck.domain.transfers import (
+    MD5_NAME,
+    PART_BYTES_NAME,
+    TIME_NAME,
+    ItemState,
+    TransferState,
 )
-async def test_nothing_moves_into_itself(shelf: ObjectShelf, home: Path, source: str, target: str) -> None:
-    fill(shelf, "in/", FILES)
+from traindeck.runtime import disk_barrier
+from traindeck.services.transfers import downloads
+from transfer_works import (
+    BUCKET,
+    FILES,
+    MIB,
+    all_items,
+    content_of,
+    copy,
+    done,
+    download,
+    listed,
+    random_bytes,
+    there,
+    tree,
+    upload,
+    working,
+)
+from waiting import until
+
+
+async def test_a_folder_goes_up_and_comes_back_the_same(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
+    source = tree(tmp_path / "data", FILES)
     async with working(home, shelf) as engine:
-        row = await done(engine, copy(there(source), there(target), moves=True))
-        assert row.state is TransferState.FAILED
-        assert "is inside" in row.error.sentence()
-    assert shelf.content(BUCKET, "in/") == FILES
-
-
-async def test_a_folder_that_goes_up_does_not_run_over_itself(shelf: ObjectShelf, home: Path) -> None:
-    fill(shelf, "a/", {"1": b"one", "a/1": b"inner", "b/2": b"two"})
-    async with working(home, shelf) as engine:
-        row = await done(engine, copy(there("a/"), there(""), moves=True))
-        assert (row.state, row.failed_files) == (TransferState.PARTLY, 1)
-    assert shelf.content(BUCKET) == {"1": b"one", "a/a/1": b"inner", "b/2": b"two"}
-
-
-async def test_some_of_a_folder_go_under_names_of_their_own(shelf: ObjectShelf, home: Path) -> None:
-    fill(shelf, "in/", FILES)
-    chosen = (("deep/", "deep (2)/"), ("a.txt", "a (2).txt"), ("never.txt", "never.txt"))
-    async with working(home, shelf) as engine:
-        copied = await done(engine, copy(there("in/"), there("to/"), chosen=chosen))
-        assert (copied.state, copied.done_files) == (TransferState.DONE, 3)
+        up = await done(engine, upload(source, there("in/")))
+        assert (up.state, up.done_files, up.failed_files) == (TransferState.DONE, 4, 0)
+        assert up.total_bytes == up.done_bytes == sum(map(len, FILES.values()))
         assert shelf.content(BUCKET, "in/") == FILES
-        moved = await done(engine, copy(there("in/"), there("on/"), chosen=chosen, moves=True))
-        assert (moved.state, moved.done_files) == (TransferState.DONE, 3)
-    expected = {"deep (2)/er/b.bin": FILES["deep/er/b.bin"], "deep (2)/.hidden": b"h", "a (2).txt": b"a"}
-    assert shelf.content(BUCKET, "to/") == shelf.content(BUCKET, "on/") == expected
-    assert shelf.content(BUCKET, "in/") == {"空/c 文件.txt": b""}
+        down = await done(engine, download(there("in/"), tmp_path / "back"))
+        assert (down.state, down.done_files) == (TransferState.DONE, 4)
+        assert content_of(tmp_path / "back") == FILES
+        assert all(item.is_verified for item in await all_items(engine, down.id))
+        assert [row.id for row in engine.rows()] == [down.id, up.id]
 
 
-async def test_what_changed_meanwhile_is_kept_and_told_and_another_try_moves_it(shelf: ObjectShelf, home: Path) -> None:
-    fill(shelf, "in/", FILES)
-    whole, changed = shelf.copy, False
-
-    async def copy_and_change(source: ObjectPath, target: ObjectPath, **more: object) -> object:
-        nonlocal changed
-        stored = await whole(source, target, **more)
-        if source.key == "in/a.txt" and not changed:
-            changed = True
-            shelf.keep(source, b"another")
-        return stored
-
-    shelf.copy = copy_and_change
-    async with working(home, shelf) as engine:
-        row = await done(engine, copy(there("in/"), there("to/"), moves=True))
-        assert (row.state, row.done_files, row.failed_files) == (TransferState.PARTLY, 3, 1)
-        assert "has changed since it was copied" in row.error.sentence()
-        assert shelf.content(BUCKET, "in/") == {"a.txt": b"another"}
-        await engine.retry(row.id)
-        row = await engine.ended(row.id)
-        assert (row.state, row.error) == (TransferState.DONE, None)
-    assert shelf.content(BUCKET) == {f"to/{name}": content for name, content in (FILES | {"a.txt": b"another"}).items()}
-
-
-async def test_a_copy_that_is_not_there_any_more_costs_no_source(shelf: ObjectShelf, home: Path) -> None:
-    fill(shelf, "in/", FILES)
-    whole = shelf.copy
-
-    async def copy_and_lose(source: ObjectPath, target: ObjectPath, **more: object) -> object:
-        stored = await whole(source, target, **more)
-        if source.key == "in/a.txt":
-            del shelf.objects[target]
-        return stored
-
-    shelf.copy = copy_and_lose
-    async with working(home, shelf) as engine:
-        row = await done(engine, copy(there("in/"), there("to/"), moves=True))
-        assert (row.state, row.failed_files) == (TransferState.PARTLY, 1)
-    assert shelf.content(BUCKET, "in/") == {"a.txt": b"a"}
-
-
-async def test_who_may_not_delete_is_told_that_both_are_there(shelf: ObjectShelf, home: Path) -> None:
-    fill(shelf, "in/", FILES)
-
-    async def refuse(bucket: str, keys: list[str]) -> list[NotRemoved]:
-        return [NotRemoved(key, "AccessDenied", "No.") for key in keys]
-
-    removes, shelf.remove = shelf.remove, refuse
-    async with working(home, shelf) as engine:
-        row = await done(engine, copy(there("in/"), there("to/"), moves=True))
-        assert (row.state, row.failed_files, row.copied_files) == (TransferState.FAILED, 4, 4)
-        assert shelf.content(BUCKET, "in/") == shelf.content(BUCKET, "to/") == FILES
-        shelf.remove, copied = removes, len([one for one in shelf.asked if one.startswith("copy")])
-        await engine.retry(row.id)
-        assert (await engine.ended(row.id)).state is TransferState.DONE
-    assert shelf.content(BUCKET) == {f"to/{name}": content for name, content in FILES.items()}
-    assert len([one for one in shelf.asked if one.startswith("copy")]) == copied, "what was there was copied again"
-
-
-async def test_a_lost_line_between_the_halves_copies_nothing_twice(
-    shelf: ObjectShelf, home: Path, monkeypatch: pytest.MonkeyPatch
+async def test_large_files_go_in_parts_both_ways(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, small_parts: None
 ) -> None:
-    monkeypatch.setattr(lane, "FIRST_WAIT_S", 0.02)
-    fill(shelf, "in/", FILES)
-    removes, failures = shelf.remove, 2
-
-    async def lose(bucket: str, keys: list[str]) -> list[NotRemoved]:
-        nonlocal failures
-        left = await removes(bucket, keys)
-        if failures:
-            failures -= 1
-            raise Unreachable(text("The service cannot be reached."), text("Look at the network."))
-        return left
-
-    shelf.remove = lose
+    files = {"big": random_bytes(3 * MIB + 17), "middle": random_bytes(MIB - 1), "small": b"x"}
+    source = tree(tmp_path / "data", files)
     async with working(home, shelf) as engine:
-        row = await done(engine, copy(there("in/"), there("to/"), moves=True))
-        assert (row.state, row.done_files, row.copied_files) == (TransferState.DONE, 4, 0)
-    assert shelf.content(BUCKET) == {f"to/{name}": content for name, content in FILES.items()}
-    assert len([one for one in shelf.asked if one.startswith("copy")]) == 4
+        up = await done(engine, upload(source, there("in/")))
+        assert up.state is TransferState.DONE
+        assert up.done_bytes == up.total_bytes
+        assert shelf.content(BUCKET, "in/") == files
+        assert shelf.uploads == {}
+        kept = shelf.objects[there("in/big")]
+        assert kept.metadata == {MD5_NAME: md5_of(files["big"]), PART_BYTES_NAME: str(MIB // 4)}
+        assert len([line for line in shelf.asked if line.startswith("part in/big")]) == 13
+        down = await done(engine, download(there("in/"), tmp_path / "back"))
+        assert down.state is TransferState.DONE
+        assert content_of(tmp_path / "back") == files
+        assert all(item.is_verified for item in await all_items(engine, down.id))
 
 
-async def test_who_cancels_while_it_is_copied_keeps_the_whole_source(shelf: ObjectShelf, home: Path) -> None:
-    fill(shelf, "in/", {f"{number:03}": b"x" for number in range(50)})
+async def test_a_whole_that_is_plain_md5_is_hashed_while_it_comes(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, small_parts: None
+) -> None:
+    content = random_bytes(2 * MIB + 5)
+    shelf.keep(there("big"), content)
     async with working(home, shelf) as engine:
-        whole, begun = shelf.copy, 0
-
-        async def count(source: ObjectPath, target: ObjectPath, **more: object) -> object:
-            nonlocal begun
-            begun += 1
-            if begun == 20:
-                await engine.cancel(1)
-            return await whole(source, target, **more)
-
-        shelf.copy = count
-        row = await done(engine, copy(there("in/"), there("to/"), moves=True))
-        assert row.state is TransferState.CANCELLED
-    assert len(shelf.content(BUCKET, "in/")) == 50
-    assert row.copied_files >= len(shelf.content(BUCKET, "to/")) - 20
+        down = await done(engine, download(there("big"), tmp_path / "big"))
+        assert [item.is_verified for item in await all_items(engine, down.id)] == [True]
+        shelf.objects[there("big")].content = content[:-1] + b"?"  # the service says one thing and sends another
+        failed = await done(engine, download(there("big"), tmp_path / "other"))
+    assert failed.state is TransferState.FAILED
+    assert failed.error is not None and "damaged" in failed.error.sentence()
+    assert (tmp_path / "big").read_bytes() == content
+    assert not (tmp_path / "other").exists()
 
 
-async def test_a_local_folder_moves_up_and_only_what_arrived_is_removed(
+@pytest.mark.skipif(os.name == "nt", reason="links are POSIX here")
+async def test_nothing_is_written_outside_the_target(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
+    outside = tree(tmp_path / "outside", {"kept": b"kept"})
+    (tmp_path / "to").mkdir()
+    (tmp_path / "to" / "link").symlink_to(outside)
+    for key in ("in/link/x", "in/../../y", "in/ok"):
+        shelf.keep(there(key), b"evil")
+    async with working(home, shelf) as engine:
+        row = await done(engine, download(there("in/"), tmp_path / "to"))
+        assert (row.state, row.done_files, row.failed_files) == (TransferState.PARTLY, 2, 1)
+    assert content_of(outside) == {"kept": b"kept"}
+    assert not (tmp_path / "y").exists() and not (tmp_path.parent / "y").exists()
+    assert (tmp_path / "to" / "ok").read_bytes() == b"evil"
+
+
+async def test_what_arrives_faster_than_the_disk_takes_it_does_not_fill_the_memory(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloads, "_ARRIVED_BYTES", 50_000)
+    files = {f"{number:03}": bytes(10_000) for number in range(200)}
+    for name, content in files.items():
+        shelf.keep(there(name), content)
+    first, may_write, whole = asyncio.Event(), threading.Event(), downloads.Downloads._keep
+    loop = asyncio.get_running_loop()
+
+    def slow(self: downloads.Downloads, *given: object) -> object:
+        loop.call_soon_threadsafe(first.set)
+        may_write.wait(20)
+        return whole(self, *given)
+
+    monkeypatch.setattr(downloads.Downloads, "_keep", slow)
+    async with working(home, shelf) as engine:
+        number = await engine.add(download(there(), tmp_path / "to"))
+        await first.wait()
+        for _ in range(1000):  # as many turns of the loop as all of them would need
+            await asyncio.sleep(0)
+        fetched = len([line for line in shelf.asked if line.startswith("get")])
+        may_write.set()
+        row = await engine.ended(number)
+    assert row.state is TransferState.DONE and content_of(tmp_path / "to") == files
+    assert fetched < 100
+
+
+async def test_a_time_no_disk_can_hold_spoils_nothing(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
+    shelf.keep(there("in/a"), b"a", **{TIME_NAME: "9" * 30})
+    shelf.keep(there("in/b"), b"b", **{TIME_NAME: "-" + "9" * 30})
+    async with working(home, shelf) as engine:
+        row = await done(engine, download(there("in/"), tmp_path / "to", keep_times=True))
+    assert row.state is TransferState.DONE
+    assert content_of(tmp_path / "to") == {"a": b"a", "b": b"b"}
+
+
+async def test_an_object_named_like_the_part_of_another_keeps_its_own_file(
     shelf: ObjectShelf, home: Path, tmp_path: Path
 ) -> None:
-    source = tree(tmp_path / "data", FILES)
-    (source / "hollow/inner").mkdir(parents=True)
-    rules = {"moves": True, "empty_folders": True}
+    shelf.keep(there("in/a"), b"a")
+    shelf.keep(there("in/a.traindeck.part"), b"left behind")
     async with working(home, shelf) as engine:
-        row = await done(engine, upload(source, there("in/"), **rules))
-        assert (row.state, row.failed_files) == (TransferState.DONE, 0)
-    assert not source.exists()
-    assert shelf.content(BUCKET, "in/") == FILES | {"hollow/inner/": b""}
+        row = await done(engine, download(there("in/"), tmp_path / "to"))
+    assert row.state is TransferState.DONE
+    files = content_of(tmp_path / "to")
+    assert sorted(files.values()) == [b"a", b"left behind"] and files["a"] == b"a"
+    assert "a.traindeck.part" not in files
 
 
-async def test_a_file_written_meanwhile_stays(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
-    source = tree(tmp_path / "data", FILES)
-    whole = shelf.put
+async def test_a_copy_stays_within_the_service(shelf: ObjectShelf, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from traindeck.services.transfers import copies
 
-    async def put_and_write(target: ObjectPath, *more: object, **named: object) -> object:
-        stored = await whole(target, *more, **named)
-        if target.key == "in/a.txt":
-            (source / "a.txt").write_bytes(b"more")
-        return stored
-
-    shelf.put = put_and_write
+    monkeypatch.setattr(copies, "_ONE_COPY_BYTES", MIB)
+    monkeypatch.setattr(copies, "_LEAST_PART_BYTES", MIB)
+    monkeypatch.setattr(sizes, "PART_BYTES", MIB)
+    files = {"a": b"a", "b/c": b"", "big": random_bytes(3 * MIB + 1)}
+    for name, content in files.items():
+        shelf.keep(there(f"in/{name}"), content)
     async with working(home, shelf) as engine:
-        row = await done(engine, upload(source, there("in/"), moves=True))
-        assert (row.state, row.failed_files) == (TransferState.PARTLY, 1)
-    assert content_of(source) == {"a.txt": b"more"}
+        row = await done(engine, copy(there("in/"), there("to/")))
+    assert (row.state, row.done_bytes) == (TransferState.DONE, row.total_bytes)
+    assert shelf.content(BUCKET, "to/") == files
+    assert len([line for line in shelf.asked if line.startswith("copy part")]) == 4
+    assert not any(line.startswith(("get", "put")) for line in shelf.asked)
 
 
-async def test_a_folder_moves_down_and_is_gone_up_there(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
-    fill(shelf, "in/", FILES | {"": b"", "hollow/": b""})
+async def test_empty_folders_times_and_rights_where_asked(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
+    source = tree(tmp_path / "data", {"run.sh": b"#!"})
+    (source / "empty" / "er").mkdir(parents=True)
+    (source / "run.sh").chmod(0o750)
+    os.utime(source / "run.sh", ns=(1_600_000_000_123_456_789, 1_600_000_000_123_456_789))
+    rules = {"empty_folders": True, "keep_times": True, "keep_modes": True}
     async with working(home, shelf) as engine:
-        row = await done(engine, download(there("in/"), tmp_path / "down", moves=True, empty_folders=True))
-        assert (row.state, row.failed_files) == (TransferState.DONE, 0)
-    assert content_of(tmp_path / "down") == FILES
-    assert (tmp_path / "down/hollow").is_dir()
-    assert shelf.keys(BUCKET) == []
+        assert (await done(engine, upload(source, there("in/"), **rules))).state is TransferState.DONE
+        assert shelf.keys(BUCKET) == ["in/empty/er/", "in/run.sh"]
+        assert (await done(engine, download(there("in/"), tmp_path / "back", **rules))).state is TransferState.DONE
+    assert (tmp_path / "back" / "empty" / "er").is_dir()
+    found = (tmp_path / "back" / "run.sh").stat()
+    assert found.st_mtime_ns == 1_600_000_000_123_456_789
+    assert os.name == "nt" or found.st_mode & 0o777 == 0o750
 
 
-@pytest.mark.parametrize("is_paused", [False, True])
-async def test_a_move_goes_on_in_the_next_program(shelf: ObjectShelf, home: Path, is_paused: bool) -> None:
-    fill(shelf, "in/", FILES)
-    removes = shelf.remove
-
-    async def stop(bucket: str, keys: list[str]) -> list[NotRemoved]:
-        raise Unreachable(text("The service cannot be reached."), text("Look at the network."))
-
-    shelf.remove = stop
-    order = copy(there("in/"), there("to/"), moves=True)
-    async with working(home, shelf) as engine:
-        number = await engine.add(order)
-        while shelf.content(BUCKET, "to/") != FILES:
-            await engine.items(number)
-        if is_paused:
-            await engine.pause(number)
-    shelf.remove = removes
-    async with working(home, shelf) as engine:
-        assert await engine.add(order, takes_up=True) == number
-        assert (await engine.ended(number)).state is TransferState.DONE
-    assert shelf.content(BUCKET) == {f"to/{name}": content for name, content in FILES.items()}
-
-
-@pytest.mark.parametrize("wanted", [["b"], ["a", "zz"], ["k050", "k051", "k999"], ["k/", "k/\U0010ffff"], ["!"]])
-async def test_some_are_found_among_many(wanted: list[str]) -> None:
-    shelf = ObjectShelf(page_size=4)
-    keys = ["b", "a", "k/", "k/\U0010ffff", "!", *(f"k{number:03}" for number in range(200)), os.sep * 2]
-    for key in keys:
-        shelf.keep(there(key), b"")
-    found = await objects_among(shelf, BUCKET, wanted)
-    assert sorted(found) == sorted(set(wanted) & set(keys))
-    assert len(shelf.asked) < 10
-
-
-async def test_a_large_object_moves_in_parts(
-    shelf: ObjectShelf, home: Path, monkeypatch: pytest.MonkeyPatch
+async def test_what_a_power_cut_could_take_away_is_not_done_yet(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(copies, "_ONE_COPY_BYTES", 1000)
-    monkeypatch.setattr(copies, "_LEAST_PART_BYTES", 256)
-    monkeypatch.setattr(copies, "part_bytes", lambda size: 256)
-    content = os.urandom(5000)
-    shelf.keep(there("big"), content, None, colour="blue")
+    for number in range(20):
+        shelf.keep(there(f"{number:02}"), b"x")
+    asked, may_go, whole = threading.Event(), threading.Event(), downloads.on_the_disk
+
+    def slow(folder: Path) -> None:
+        asked.set()
+        may_go.wait(20)
+        whole(folder)
+
+    monkeypatch.setattr(downloads, "on_the_disk", slow)
     async with working(home, shelf) as engine:
-        row = await done(engine, copy(there("big"), there("far/away"), moves=True))
-        assert (row.state, row.done_files, row.done_bytes) == (TransferState.DONE, 1, 5000)
-    assert shelf.content(BUCKET) == {"far/away": content}
-    assert shelf.objects[there("far/away")].metadata["colour"] == "blue"
-    assert shelf.uploads == {}
+        number = await engine.add(download(there(), tmp_path / "to"))
+        await until(asked.is_set)
+        assert set((await listed(engine, number)).values()) == {ItemState.QUEUED}
+        assert len(content_of(tmp_path / "to")) == 20
+        may_go.set()
+        assert (await engine.ended(number)).done_files == 20
+
+
+async def test_a_disk_that_cannot_keep_what_was_written_is_told(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf.keep(there("a"), b"x")
+
+    def broken(folder: Path) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(folder))
+
+    monkeypatch.setattr(downloads, "on_the_disk", broken)
+    async with working(home, shelf) as engine:
+        row = await done(engine, download(there(), tmp_path / "to"))
+    assert row.state is TransferState.FAILED and row.error is not None
+
+
+def test_files_are_safe_one_by_one_where_there_is_no_call_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk_barrier.write_for_later(tmp_path / "a", b"a")
+    disk_barrier.on_the_disk(tmp_path)
+    synced: list[int] = []
+    monkeypatch.setattr(disk_barrier, "_SYNC", None)
+    monkeypatch.setattr(os, "fsync", synced.append)
+    disk_barrier.write_for_later(tmp_path / "b", b"b")
+    disk_barrier.on_the_disk(tmp_path)
+    assert len(synced) == 1 and (tmp_path / "b").read_bytes() == b"b"

@@ -15,8 +15,8 @@ from traindeck.runtime.platform_files import local_error
 from traindeck.services.data_ports import Row
 from traindeck.services.transfers.among import objects_among
 from traindeck.services.transfers.bodies import is_same, look
-from traindeck.services.transfers.copies import target_of
 from traindeck.services.transfers.lane import Lane, Unit
+from traindeck.services.transfers.orphans import target_of
 from traindeck.services.transfers.removals import not_removed
 
 

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from traindeck.assembly.core import Core
 from traindeck.domain.jobs import Run, RunState
 from traindeck.domain.objects import ObjectPath
-from traindeck.domain.texts import Text, say
+from traindeck.domain.texts import Text, say, text
 from traindeck.domain.transfers import Order
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import TaskScope
@@ -26,6 +26,7 @@ from traindeck.ui.bucket_parts import BucketParts
 from traindeck.ui.bucket_settings_dialogs import BucketSettingsDialogs
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.credentials_drop import CredentialsDrop
+from traindeck.ui.deleted_dialog import DeletedDialog
 from traindeck.ui.dialogs import Answer, asked, chosen_file, chosen_place, shown
 from traindeck.ui.frame_commands import frame_commands
 from traindeck.ui.job_form_view import JobFormView
@@ -33,6 +34,7 @@ from traindeck.ui.lab_page_view import LabPageView
 from traindeck.ui.log_view import LogView
 from traindeck.ui.main_window import MainWindow
 from traindeck.ui.menus import SPACER
+from traindeck.ui.object_deeds import ObjectDeeds
 from traindeck.ui.object_properties import ObjectPropertiesExtension
 from traindeck.ui.panel import Panel
 from traindeck.ui.profile_dialog import ProfileDialog
@@ -50,15 +52,20 @@ from traindeck.viewmodels.bucket_removals import BucketRemovals
 from traindeck.viewmodels.bucket_settings import BucketDesk
 from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.commands import Command, Commands
+from traindeck.viewmodels.deleted_objects import DeletedObjects
+from traindeck.viewmodels.deleting import News
+from traindeck.viewmodels.dragged_files import DraggedFiles
 from traindeck.viewmodels.favourites import Favourites
 from traindeck.viewmodels.job_form import JobForm
 from traindeck.viewmodels.key_news import KeyNews, is_kept_here
 from traindeck.viewmodels.lab_page import LabPage
 from traindeck.viewmodels.log_feed import LogFeed
 from traindeck.viewmodels.many_objects import BulkWork
+from traindeck.viewmodels.moving import Moving
 from traindeck.viewmodels.new_bucket import NewBucketForm
 from traindeck.viewmodels.notices import Notices
 from traindeck.viewmodels.object_browser import ObjectBrowser
+from traindeck.viewmodels.object_clipboard import CutObjects
 from traindeck.viewmodels.object_sheet import ObjectSheet
 from traindeck.viewmodels.place_notes import PlaceNotes
 from traindeck.viewmodels.ports import Loss
@@ -95,6 +102,9 @@ class Models:
     log: LogFeed
     transfers: TransferList
     buckets: BucketTree
+    moving: Moving
+    cut: CutObjects
+    dragged: DraggedFiles
     marks: PublicMarks
     removals: BucketRemovals
     lab: LabPage
@@ -103,9 +113,13 @@ class Models:
 
     @classmethod
     def over(cls, core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> Models:
+        buckets = BucketTree(core.connections, core.transfers, core.disk, scope)
+        buckets.deleting.told.connect(partial(_tell, notices))
+        moving = Moving(core.transfers, scope)
+        moving.touched.connect(buckets.was_touched)
+        moving.arrived.connect(buckets.arrived)
         preferences = Preferences(core.settings, core.disk, scope, settings)
         form = JobForm(core.submission, core.choices, core.profiles, core.disk, scope)
-        buckets = BucketTree(core.connections, core.transfers, core.disk, scope)
         return cls(
             notices=notices,
             preferences=preferences,
@@ -120,6 +134,9 @@ class Models:
                 core.transfers, scope, rate_limit=settings.bytes_per_s, keep_rate=preferences.keep_rate
             ),
             buckets=buckets,
+            moving=moving,
+            cut=CutObjects(),
+            dragged=DraggedFiles(core.paths.dragged, core.planes, core.disk, scope),
             marks=PublicMarks(core.connections, buckets, scope),
             removals=BucketRemovals(core.connections, scope),
             lab=LabPage(core.lab_keeper, scope),
@@ -190,6 +207,10 @@ class Workspace:
         self.settings = BucketSettingsDialogs(
             self.properties, self._bucket_desk, self._theme, self._scope, self.bucket_parts.pages
         )
+        self._deeds = ObjectDeeds(
+            models.moving, models.cut, models.buckets, models.dragged, self._confirm, self._scope.start, self.window
+        )
+        self._deeds.attach(self.buckets)
         self.browsers = BrowserTabs(
             self.window,
             self._browse,
@@ -220,10 +241,26 @@ class Workspace:
         properties = ObjectPropertiesExtension(
             self.properties, self._sheet, self._models.bulk.of, self._theme, self._scope, self._confirm
         )
-        return [self._add_sync, self._add_verify, properties, self.settings.extend, self.bucket_parts.extend]
+        return [
+            self._deeds.extend,
+            self._add_sync,
+            self._add_verify,
+            self._add_deleted,
+            properties,
+            self.settings.extend,
+            self.bucket_parts.extend,
+        ]
 
     def _sheet(self, profile: str, path: ObjectPath) -> ObjectSheet:
         return ObjectSheet(profile, path, self._core.connections, self._core.planes, self._core.disk)
+
+    def _add_deleted(self, view: BrowserView, browser: ObjectBrowser) -> None:
+        def show() -> None:
+            place, deleting = browser.state.place, self._models.buckets.deleting
+            deleted = DeletedObjects(browser.profile, place, self._core.planes, deleting, self._scope)
+            DeletedDialog(deleted, self.window).open()
+
+        view.commands.add(Command("object.deleted", say("Show deleted objects…"), show, menu=CONTEXT, group=4))
 
     def _add_sync(self, view: BrowserView, browser: ObjectBrowser) -> None:
         def sync() -> None:
@@ -302,6 +339,7 @@ class Workspace:
         core = self._core
         browser = ObjectBrowser(profile, place, core.listings, core.connections, core.index, self._scope, name)
         browser.bucket_names = self._models.buckets.bucket_names
+        browser.make_folder = core.transfers.make_folder
         return browser
 
     def _new_bucket(self) -> NewBucketForm:
@@ -647,6 +685,10 @@ class Workspace:
 
     def _about(self) -> None:
         About(self._theme, self.window).open()
+
+
+def _tell(notices: Notices, news: News) -> None:
+    notices.news(news.message, action=news.undo, words=text("Undo") if news.undo else None)
 
 
 def make_theme(application: QApplication, chosen: str) -> Theme:

@@ -35,11 +35,23 @@ def add_obs(groups: Adder, common: ArgumentParser) -> None:
     cp.add_argument("target", metavar="DST")
     _verify(cp)
     _limit(cp)
+    mv = leaf(obs, common, "mv", say("move or rename files, folders and objects"))
+    mv.epilog = say(
+        "Either side may be obs://bucket/key, and names work as in “cp”. Everything is copied and looked at first; "
+        "then what arrived, and is still the same at its source, is removed there. A move that was interrupted goes on "
+        "where it stood when the same command is given again. Links are left alone."
+    )
+    mv.add_argument("sources", nargs="+", metavar="SRC")
+    mv.add_argument("target", metavar="DST")
     _sync(obs, common)
     _fragments(obs, common)
     rm = leaf(obs, common, "rm", say("remove objects"))
     rm.add_argument("paths", nargs="+", metavar="PATH")
     rm.add_argument("-r", "--recursive", action="store_true", help=say("everything below a folder or in a bucket"))
+    rm.add_argument("--dry-run", action="store_true", help=say("only say what would be removed"))
+    rm.add_argument(
+        "--undo", action="store_true", help=say("bring back what was removed there, where the bucket keeps versions")
+    )
     yes(rm)
     stat = leaf(obs, common, "stat", say("show all that is known of an object, a folder or a bucket"))
     stat.add_argument("path", metavar="PATH")

@@ -190,6 +190,9 @@ class MainWindow(QMainWindow):
         self.tabs.setDocumentMode(True)
         self.tabs.setTabsClosable(True)
         self.tabs.setMovable(True)
+        # What is dragged may go into another tab: that comes to the front under the mouse.
+        self.tabs.tabBar().setAcceptDrops(True)
+        self.tabs.tabBar().setChangeCurrentOnDrag(True)
         self.tabs.setElideMode(Qt.TextElideMode.ElideMiddle)
         self.tabs.tabBar().setAccessibleName(say("Open pages"))
         self.tabs.tabCloseRequested.connect(self._close_at)

@@ -129,7 +129,7 @@ def ours(*arguments: str, is_again: bool = False) -> Run:
     """The command as a user types it; `is_again`: this program did the same before, which is not timed."""
 
     def run(place: Place, name: str) -> Figure:
-        home = place.folder / "home" / ("again" if is_again else name)
+        home = place.folder / "home" / (f"again-{place.endpoint.rpartition(':')[2]}" if is_again else name)
         filled = [one.format(folder=place.folder, name=name) for one in arguments]
         command = [sys.executable, "-m", "traindeck", "--profile", "environment", *filled]
         if not is_again:

@@ -14,6 +14,7 @@ from traindeck.assembly.core import Core
 from traindeck.domain.jobs import Run, RunState
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import Text, say
+from traindeck.domain.transfers import Order
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.place_facts import PlaceDesk
@@ -37,6 +38,7 @@ from traindeck.ui.run_page_view import RunPageView
 from traindeck.ui.sync_dialog import SyncDialog
 from traindeck.ui.theme import Theme
 from traindeck.ui.transfer_view import TransferView
+from traindeck.ui.verify_command import add_verify
 from traindeck.ui.welcome_page import WelcomePage
 from traindeck.viewmodels.accounts import Accounts
 from traindeck.viewmodels.bucket_tree import BucketTree
@@ -181,7 +183,7 @@ class Workspace:
 
     def _extensions(self) -> list[Extension]:
         """What adds to the tabs of buckets."""
-        return [self._add_sync]
+        return [self._add_sync, self._add_verify]
 
     def _add_sync(self, view: BrowserView, browser: ObjectBrowser) -> None:
         def sync() -> None:
@@ -189,6 +191,16 @@ class Workspace:
             SyncDialog(form, self._models.transfers, self._theme, self._confirm, self.window).show()
 
         view.commands.add(Command("object.sync", say("Synchronize this folder…"), sync, menu=CONTEXT, group=1))
+
+    def _add_verify(self, view: BrowserView, browser: ObjectBrowser) -> None:
+        def begin(order: Order) -> None:
+            async def check() -> None:
+                await self._core.transfers.begin(order)
+
+            self._scope.start(f"verify {order.source} {order.target}", check)
+            self._show_dock("transfers")
+
+        add_verify(view, browser, begin)
 
     def start(self, pages: OpenPages) -> None:
         """Show the window, then bring in what takes time."""

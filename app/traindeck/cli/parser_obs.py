@@ -31,6 +31,7 @@ def add_obs(groups: Adder, common: ArgumentParser) -> None:
     )
     cp.add_argument("sources", nargs="+", metavar="SRC")
     cp.add_argument("target", metavar="DST")
+    _verify(cp)
     _limit(cp)
     _sync(obs, common)
     rm = leaf(obs, common, "rm", say("remove objects"))
@@ -43,13 +44,17 @@ def _sync(obs: Adder, common: ArgumentParser) -> None:
     sync = leaf(obs, common, "sync", say("make a folder like another one; only what differs is moved"))
     sync.epilog = say(
         "Either side may be obs://bucket/folder/. What “.traindeckignore” in the folder names is left alone on both "
-        "sides."
+        "sides. With --compare time a file is equal when it has the size, time and inode it had when its MD5 was last "
+        "that of the object: this is remembered, and costs no request. Where nothing is remembered, or one of them "
+        "changed, the MD5 of the file decides; above 64 MiB the time that was kept with the object is enough, and an "
+        "object that tells neither is moved again. An older time alone never makes two files equal."
     )
     sync.add_argument("source", metavar="SRC")
     sync.add_argument("target", metavar="DST")
     sync.add_argument(
         "--compare", choices=("time", "size", "md5"), default="time", help=say("what tells that two files are the same")
     )
+    _verify(sync)
     sync.add_argument("-n", "--dry-run", action="store_true", help=say("only list what would change"))
     sync.add_argument("--delete", action="store_true", help=say("remove what is not on the other side"))
     sync.add_argument(
@@ -62,6 +67,13 @@ def _sync(obs: Adder, common: ArgumentParser) -> None:
     sync.add_argument("--keep-modes", action="store_true", help=say("keep the rights of files"))
     _limit(sync)
     yes(sync)
+
+
+def _verify(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--verify", action="store_true",
+        help=say("move nothing: compare size and MD5 of every file; the exit code is 1 when something differs"),
+    )  # fmt: skip
 
 
 def _limit(parser: ArgumentParser) -> None:

@@ -92,9 +92,7 @@ def let_go(shelf: ObjectShelf) -> None:
     shelf.put = type(shelf).put.__get__(shelf)
 
 
-async def test_a_command_that_is_interrupted_goes_on_when_it_is_given_again(
-    shelf: ObjectShelf, tmp_path: Path
-) -> None:
+async def test_a_command_that_is_interrupted_goes_on_when_it_is_given_again(shelf: ObjectShelf, tmp_path: Path) -> None:
     source = tree(tmp_path / "data", {f"{number:02}": b"x" for number in range(40)})
     held(shelf, 20)
     async with desk(tmp_path / "home", shelf, patience_s=5) as transfers:

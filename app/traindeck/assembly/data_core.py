@@ -37,6 +37,7 @@ class DataCore:
     connections: Connections
     planes: Planes
     transfers: Transfers
+    journal: TransferJournal
     lab: LabLink
     disk: BlockingCalls
     service: BlockingCalls
@@ -87,6 +88,7 @@ async def open_data_core(
             connections=connections,
             planes=planes,
             transfers=transfers,
+            journal=journal,
             lab=lab,
             disk=disk,
             service=service,

@@ -263,6 +263,14 @@ class TransferJournal:
 
         return await self._with(work)
 
+    async def uploads(self) -> set[str]:
+        """The ids of all uploads by parts that a transfer may go on with."""
+
+        def work(db: sqlite3.Connection) -> set[str]:
+            return {row[0] for row in db.execute("SELECT upload_id FROM items WHERE upload_id <> ''")}
+
+        return await self._with(work)
+
     async def totals(self, transfer_id: int) -> Totals:
         def work(db: sqlite3.Connection) -> Totals:
             files: dict[ItemState, int] = {}

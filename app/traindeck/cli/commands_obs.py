@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
-from traindeck.cli.bucket_commands import mb, rb
 from traindeck.cli.call import DONE, Call
-from traindeck.cli.copying import copy
-from traindeck.cli.fact_commands import stat, url
-from traindeck.cli.fragments import fragments
-from traindeck.cli.listing_commands import du, find, ls
-from traindeck.cli.policy_command import policy
-from traindeck.cli.syncing import sync
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.objects import ObjectEntry, ObjectPath, size_words
 from traindeck.domain.texts import say, text
@@ -48,19 +41,88 @@ async def rm(call: Call) -> int:
     return DONE
 
 
+# Each loads its own module only: none waits for the others.
+
+
+async def _mb(call: Call) -> int:
+    from traindeck.cli.bucket_commands import mb
+
+    return await mb(call)
+
+
+async def _rb(call: Call) -> int:
+    from traindeck.cli.bucket_commands import rb
+
+    return await rb(call)
+
+
+async def _cp(call: Call) -> int:
+    from traindeck.cli.copying import copy
+
+    return await copy(call)
+
+
+async def _stat(call: Call) -> int:
+    from traindeck.cli.fact_commands import stat
+
+    return await stat(call)
+
+
+async def _url(call: Call) -> int:
+    from traindeck.cli.fact_commands import url
+
+    return await url(call)
+
+
+async def _fragments(call: Call) -> int:
+    from traindeck.cli.fragments import fragments
+
+    return await fragments(call)
+
+
+async def _ls(call: Call) -> int:
+    from traindeck.cli.listing_commands import ls
+
+    return await ls(call)
+
+
+async def _du(call: Call) -> int:
+    from traindeck.cli.listing_commands import du
+
+    return await du(call)
+
+
+async def _find(call: Call) -> int:
+    from traindeck.cli.listing_commands import find
+
+    return await find(call)
+
+
+async def _policy(call: Call) -> int:
+    from traindeck.cli.policy_command import policy
+
+    return await policy(call)
+
+
+async def _sync(call: Call) -> int:
+    from traindeck.cli.syncing import sync
+
+    return await sync(call)
+
+
 COMMANDS = {
-    "ls": ls,
-    "du": du,
-    "find": find,
-    "mb": mb,
-    "rb": rb,
-    "policy": policy,
-    "cp": copy,
-    "sync": sync,
+    "ls": _ls,
+    "du": _du,
+    "find": _find,
+    "mb": _mb,
+    "rb": _rb,
+    "policy": _policy,
+    "cp": _cp,
+    "sync": _sync,
     "rm": rm,
-    "stat": stat,
-    "url": url,
-    "fragments": fragments,
+    "stat": _stat,
+    "url": _url,
+    "fragments": _fragments,
 }
 
 

@@ -38,6 +38,7 @@ class DataCore:
     planes: Planes
     journal: TransferJournal
     transfers: Transfers
+    journal: TransferJournal
     lab: LabLink
     disk: BlockingCalls
     service: BlockingCalls
@@ -89,6 +90,7 @@ async def open_data_core(
             planes=planes,
             journal=journal,
             transfers=transfers,
+            journal=journal,
             lab=lab,
             disk=disk,
             service=service,

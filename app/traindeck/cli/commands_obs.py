@@ -1,29 +1,38 @@
-"""`traindeck obs`: buckets and objects."""
+"""`traindeck obs`: which module knows which command."""
 
 from __future__ import annotations
 
-from traindeck.cli.bucket_commands import mb, rb
-from traindeck.cli.copying import copy
-from traindeck.cli.fact_commands import stat, url
-from traindeck.cli.fragments import fragments
-from traindeck.cli.listing_commands import du, find, ls
-from traindeck.cli.moving import move
-from traindeck.cli.policy_command import policy
-from traindeck.cli.removing import rm
-from traindeck.cli.syncing import sync
+from functools import partial
+from importlib import import_module
 
-COMMANDS = {
-    "ls": ls,
-    "du": du,
-    "find": find,
-    "mb": mb,
-    "rb": rb,
-    "policy": policy,
-    "cp": copy,
-    "mv": move,
-    "sync": sync,
-    "rm": rm,
-    "stat": stat,
-    "url": url,
-    "fragments": fragments,
+from traindeck.cli.call import Call, Command
+
+WHERE = {
+    "ls": ("listing_commands", "ls"),
+    "du": ("listing_commands", "du"),
+    "find": ("listing_commands", "find"),
+    "mb": ("bucket_commands", "mb"),
+    "rb": ("bucket_commands", "rb"),
+    "policy": ("policy_command", "policy"),
+    "cp": ("copying", "copy"),
+    "mv": ("moving", "move"),
+    "sync": ("syncing", "sync"),
+    "rm": ("removing", "rm"),
+    "stat": ("fact_commands", "stat"),
+    "url": ("fact_commands", "url"),
+    "fragments": ("fragments", "fragments"),
 }
+"""Loaded when it is wanted: no command waits for the modules of the others."""
+
+
+def command(name: str) -> Command:
+    module, function = WHERE[name]
+    found: Command = getattr(import_module(f"traindeck.cli.{module}"), function)
+    return found
+
+
+async def _run(name: str, call: Call) -> int:
+    return await command(name)(call)
+
+
+COMMANDS: dict[str, Command] = {name: partial(_run, name) for name in WHERE}

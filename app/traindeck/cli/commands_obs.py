@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.call import DONE, Call
+from traindeck.cli.catting import cat
 from traindeck.cli.copying import copy
 from traindeck.cli.listing_commands import du, find, ls
 from traindeck.cli.syncing import sync
@@ -57,7 +58,7 @@ async def rm(call: Call) -> int:
     return DONE
 
 
-COMMANDS = {"ls": ls, "du": du, "find": find, "mb": mb, "cp": copy, "sync": sync, "rm": rm}
+COMMANDS = {"ls": ls, "du": du, "find": find, "mb": mb, "cat": cat, "cp": copy, "sync": sync, "rm": rm}
 
 
 async def _doomed(storage: ObjectStorage, path: ObjectPath, *, recursive: bool) -> list[ObjectEntry]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
+from traindeck.cli.byte_part import part
 from traindeck.cli.parser_parts import Adder, count, group, leaf, size, yes
 from traindeck.domain.texts import say
 
@@ -33,10 +34,22 @@ def add_obs(groups: Adder, common: ArgumentParser) -> None:
     cp.add_argument("target", metavar="DST")
     _limit(cp)
     _sync(obs, common)
+    _cat(obs, common)
     rm = leaf(obs, common, "rm", say("remove objects"))
     rm.add_argument("paths", nargs="+", metavar="PATH")
     rm.add_argument("-r", "--recursive", action="store_true", help=say("everything below a folder or in a bucket"))
     yes(rm)
+
+
+def _cat(obs: Adder, common: ArgumentParser) -> None:
+    cat = leaf(obs, common, "cat", say("print objects as they are, one after the other"))
+    cat.add_argument("paths", nargs="+", metavar="PATH")
+    which = cat.add_mutually_exclusive_group()
+    which.add_argument(
+        "--range", type=part, metavar="FROM-TO",
+        help=say("only these bytes of each, counted from 0: 0-99, 100- for all from there, =-100 for the last ones"),
+    )  # fmt: skip
+    which.add_argument("--head", type=size, metavar="SIZE", help=say("only the beginning of each, for example 10kB"))
 
 
 def _sync(obs: Adder, common: ArgumentParser) -> None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
 BUCKET = ObjectPath("bucket")
+PICTURE = b"a picture, drawn once there is an application"
 
 
 def picture(width: int, height: int, color: str = "red", form: str = "PNG") -> bytes:
@@ -56,9 +57,10 @@ FILES = {
     "e.ckpt": mindspore([("w", "Float32", [4], 16)]),
     "f.tar": tarred({f"data/{n:03}.bin": bytes(10 * n) for n in range(20)}),
     "g.zip": zipped({"x/y.txt": b"hello"}),
-    "h.png": b"",
+    "h.png": PICTURE,
     "i.npy": b"\x93NUMPY\1\0\xff\x7f",
     "j.bin": bytes(range(256)),
+    "k.txt": b"",
     "long.log": b"a line of some length in a log\n" * 40_000,
 }
 
@@ -106,7 +108,7 @@ async def bench(
 ) -> AsyncIterator[Bench]:
     async with FolderCloud(folder) as cloud:
         for name, content in files.items():
-            await cloud.storage.put(content or picture(300, 200), BUCKET.join(name))
+            await cloud.storage.put(picture(300, 200) if content is PICTURE else content, BUCKET.join(name))
         calls = BlockingCalls(2, "previews")
         on = Bench(cloud, calls, theme, qtbot)
         qtbot.addWidget(on.window)
@@ -166,6 +168,9 @@ async def test_each_kind_has_its_view(tmp_path: Path, theme: Theme, qtbot: QtBot
         await on.choose("i.npy")
         assert panel.message.isVisible()
         assert "cut off" in panel.message.title.text()
+        await on.choose("k.txt")
+        assert panel.message.title.text() == "The object is empty."
+        assert not panel.notes.isVisible()
         await on.choose("j.bin")
         assert panel.text.toPlainText().startswith("00000000  00 01 02")
         assert "no preview" in panel.notes.text()

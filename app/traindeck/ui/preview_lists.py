@@ -21,7 +21,7 @@ Row = TypeVar("Row")
 Key = int | float | str
 
 _ROW_HEIGHT = 24
-_NARROWEST = 18 * SPACE
+_NARROWEST = 14 * SPACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class ListTable(QTableView, Generic[Row]):
         for number, column in enumerate(model.columns):
             if column.longest:
                 width = max(metrics.horizontalAdvance(words) for words in (column.longest, column.title + "   "))
-                self.setColumnWidth(number, width + 3 * SPACE)
+                self.setColumnWidth(number, width + 2 * SPACE)
         self.unsort()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -195,6 +195,9 @@ class PreviewView(QWidget):
 
     def _show_page(self, page: Page, *, is_first: bool) -> None:
         match page:
+            case TextPage() if is_first and not page.text and page.notes:
+                self.message.say(say(page.notes[0]), "")
+                self._pages.setCurrentWidget(self.message)
             case TextPage():
                 self.text.show_page(page.text, is_first=is_first)
                 self._pages.setCurrentWidget(self.text)
@@ -227,7 +230,7 @@ class PreviewView(QWidget):
         if state.pages and state.trouble is not None:
             notes.append(state.trouble.sentence())
         self.notes.setText("\n".join(dict.fromkeys(notes)))
-        self.notes.setVisible(bool(notes))
+        self.notes.setVisible(bool(notes) and self._pages.currentWidget() is not self.message)
         self.count.setText(more_words(state))
         self.more.setVisible(state.has_more)
         self.more.setEnabled(not state.is_reading_more)

@@ -183,6 +183,11 @@ def test_an_archive_of_arrays_lists_each(method: int) -> None:
     }  # fmt: skip
 
 
+def test_an_archive_of_arrays_without_any_is_an_archive() -> None:
+    assert isinstance(only("a.npz", zipped({"readme.txt": b"nothing here"})), ArchivePage)
+    assert isinstance(only("a.npz", zipped({})), ArchivePage)
+
+
 @pytest.mark.parametrize("protocol", [2, 4, 5])
 @pytest.mark.parametrize("make", [torch_zip, torch_old])
 def test_a_torch_checkpoint_lists_its_tensors(protocol: int, make: object) -> None:

@@ -49,10 +49,15 @@ def zip_steps(source: Source, name: str) -> Steps:
         content = yield from _content(source, pickle, _MOST_PICKLE)
         page = yield from checkpoint_page(content, text("PyTorch checkpoint"))
         yield page
-    elif first and (name.lower().endswith(".npz") or all(entry.name.endswith(".npy") for entry in first)):
+    elif _are_arrays(first, name):
         yield from _arrays(source, first, directory)
     else:
         yield from _listing(first, entries, directory)
+
+
+def _are_arrays(entries: list[Entry], name: str) -> bool:
+    arrays = sum(entry.name.endswith(".npy") for entry in entries)
+    return arrays > 0 and (name.lower().endswith(".npz") or arrays == len(entries))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from traindeck.assembly.core import Core
 from traindeck.domain.jobs import Run, RunState
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import Text, say
+from traindeck.domain.transfers import Order
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.place_facts import PlaceDesk
@@ -21,6 +22,8 @@ from traindeck.store.settings import Settings
 from traindeck.ui.about import About
 from traindeck.ui.browser_tabs import BrowserTabs, Extension
 from traindeck.ui.browser_view import CONTEXT, BrowserView
+from traindeck.ui.bucket_parts import BucketParts
+from traindeck.ui.bucket_settings_dialogs import BucketSettingsDialogs
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.credentials_drop import CredentialsDrop
 from traindeck.ui.dialogs import Answer, asked, chosen_file, chosen_place, shown
@@ -30,19 +33,25 @@ from traindeck.ui.lab_page_view import LabPageView
 from traindeck.ui.log_view import LogView
 from traindeck.ui.main_window import MainWindow
 from traindeck.ui.menus import SPACER
+from traindeck.ui.object_properties import ObjectPropertiesExtension
 from traindeck.ui.panel import Panel
 from traindeck.ui.picture_drawing import drawn_picture
 from traindeck.ui.preview_following import follow_with
 from traindeck.ui.preview_view import PreviewView
 from traindeck.ui.profile_dialog import ProfileDialog
+from traindeck.ui.property_dialog import PropertyDialogs
 from traindeck.ui.run_list_view import RunListView
 from traindeck.ui.run_page_view import RunPageView
 from traindeck.ui.sync_dialog import SyncDialog
 from traindeck.ui.text_editor_dialog import TextEditorDialog
 from traindeck.ui.theme import Theme
 from traindeck.ui.transfer_view import TransferView
+from traindeck.ui.verify_command import add_verify
 from traindeck.ui.welcome_page import WelcomePage
 from traindeck.viewmodels.accounts import Accounts
+from traindeck.viewmodels.bucket_access import BucketAccess
+from traindeck.viewmodels.bucket_removals import BucketRemovals
+from traindeck.viewmodels.bucket_settings import BucketDesk
 from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.commands import Command, Commands
 from traindeck.viewmodels.favourites import Favourites
@@ -50,13 +59,17 @@ from traindeck.viewmodels.job_form import JobForm
 from traindeck.viewmodels.key_news import KeyNews, is_kept_here
 from traindeck.viewmodels.lab_page import LabPage
 from traindeck.viewmodels.log_feed import LogFeed
+from traindeck.viewmodels.many_objects import BulkWork
+from traindeck.viewmodels.new_bucket import NewBucketForm
 from traindeck.viewmodels.notices import Notices
 from traindeck.viewmodels.object_browser import ObjectBrowser
+from traindeck.viewmodels.object_sheet import ObjectSheet
 from traindeck.viewmodels.place_notes import PlaceNotes
 from traindeck.viewmodels.ports import Loss
 from traindeck.viewmodels.preferences import Preferences
 from traindeck.viewmodels.preview import Preview
 from traindeck.viewmodels.profile_form import ProfileForm
+from traindeck.viewmodels.public_marks import PublicMarks
 from traindeck.viewmodels.run_list import RunList
 from traindeck.viewmodels.run_page import RunPage
 from traindeck.viewmodels.status import Status
@@ -88,14 +101,18 @@ class Models:
     log: LogFeed
     transfers: TransferList
     buckets: BucketTree
+    marks: PublicMarks
+    removals: BucketRemovals
     lab: LabPage
     favourites: Favourites
     preview: Preview
+    bulk: BulkWork
 
     @classmethod
     def over(cls, core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> Models:
         preferences = Preferences(core.settings, core.disk, scope, settings)
         form = JobForm(core.submission, core.choices, core.profiles, core.disk, scope)
+        buckets = BucketTree(core.connections, core.transfers, core.disk, scope)
         return cls(
             notices=notices,
             preferences=preferences,
@@ -109,10 +126,13 @@ class Models:
             transfers=TransferList(
                 core.transfers, scope, rate_limit=settings.bytes_per_s, keep_rate=preferences.keep_rate
             ),
-            buckets=BucketTree(core.connections, core.transfers, core.disk, scope),
+            buckets=buckets,
+            marks=PublicMarks(core.connections, buckets, scope),
+            removals=BucketRemovals(core.connections, scope),
             lab=LabPage(core.lab_keeper, scope),
             favourites=Favourites(core.settings, core.disk, scope, settings),
             preview=Preview(core.planes, core.previews, scope, drawn_picture),
+            bulk=BulkWork(core.connections, scope, notices),
         )
 
     def close(self) -> None:
@@ -150,6 +170,16 @@ class Workspace:
         self.buckets = BucketView(models.buckets, theme, self._confirm)
         self.transfers = TransferView(models.transfers, theme, self._confirm)
         self.preview = PreviewView(models.preview, theme)
+        self.bucket_parts = BucketParts(
+            self.buckets,
+            theme,
+            scope,
+            models.marks,
+            models.removals,
+            self._new_bucket,
+            self._rights,
+            self._confirm_loss,
+        )
 
     def furnish(self) -> None:
         """The window around the panels; apart from them, so that a window in use can answer in between."""
@@ -165,6 +195,10 @@ class Workspace:
             toolbar=_TOOLBAR,
         )
         self._drop = CredentialsDrop(self.window)
+        self.properties = PropertyDialogs(self._theme, self._scope, self.window)
+        self.settings = BucketSettingsDialogs(
+            self.properties, self._bucket_desk, self._theme, self._scope, self.bucket_parts.pages
+        )
         self.browsers = BrowserTabs(
             self.window,
             self._browse,
@@ -174,6 +208,8 @@ class Workspace:
             self._confirm,
             self._extensions(),
         )
+        self.browsers.show_marks(models.marks)
+        self.bucket_parts.start(self.window, lambda: models.accounts.current, self.settings.show)
         self._add_commands()
         self._connect()
 
@@ -191,7 +227,14 @@ class Workspace:
 
     def _extensions(self) -> list[Extension]:
         """What adds to the tabs of buckets."""
-        return [self._add_sync, follow_with(self._models.preview)]
+        properties = ObjectPropertiesExtension(
+            self.properties, self._sheet, self._models.bulk.of, self._theme, self._scope, self._confirm
+        )
+        look = follow_with(self._models.preview)
+        return [self._add_sync, self._add_verify, properties, self.settings.extend, self.bucket_parts.extend, look]
+
+    def _sheet(self, profile: str, path: ObjectPath) -> ObjectSheet:
+        return ObjectSheet(profile, path, self._core.connections, self._core.planes, self._core.disk)
 
     def _add_sync(self, view: BrowserView, browser: ObjectBrowser) -> None:
         def sync() -> None:
@@ -199,6 +242,22 @@ class Workspace:
             SyncDialog(form, self._models.transfers, self._theme, self._confirm, self.window).show()
 
         view.commands.add(Command("object.sync", say("Synchronize this folder…"), sync, menu=CONTEXT, group=1))
+
+    def _bucket_desk(self, profile: str, bucket: str) -> BucketDesk:
+        return BucketDesk(profile, bucket, self._core.connections, self._core.unfinished)
+
+    def _show_settings(self, bucket: str) -> None:
+        self.settings.show(self._models.accounts.current, bucket)
+
+    def _add_verify(self, view: BrowserView, browser: ObjectBrowser) -> None:
+        def begin(order: Order) -> None:
+            async def check() -> None:
+                await self._core.transfers.begin(order)
+
+            self._scope.start(f"verify {order.source} {order.target}", check)
+            self._show_dock("transfers")
+
+        add_verify(view, browser, begin)
 
     def start(self, pages: OpenPages) -> None:
         """Show the window, then bring in what takes time."""
@@ -225,6 +284,7 @@ class Workspace:
         for key in self.window.open_tabs():
             self.window.close_tab(key)
         self._disconnect()
+        self.browsers.forget_marks()
         self.window.hide()
         self.window.deleteLater()
 
@@ -254,6 +314,26 @@ class Workspace:
         browser = ObjectBrowser(profile, place, core.listings, core.connections, core.index, self._scope, name)
         browser.bucket_names = self._models.buckets.bucket_names
         return browser
+
+    def _new_bucket(self) -> NewBucketForm:
+        form = NewBucketForm(self._models.accounts.current, self._core.connections, self._scope)
+        form.made.connect(self._bucket_made)
+        return form
+
+    def _rights(self, profile: str, bucket: str) -> BucketAccess:
+        return BucketAccess(profile, bucket, self._core.connections)
+
+    def _bucket_made(self, _: str) -> None:
+        self._models.buckets.refresh(None)
+
+    def _bucket_removed(self, profile: str, bucket: str) -> None:
+        self.browsers.close_bucket(profile, bucket)
+        if profile == self._models.accounts.current:
+            self._models.buckets.refresh(None)
+
+    def _bucket_touched(self, profile: str, bucket: str) -> None:
+        if profile == self._models.accounts.current:
+            self._models.buckets.was_touched(ObjectPath(bucket))
 
     def _welcome(self) -> QWidget:
         page = WelcomePage(self._theme)
@@ -290,6 +370,8 @@ class Workspace:
             (models.buckets.opened, self.open_bucket),
             (models.preview.wanted, self._toggle_preview),
             (models.preview.edit_wanted, self.edit_text),
+            (models.removals.removed, self._bucket_removed),
+            (models.removals.touched, self._bucket_touched),
         ]
 
     def _connect(self) -> None:
@@ -297,6 +379,7 @@ class Workspace:
             signal.connect(slot)
         self.window.tab_closed.connect(self._close_page)
         self.window.lab_wanted.connect(self.open_lab)
+        self.buckets.settings_wanted.connect(self._show_settings)
         self._drop.dropped.connect(self.connect_account)
 
     def _disconnect(self) -> None:
@@ -418,6 +501,7 @@ class Workspace:
                 menu="account",
                 group=2,
             ),
+            Command("bucket.new", say("New bucket…"), self.bucket_parts.make_bucket),
             Command("account.lab", say("The &Lab…"), self.open_lab, menu="account", group=3, icon="flask"),
             Command("help.welcome", say("&Welcome page"), self.open_welcome, menu="help", group=0),
             # All in one go: the menus are built anew each time.

@@ -13,8 +13,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.credentials_file import is_credentials_name
-from traindeck.domain.errors import AppError, Conflict, InvalidInput
-from traindeck.domain.objects import ObjectEntry, ObjectPath, is_bucket_name, size_words
+from traindeck.domain.errors import AppError
+from traindeck.domain.objects import ObjectEntry, ObjectPath, size_words
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
@@ -104,9 +104,6 @@ class BucketTree(QObject):
     def open(self, folder: ObjectPath) -> None:
         self.opened.emit(folder)
 
-    def create_bucket(self, name: str) -> None:
-        self._scope.start(f"create bucket {name}", lambda: self._create_bucket(name.strip()))
-
     def upload(self, sources: Sequence[Path], target: ObjectPath, confirm: Confirm) -> None:
         """Say what would go where, and send it when the user agrees."""
         chosen = tuple(sources)
@@ -118,8 +115,8 @@ class BucketTree(QObject):
             self._scope.start(f"download {path} to {target}", partial(self._download, path, target))
 
     def remove(self, paths: Sequence[ObjectPath], confirm: Confirm) -> None:
-        """Count what would be deleted, ask, and delete."""
-        chosen = _without_inner(paths)
+        """Count what would be deleted below buckets, ask, and delete."""
+        chosen = _without_inner(path for path in paths if not path.is_bucket)
         if chosen:
             self._scope.start("delete from OBS", lambda: self._remove(chosen, confirm))
 
@@ -162,18 +159,6 @@ class BucketTree(QObject):
             # Some programs mark a folder with an empty object of its own name; it is not one of its entries.
             yield [entry for entry in page if entry.path != folder]
 
-    async def _create_bucket(self, name: str) -> None:
-        if not is_bucket_name(name):
-            raise InvalidInput(
-                text("“{name}” cannot be the name of a bucket.", name=name),
-                text(
-                    "Use 3 to 63 of a–z, 0–9, dot and hyphen, with a letter or digit at both ends. "
-                    "The name must be free in the whole cloud."
-                ),
-            )
-        await (await self._storage()).create_bucket(name)
-        self.refresh(None)
-
     async def _upload(self, sources: tuple[Path, ...], target: ObjectPath, confirm: Confirm) -> None:
         self._say(text("Looking at what was dropped…"))
         try:
@@ -198,7 +183,7 @@ class BucketTree(QObject):
             is_folder = await self._disk.run(lambda _: source.is_dir())
             into = target.join(source.name + "/") if is_folder else target.join(source.name)
             await self._mover.upload(self.state.profile, source, into)
-        self._refresh_touched(target)
+        self.was_touched(target)
 
     async def _download(self, path: ObjectPath, target: Path) -> None:
         async with self._moving:
@@ -212,22 +197,14 @@ class BucketTree(QObject):
                 self._say(text("Counting what is in {place}…", place=str(path)))
                 found += await _below(storage, path)
             self._say(None)
-            question = await self._question(storage, paths, found)
+            question = self._question(paths, found)
             if await confirm(question, text("Delete")):
                 await self._remove_all(storage, paths, [entry.path for entry in found])
         finally:
             self._say(None)
 
-    async def _question(self, storage: ObjectStorage, paths: tuple[ObjectPath, ...], found: list[ObjectEntry]) -> Text:
-        for path in paths:
-            if path.is_bucket and any(entry.path.bucket == path.bucket for entry in found):
-                raise Conflict(
-                    text("The bucket “{name}” is not empty.", name=path.bucket),
-                    text("Delete what is in it first; an empty bucket can be deleted."),
-                )
+    def _question(self, paths: tuple[ObjectPath, ...], found: list[ObjectEntry]) -> Text:
         names = ", ".join(str(path) for path in paths[:3]) + (" …" if len(paths) > 3 else "")
-        if all(path.is_bucket for path in paths):
-            return text("Delete the empty bucket {names}?", names=names)
         size = size_words(sum(entry.size_bytes or 0 for entry in found))
         if len(found) == 1:
             return text("Delete one object ({size}) for good? This is {names}.", size=size, names=names)
@@ -242,14 +219,12 @@ class BucketTree(QObject):
             for start in range(0, len(objects), _REMOVED_AT_ONCE):
                 self._say(text("Deleting: {done} of {all} objects…", done=start, all=len(objects)))
                 await storage.remove(objects[start : start + _REMOVED_AT_ONCE])
-            for path in paths:
-                if path.is_bucket:
-                    await storage.remove_bucket(path.bucket)
         finally:
-            for folder in {None if path.is_bucket else path.parent for path in paths}:
-                self._refresh_touched(folder)
+            for folder in {path.parent for path in paths}:
+                self.was_touched(folder)
 
-    def _refresh_touched(self, folder: Folder) -> None:
+    def was_touched(self, folder: Folder) -> None:
+        """Something there changed: read it again, here and wherever it is shown."""
         if folder in self._levels:
             self.refresh(folder)
         self.touched.emit(folder)

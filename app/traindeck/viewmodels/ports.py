@@ -18,14 +18,17 @@ from traindeck.domain.transfers import Item, ItemState, Order
 from traindeck.runtime.listeners import Listeners
 from traindeck.services.bucket_listing import BucketListing
 from traindeck.services.log_files import Gap
+from traindeck.services.object_ports import ObjectProperties
 from traindeck.services.place_facts import PlaceFacts
 from traindeck.services.ports import ObjectStorage
 from traindeck.services.run_logs import LogGrowth
+from traindeck.services.settings_ports import Access
 from traindeck.services.transfers import Transfer
 from traindeck.store.object_index import ObjectIndex
 
 Stage = Callable[[Text], None]
 """Told, in words, what a long operation is doing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loss:
@@ -41,6 +44,15 @@ ConfirmLoss = Callable[[Loss], Awaitable[bool]]
 
 Confirm = Callable[[Text, Text], Awaitable[bool]]
 """Asks the user: the question, and the word on the button that does it."""
+
+
+class Tasks(Protocol):
+    """Owns what a dialog starts; each has a name and may be ended by it."""
+
+    def start(self, name: str, work: Callable[[], Awaitable[None]]) -> bool:
+        """False: it runs already, or the window is going."""
+
+    def cancel(self, name: str) -> None: ...
 
 
 class Watch(Protocol):
@@ -132,6 +144,12 @@ class Opened(Protocol):
     @property
     def storage(self) -> ObjectStorage: ...
 
+    @property
+    def objects(self) -> ObjectProperties: ...
+
+    @property
+    def access(self) -> Access: ...
+
 
 class Opener(Protocol):
     async def open(self, name: str) -> Opened: ...
@@ -170,7 +188,13 @@ class Transferring(Protocol):
     def rows(self) -> list[Transfer]: ...
 
     async def items(
-        self, transfer_id: int, states: Sequence[ItemState] = ..., *, after: str = ..., most: int = ...
+        self,
+        transfer_id: int,
+        states: Sequence[ItemState] = ...,
+        *,
+        is_verified: bool | None = ...,
+        after: str = ...,
+        most: int = ...,
     ) -> list[Item]: ...
 
     def cancel(self, transfer_id: int) -> None: ...
@@ -180,6 +204,8 @@ class Transferring(Protocol):
     def go_on(self, transfer_id: int) -> None: ...
 
     def retry(self, transfer_id: int) -> None: ...
+
+    def verify(self, transfer_id: int) -> None: ...
 
     def move_first(self, transfer_id: int) -> None: ...
 

@@ -29,6 +29,7 @@ class Deed(Enum):
     PAUSE = auto()
     GO_ON = auto()
     RETRY = auto()
+    VERIFY = auto()
     MOVE_FIRST = auto()
     CANCEL = auto()
 
@@ -39,6 +40,7 @@ _FITTING = {
     # What waits need not wait any longer when somebody says so.
     Deed.GO_ON: frozenset({TransferState.PAUSED, TransferState.WAITING}),
     Deed.RETRY: frozenset({TransferState.PARTLY, TransferState.FAILED, TransferState.CANCELLED}),
+    Deed.VERIFY: frozenset({TransferState.DONE, TransferState.PARTLY}),
     Deed.MOVE_FIRST: _UNDER_WAY,
     Deed.CANCEL: _UNDER_WAY | {TransferState.READY},
 }
@@ -136,6 +138,7 @@ class TransferList(QObject):
             Deed.PAUSE: self._transfers.pause,
             Deed.GO_ON: self._transfers.go_on,
             Deed.RETRY: self._transfers.retry,
+            Deed.VERIFY: self._transfers.verify,
             Deed.MOVE_FIRST: self._transfers.move_first,
             Deed.CANCEL: self._transfers.cancel,
         }[deed]

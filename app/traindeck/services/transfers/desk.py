@@ -73,6 +73,8 @@ class Transfers:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stop_listening()
+        if self._forgotten:  # forgetting may take longer than this program lives
+            await self._journal.drop(sorted(self._forgotten))
         # What went wrong with those who asked is theirs.
         await self._scope.__aexit__(None, None, None)
 
@@ -83,10 +85,18 @@ class Transfers:
         return [self._rows[number] for number in sorted(self._rows, reverse=True)]
 
     async def items(
-        self, transfer_id: int, states: Sequence[ItemState] = tuple(ItemState), *, after: str = "", most: int = 1000
+        self,
+        transfer_id: int,
+        states: Sequence[ItemState] = tuple(ItemState),
+        *,
+        is_verified: bool | None = None,
+        after: str = "",
+        most: int = 1000,
     ) -> list[Item]:
         """A page of the list of files; `after` is the key of the last one of the page before."""
-        return await self._call(lambda engine: engine.items(transfer_id, states, after=after, most=most))
+        return await self._call(
+            lambda engine: engine.items(transfer_id, states, is_verified=is_verified, after=after, most=most)
+        )
 
     # What is wanted, at once
 
@@ -105,6 +115,10 @@ class Transfers:
 
     def retry(self, transfer_id: int) -> None:
         self._ask("retry", transfer_id, lambda engine: engine.retry(transfer_id))
+
+    def verify(self, transfer_id: int) -> None:
+        """Compare again what a finished transfer brought, file by file."""
+        self._ask("verify", transfer_id, lambda engine: engine.verify(transfer_id))
 
     def move_first(self, transfer_id: int) -> None:
         self._ask("move first", transfer_id, lambda engine: engine.move_first(transfer_id))
@@ -143,8 +157,8 @@ class Transfers:
             self.go_on_with(profile)
 
     async def take_up(self) -> None:
-        """Go on with what earlier programs left undone."""
-        if not await self._journal.unfinished():
+        """Go on with what earlier programs left undone, and show what they did."""
+        if not await self._journal.all():
             return  # nothing needs the engine yet
         await self._call(lambda engine: engine.resume())
 

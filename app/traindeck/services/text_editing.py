@@ -53,6 +53,9 @@ class EditedText:
         kept += ends[len(ends) - same_last :]
         # What was the last line may stand among others now, and had no end.
         kept = [end or usual for end in kept[:-1]]
+        for number in range(1, len(kept)):
+            if kept[number - 1] == "\r" and kept[number] == "\n" and not after[number]:
+                kept[number] = "\r"  # together they would be one end, and the empty line would be gone
         return "".join(line + end for line, end in zip(after, [*kept, ""], strict=True))
 
 

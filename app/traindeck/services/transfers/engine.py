@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected, Unreachable
-from traindeck.domain.transfers import Item, ItemState, Kind, Order, TransferRecord, TransferState, check_of
+from traindeck.domain.transfers import Item, ItemState, Kind, Order, TransferRecord, TransferState, check_of, waits_for
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import utc_now
 from traindeck.runtime.listeners import Listeners
@@ -39,6 +39,8 @@ MOST_ACTIVE = 4
 # What may be in memory at a time, over all transfers; four parts fill a line, and more would all be lost by a kill.
 _MEMORY_BYTES = 64 * 1024 * 1024
 _FORGET_AFTER = timedelta(days=7)
+# The bucket, the disk or the account may be gone for good.
+_GIVE_UP_AFTER = timedelta(days=90)
 
 
 class TransferEngine:
@@ -272,7 +274,8 @@ class TransferEngine:
         async with held(self._lock(record.id), self._disk) as is_free:
             if not is_free:
                 return
-            if await self._remove_pieces(Lane(record, self._ground)):
+            is_given_up = (record.ended or record.created) < self._clock() - _GIVE_UP_AFTER
+            if await self._remove_pieces(Lane(record, self._ground)) or is_given_up:
                 await self._journal.forget(record.id)
             elif not record.is_dropped:
                 await self._journal.change(record.id, is_dropped=True)
@@ -301,7 +304,9 @@ class TransferEngine:
     async def _live_to_the_end(self, lane: Lane) -> None:
         try:
             await live(lane)
-            await remove_all_orphans(lane)
+            # Without network or keys it would only make the end late; forgetting it looks for them, too.
+            if lane.record.error is None or waits_for(lane.record.error) is None:
+                await remove_all_orphans(lane)
         except Exception as error:
             # Also a journal that cannot be written: then the next program takes it up where this one left it.
             log.exception("transfer %d ended", lane.id)

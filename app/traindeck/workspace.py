@@ -37,11 +37,15 @@ from traindeck.ui.menus import SPACER
 from traindeck.ui.object_deeds import ObjectDeeds
 from traindeck.ui.object_properties import ObjectPropertiesExtension
 from traindeck.ui.panel import Panel
+from traindeck.ui.picture_drawing import drawn_picture
+from traindeck.ui.preview_following import follow_with
+from traindeck.ui.preview_view import PreviewView
 from traindeck.ui.profile_dialog import ProfileDialog
 from traindeck.ui.property_dialog import PropertyDialogs
 from traindeck.ui.run_list_view import RunListView
 from traindeck.ui.run_page_view import RunPageView
 from traindeck.ui.sync_dialog import SyncDialog
+from traindeck.ui.text_editor_dialog import TextEditorDialog
 from traindeck.ui.theme import Theme
 from traindeck.ui.transfer_view import TransferView
 from traindeck.ui.verify_command import add_verify
@@ -70,12 +74,14 @@ from traindeck.viewmodels.object_sheet import ObjectSheet
 from traindeck.viewmodels.place_notes import PlaceNotes
 from traindeck.viewmodels.ports import Loss
 from traindeck.viewmodels.preferences import Preferences
+from traindeck.viewmodels.preview import Preview
 from traindeck.viewmodels.profile_form import ProfileForm
 from traindeck.viewmodels.public_marks import PublicMarks
 from traindeck.viewmodels.run_list import RunList
 from traindeck.viewmodels.run_page import RunPage
 from traindeck.viewmodels.status import Status
 from traindeck.viewmodels.sync_form import SyncForm
+from traindeck.viewmodels.text_editor import TextEditor
 from traindeck.viewmodels.transfer_list import TransferList
 from traindeck.viewmodels.window_state import WindowState
 
@@ -109,6 +115,7 @@ class Models:
     removals: BucketRemovals
     lab: LabPage
     favourites: Favourites
+    preview: Preview
     bulk: BulkWork
 
     @classmethod
@@ -141,6 +148,7 @@ class Models:
             removals=BucketRemovals(core.connections, scope),
             lab=LabPage(core.lab_keeper, scope),
             favourites=Favourites(core.settings, core.disk, scope, settings),
+            preview=Preview(core.planes, core.previews, scope, drawn_picture),
             bulk=BulkWork(core.connections, scope, notices),
         )
 
@@ -178,6 +186,7 @@ class Workspace:
         self.form = JobFormView(models.form, models.places, theme)
         self.buckets = BucketView(models.buckets, theme, self._confirm)
         self.transfers = TransferView(models.transfers, theme, self._confirm)
+        self.preview = PreviewView(models.preview, theme)
         self.bucket_parts = BucketParts(
             self.buckets,
             theme,
@@ -234,6 +243,7 @@ class Workspace:
             Panel("log", say("Log"), bottom, self.log, raise_=True),
             Panel("transfers", say("Transfers"), bottom, self.transfers),
             Panel("job", say("Job"), right, self.form),
+            Panel("preview", say("Preview"), right, self.preview, is_hidden=True),
         ]
 
     def _extensions(self) -> list[Extension]:
@@ -241,6 +251,7 @@ class Workspace:
         properties = ObjectPropertiesExtension(
             self.properties, self._sheet, self._models.bulk.of, self._theme, self._scope, self._confirm
         )
+        look = follow_with(self._models.preview)
         return [
             self._deeds.extend,
             self._add_sync,
@@ -249,6 +260,7 @@ class Workspace:
             properties,
             self.settings.extend,
             self.bucket_parts.extend,
+            look,
         ]
 
     def _sheet(self, profile: str, path: ObjectPath) -> ObjectSheet:
@@ -395,6 +407,8 @@ class Workspace:
             (models.keys.paste_wanted, self.change_account),
             (models.keys.work_again, self._keys_work),
             (models.buckets.opened, self.open_bucket),
+            (models.preview.wanted, self._toggle_preview),
+            (models.preview.edit_wanted, self.edit_text),
             (models.removals.removed, self._bucket_removed),
             (models.removals.touched, self._bucket_touched),
         ]
@@ -429,10 +443,34 @@ class Workspace:
         if self._is_open:
             self.window.show_dock(name)
 
+    def _toggle_preview(self) -> None:
+        """The keyboard stays in the list, to go on from row to row."""
+        self.window.peek_dock("preview")
+
+    def edit_text(self, profile: str, place: ObjectPath) -> None:
+        work = "edit a text in the window"
+        if not self._scope.is_running(work):
+            editor = TextEditor(self._core.planes, self._scope, profile, place)
+            editor.saved.connect(self._text_saved)
+            dialog = TextEditorDialog(editor, self._theme, self.window)
+            editor.load()
+
+            async def show() -> None:
+                await shown(dialog)
+                editor.close()
+
+            self._scope.start(work, show)
+
+    def _text_saved(self, place: ObjectPath) -> None:
+        self._models.buckets.touched.emit(place.parent)
+        self._models.preview.saved(place)
+
     def _close_page(self, key: str) -> None:
         if model := self._run_pages.pop(key, None):
             model.close()
         self.browsers.closed(key)
+        if self.browsers.is_empty:
+            self._models.preview.choose("", None)
 
     # commands
 

@@ -38,7 +38,6 @@ class DataCore:
     planes: Planes
     journal: TransferJournal
     transfers: Transfers
-    journal: TransferJournal
     lab: LabLink
     disk: BlockingCalls
     service: BlockingCalls
@@ -90,7 +89,6 @@ async def open_data_core(
             planes=planes,
             journal=journal,
             transfers=transfers,
-            journal=journal,
             lab=lab,
             disk=disk,
             service=service,

@@ -14,6 +14,7 @@ WHERE = {
     "mb": ("bucket_commands", "mb"),
     "rb": ("bucket_commands", "rb"),
     "policy": ("policy_command", "policy"),
+    "cat": ("catting", "cat"),
     "cp": ("copying", "copy"),
     "mv": ("moving", "move"),
     "sync": ("syncing", "sync"),

@@ -61,7 +61,10 @@ class _Copying:
         return 1
 
     async def to_standard_output(self, source: ObjectPath) -> int:
-        await self.core.planes.run(self.profile, lambda plane: plane.get(source, self.call.output.bytes))
+        from traindeck.cli.byte_part import Part
+        from traindeck.cli.catting import printed
+
+        await printed(self.call, self.core, source, Part())
         return 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from datetime import timedelta
 
+from traindeck.cli.byte_part import part
 from traindeck.cli.parser_parts import Adder, age, count, duration, group, leaf, size, yes
 from traindeck.domain.texts import say
 
@@ -44,6 +45,7 @@ def add_obs(groups: Adder, common: ArgumentParser) -> None:
     mv.add_argument("sources", nargs="+", metavar="SRC")
     mv.add_argument("target", metavar="DST")
     _sync(obs, common)
+    _cat(obs, common)
     _fragments(obs, common)
     rm = leaf(obs, common, "rm", say("remove objects"))
     rm.add_argument("paths", nargs="+", metavar="PATH")
@@ -103,6 +105,17 @@ def _buckets(obs: Adder, common: ArgumentParser) -> None:
     policy.add_argument("--file", metavar="FILE", help=say("a policy as JSON; “-” for standard input"))
     policy.add_argument("--acl", action="store_true", help=say("the grants (ACL) instead of the policy"))
     yes(policy)
+
+
+def _cat(obs: Adder, common: ArgumentParser) -> None:
+    cat = leaf(obs, common, "cat", say("print objects as they are, one after the other"))
+    cat.add_argument("paths", nargs="+", metavar="PATH")
+    which = cat.add_mutually_exclusive_group()
+    which.add_argument(
+        "--range", type=part, metavar="FROM-TO",
+        help=say("only these bytes of each, counted from 0: 0-99, 100- for all from there, =-100 for the last ones"),
+    )  # fmt: skip
+    which.add_argument("--head", type=size, metavar="SIZE", help=say("only the beginning of each, for example 10kB"))
 
 
 def _sync(obs: Adder, common: ArgumentParser) -> None:

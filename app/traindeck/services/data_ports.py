@@ -61,6 +61,8 @@ class Found:
     content_type: str = ""
     is_encrypted: bool = False
     metadata: Mapping[str, str] = field(default_factory=dict)
+    web_headers: Mapping[str, str] = field(default_factory=dict)
+    """What a browser is told along with the content: how long to keep it, under which name to save it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +136,16 @@ class DataPlane(Protocol):
         *,
         metadata: Mapping[str, str] | None = None,
         counted: Counted | None = None,
+        content_type: str = "",
+        web_headers: Mapping[str, str] | None = None,
+        storage_class: str = "",
+        if_match: str = "",
     ) -> Stored:
-        """When it returns the service has confirmed size and MD5."""
+        """When it returns the service has confirmed size and MD5.
+
+        Without `content_type` it follows from the name. Conflict: it is not as in `if_match` any more; not every
+        service looks at that.
+        """
 
     async def get(
         self,

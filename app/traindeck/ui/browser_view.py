@@ -53,7 +53,7 @@ CONTEXT = "context"
 
 _TYPING_MS = 200
 _HIDDEN_MS = 3000
-_KEYS_OF_THE_TABLE = ("Return", "F5")
+_KEYS_OF_THE_TABLE = ("Return", "F5", "Space")
 
 
 class BrowserView(QWidget):

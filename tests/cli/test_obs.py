@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 from cli_commands import Traindeck
@@ -150,3 +151,16 @@ def test_a_long_listing_is_whole_and_in_order(traindeck: Traindeck, tmp_path: Pa
     assert listed == sorted(listed)
     assert len(set(listed)) == 2300
     assert {row["class"] for row in rows} == {"STANDARD"}
+
+
+def test_a_pipe_goes_no_faster_than_asked(traindeck: Traindeck, lab: dict[str, str]) -> None:
+    traindeck("obs", "mb", "cli-bucket").must_be(0)
+    content = bytes(range(256)) * 80
+    for words, given, raw in (
+        (("-", "obs://cli-bucket/x"), content, None),
+        (("obs://cli-bucket/x", "-"), None, content),
+    ):
+        begun = time.monotonic()
+        done = traindeck("obs", "cp", *words, "--limit", "10kB", given=given).must_be(0)
+        assert time.monotonic() - begun >= 2.0
+        assert raw in (None, done.raw)

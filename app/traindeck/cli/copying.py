@@ -54,14 +54,24 @@ class _Copying:
 
     async def from_standard_input(self, target: ObjectPath) -> int:
         from traindeck.services.streams import send_stream
+        from traindeck.services.transfers.rate_limit import RateLimit
 
+        limit = RateLimit(self.call.options.limit)
         await self.core.planes.run(
-            self.profile, lambda plane: send_stream(plane, target, terminal.bytes_from_standard_input)
+            self.profile, lambda plane: send_stream(plane, target, terminal.bytes_from_standard_input, limit)
         )
         return 1
 
     async def to_standard_output(self, source: ObjectPath) -> int:
-        await self.core.planes.run(self.profile, lambda plane: plane.get(source, self.call.output.bytes))
+        from traindeck.services.transfers.rate_limit import RateLimit
+
+        limit = RateLimit(self.call.options.limit)
+
+        async def take(piece: bytes) -> None:
+            await limit.take(len(piece))
+            self.call.output.bytes(piece)
+
+        await self.core.planes.run(self.profile, lambda plane: plane.get(source, take))
         return 1
 
 

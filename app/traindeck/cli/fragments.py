@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.call import DONE, FAILED, Call
-from traindeck.cli.output import aligned
+from traindeck.cli.output import aligned, printable
 from traindeck.domain.objects import ObjectPath, count_words, size_words
 from traindeck.domain.texts import moment_words, say, text
 
@@ -61,7 +61,7 @@ async def _abort(call: Call, core: Core, found: list[UnfinishedUpload]) -> int:
     ended = await core.unfinished.end(call.profile(core), chosen, lambda _: None)
     kept += len(ended.kept)
     for upload, error in ended.failed:
-        call.output.note(f"{upload.path}: {error.sentence()}")
+        call.output.note(printable(f"{upload.path}: {error.sentence()}"))
     call.output.result(
         {"aborted": len(ended.ended), "bytes": sum(sizes), "kept": kept, "failed": len(ended.failed)},
         say(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -146,3 +147,14 @@ def test_an_edit_with_an_older_time_is_not_missed(traindeck: Traindeck, tmp_path
     assert results(traindeck("obs", "sync", "data", "obs://sync-bucket/", "--json").must_be(0).rows) == {
         "uploaded": 1, "equal": 3,
     }  # fmt: skip
+
+
+@pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="names are text there")
+def test_a_place_that_is_no_text_is_refused(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
+    odd = os.fsdecode(b"odd\xff")
+    make(tmp_path / odd)
+    traindeck("obs", "mb", "sync-bucket").must_be(0)
+    for words in (("sync", odd, "obs://sync-bucket/"), ("sync", odd, "obs://sync-bucket/", "--dry-run"),
+                  ("cp", odd, "obs://sync-bucket/"), ("stat", f"obs://sync-bucket/{odd}")):  # fmt: skip
+        refused = traindeck("obs", *words).must_be(2)
+        assert "UTF-8" in refused.said and "odd\\udcff" in refused.said

@@ -12,6 +12,7 @@ from traindeck.cli.call import DONE, Call
 from traindeck.cli.progress import Progress
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.local_names import System, local_part
+from traindeck.domain.object_spelling import names_a_service
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import say, text
 from traindeck.domain.transfers import Kind, Order, Rules
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from traindeck.services.transfers import Transfer
 
 STREAM = "-"
-_SCHEMES = ("obs:", "s3:", "s3a:")
 _BLOCK = 1 << 20
 
 Place = ObjectPath | Path
@@ -129,7 +129,7 @@ def place(spelling: str) -> Place | None:
     """None is the standard stream."""
     if spelling == STREAM:
         return None
-    if spelling.lower().startswith(_SCHEMES):
+    if names_a_service(spelling):
         return ObjectPath.parse(spelling)
     return Path(spelling).expanduser()
 

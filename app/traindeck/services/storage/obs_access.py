@@ -198,6 +198,11 @@ class ObsAccess:
         problem = name_problem(wanted.name)
         if problem is not None:
             raise InvalidInput(text("“{name}” cannot be the name of a bucket.", name=wanted.name), problem)
+        if wanted.storage_class and wanted.storage_class not in list(StorageClass):
+            raise InvalidInput(
+                text("There is no storage class “{name}” for buckets.", name=wanted.storage_class),
+                text("Known are: {names}.", names=", ".join(self.storage_classes)),
+            )
         if wanted.storage_class and wanted.storage_class not in self.storage_classes:
             raise NotOffered(
                 text("{host} has no storage class {name} for buckets.", host=self._host, name=wanted.storage_class),

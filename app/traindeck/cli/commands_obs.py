@@ -20,8 +20,6 @@ from traindeck.domain.texts import say, text
 if TYPE_CHECKING:
     from traindeck.services.ports import ObjectStorage
 
-_MINUTE = "%Y-%m-%d %H:%M"
-
 
 async def rm(call: Call) -> int:
     paths = [ObjectPath.parse(path) for path in call.options.paths]

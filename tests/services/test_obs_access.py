@@ -227,7 +227,7 @@ async def test_a_bucket_is_made_as_it_was_wanted(
         assert anybody.put(f"/{bucket}/k") == 403
         with pytest.raises(InvalidInput):
             await on.access.create(NewBucket("Not-A-Name"))
-        with pytest.raises(NotOffered, match="GOLD"):
+        with pytest.raises(InvalidInput, match="GOLD"):
             await on.access.create(NewBucket(f"{bucket}-x", "GOLD"))
 
 

@@ -87,9 +87,6 @@ class FolderStorage:
         await self._gate()
         (self.root / name).mkdir(exist_ok=True)
 
-    async def remove_bucket(self, name: str) -> None:
-        (self.root / name).rmdir()
-
     async def entries(self, folder: ObjectPath, *, recursive: bool = False) -> AsyncIterator[list[ObjectEntry]]:
         self.listed.append(str(folder))
         await self._gate()

@@ -49,6 +49,7 @@ from traindeck.viewmodels.bucket_access import BucketAccess
 from traindeck.viewmodels.bucket_removals import BucketRemovals
 from traindeck.viewmodels.bucket_settings import BucketDesk
 from traindeck.viewmodels.bucket_tree import BucketTree
+from traindeck.viewmodels.changed_places import ChangedPlaces
 from traindeck.viewmodels.commands import Command, Commands
 from traindeck.viewmodels.favourites import Favourites
 from traindeck.viewmodels.job_form import JobForm
@@ -94,6 +95,7 @@ class Models:
     runs: RunList
     log: LogFeed
     transfers: TransferList
+    changes: ChangedPlaces
     buckets: BucketTree
     marks: PublicMarks
     removals: BucketRemovals
@@ -119,6 +121,7 @@ class Models:
             transfers=TransferList(
                 core.transfers, scope, rate_limit=settings.bytes_per_s, keep_rate=preferences.keep_rate
             ),
+            changes=ChangedPlaces(core.transfers, scope),
             buckets=buckets,
             marks=PublicMarks(core.connections, buckets, scope),
             removals=BucketRemovals(core.connections, scope),
@@ -128,7 +131,7 @@ class Models:
         )
 
     def close(self) -> None:
-        for model in (self.keys, self.status, self.runs, self.log, self.transfers):
+        for model in (self.keys, self.status, self.runs, self.log, self.transfers, self.changes):
             model.close()
 
 
@@ -324,6 +327,14 @@ class Workspace:
         if profile == self._models.accounts.current:
             self._models.buckets.was_touched(ObjectPath(bucket))
 
+    def _place_touched(self, profile: str, folder: ObjectPath) -> None:
+        if profile == self._models.accounts.current:
+            self._models.buckets.was_touched(folder)
+
+    def _place_arrived(self, profile: str, folder: ObjectPath) -> None:
+        if profile == self._models.accounts.current:
+            self._models.buckets.arrived.emit(folder)
+
     def _welcome(self) -> QWidget:
         page = WelcomePage(self._theme)
         page.sample_wanted.connect(self.fill_in_sample)
@@ -359,6 +370,8 @@ class Workspace:
             (models.buckets.opened, self.open_bucket),
             (models.removals.removed, self._bucket_removed),
             (models.removals.touched, self._bucket_touched),
+            (models.changes.touched, self._place_touched),
+            (models.changes.arrived, self._place_arrived),
         ]
 
     def _connect(self) -> None:

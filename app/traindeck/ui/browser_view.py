@@ -250,6 +250,7 @@ class BrowserView(QWidget):
         self.table.selectionModel().selectionChanged.connect(self._on_changed)
         self.model.dropped.connect(self._on_dropped)
         self._tree.touched.connect(browser.touched)
+        self._tree.arrived.connect(browser.arrived)
         self._favourites.changed.connect(self._on_favourites)
         self._theme.changed.connect(self._dress)
         self.commands.changed.connect(self._bind_keys)

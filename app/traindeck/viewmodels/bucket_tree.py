@@ -63,6 +63,8 @@ class BucketTree(QObject):
     opened = Signal(object)
     touched = Signal(object)
     """Something was sent to this folder, or deleted from it."""
+    arrived = Signal(object)
+    """This folder came with all that is below it."""
 
     def __init__(self, connections: Opener, mover: Mover, disk: BlockingCalls, scope: TaskScope) -> None:
         super().__init__()
@@ -183,7 +185,6 @@ class BucketTree(QObject):
             is_folder = await self._disk.run(lambda _: source.is_dir())
             into = target.join(source.name + "/") if is_folder else target.join(source.name)
             await self._mover.upload(self.state.profile, source, into)
-        self.was_touched(target)
 
     async def _download(self, path: ObjectPath, target: Path) -> None:
         async with self._moving:

@@ -176,6 +176,12 @@ class ObjectBrowser(QObject):
             work = partial(self._list_again, self._listing, folder)
             self._scope.start(self._named(f"touched {folder}"), work, Repeat.REPLACE)
 
+    def arrived(self, folder: ObjectPath) -> None:
+        """A folder of ours came with all that is below it: without a look there, the counts above it were wrong."""
+        if folder.bucket == self.state.place.bucket and self._listing is not None:
+            work = partial(self._list_arrived, self._listing, folder)
+            self._scope.start(self._named(f"arrived {folder}"), work, Repeat.REPLACE)
+
     def with_chosen(self, ranges: Sequence[tuple[int, int]], use: Callable[[list[ObjectEntry]], None]) -> None:
         """Find out what the rows of these ranks are, and hand that on."""
 
@@ -253,6 +259,12 @@ class ObjectBrowser(QObject):
 
     async def _list_again(self, listing: BucketListing[ObjectIndex], folder: ObjectPath) -> None:
         await listing.list_level(folder.key, lambda _: None)
+        self.rows.stir()
+
+    async def _list_arrived(self, listing: BucketListing[ObjectIndex], folder: ObjectPath) -> None:
+        await listing.list_below(folder.key, lambda _: None)
+        place = self.state.place.key
+        await self._calls.run(lambda token: listing.index.keep_sizes(place, token))
         self.rows.stir()
 
     def _sweep(self, *, force: bool = False) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, SignalInstance
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from traindeck.assembly.core import Core
 from traindeck.domain.jobs import Run, RunState
@@ -277,6 +277,9 @@ class Workspace:
             self.window.close_tab(key)
         self._disconnect()
         self.browsers.forget_marks()
+        # Each ends what it has under way; only taken away with the window, it would go on for a dialog that is gone.
+        for dialog in self.window.findChildren(QDialog):
+            dialog.done(QDialog.DialogCode.Rejected)
         self.window.hide()
         self.window.deleteLater()
 

@@ -653,13 +653,20 @@ class Workspace:
 
     async def _confirm(self, question: Text, action: Text) -> bool:
         answer = Answer("yes", say(action), "danger")
-        return await asked(self.window, say(question), "", answer) == answer.id
+        return await asked(self._asking, say(question), "", answer) == answer.id
 
     async def _confirm_loss(self, loss: Loss) -> bool:
         answer = Answer("yes", say(loss.action), "danger")
         facts = "\n\n".join(say(fact) for fact in loss.facts)
         typed = say(loss.typed) if loss.typed else ""
-        return await asked(self.window, say(loss.question), facts, answer, typed=typed) == answer.id
+        return await asked(self._asking, say(loss.question), facts, answer, typed=typed) == answer.id
+
+    @property
+    def _asking(self) -> QWidget:
+        """Where a question belongs: over the window, or over the dialog beside it that is being used."""
+        active = QApplication.activeWindow()
+        is_beside = isinstance(active, QDialog) and not active.isModal() and active.parent() is self.window
+        return active if is_beside and active is not None else self.window
 
     def _about(self) -> None:
         About(self._theme, self.window).open()

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QToolButton, QWidg
 from traindeck.bootstrap import Program, Wishes, run_program
 from traindeck.domain.objects import ObjectPath
 from traindeck.ui.browser_view import BrowserView
+from traindeck.ui.dialogs import Question
 from traindeck.ui.lab_page_view import LabPageView
 from traindeck.ui.profile_dialog import ProfileDialog
 from traindeck.ui.property_dialog import PropertyDialog
@@ -331,6 +332,12 @@ async def switch_with_dialogs(hands: Hands, folder: str) -> None:
     settings = program.workspace.settings.show("lab", place.bucket)
     for row in range(settings.list.count()):
         settings.list.setCurrentRow(row)
+    await hands.until(settings.isActiveWindow)
+    program.models.removals.remove("lab", [place.bucket], program.workspace._confirm_loss)
+    await hands.until(lambda: settings.findChildren(Question))
+    tell("asked", over=settings.findChildren(Question)[0].parent() is settings)
+    settings.findChildren(Question)[0].reject()
+    await hands.until(lambda: not settings.findChildren(Question))
     program.models.preferences.choose_language("zh_CN")
     await hands.until(lambda: "视图" in hands.texts())
     await hands.until(lambda: len(program.core.transfers.rows()) == 1)

@@ -50,6 +50,7 @@ def test_dialogs_end_what_they_began_when_the_language_changes(home: Path, tmp_p
     (folder / "first.txt").write_text("first", "utf-8")
     with WindowProcess(home, "switch_with_dialogs", str(folder)) as window:
         assert window.told("arrived")["names"] == ["first.txt"], "a tab shows what is sent into its folder"
+        assert window.told("asked")["over"], "a question lies over the dialog that is being used"
         assert window.told("after")["transfers"] == ["done"], "a plan that nobody began is forgotten"
         window.must_be_well()
 

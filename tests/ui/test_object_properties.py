@@ -345,7 +345,9 @@ async def test_versions_are_saved_brought_back_and_deleted(
         assert "cannot be brought back" in at.user.asked[-1]
 
 
-async def test_only_a_deletion_that_holds_is_undone(lab: LabProcess, tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+async def test_only_a_deletion_that_holds_is_undone(
+    lab: LabProcess, tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
     async with bench(lab, tmp_path, theme, qtbot, versions=True) as at:
         storage = (await at.cloud.connections.open("lab")).storage
         await until(lambda: at.browser.rows.below is not None)  # all is listed, and nobody lists it meanwhile

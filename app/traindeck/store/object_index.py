@@ -368,7 +368,7 @@ def _last_numbers(db: sqlite3.Connection) -> tuple[int, int]:
 def _use_no_number_twice(db: sqlite3.Connection, before: tuple[int, int]) -> None:
     """Who still holds the number of a row that is gone must not find another object under it.
 
-    The next number is one more than the largest, so one that nobody was ever told belongs to a row that nobody asks for.
+    The next number is one more than the largest, so one that nobody was told stays with a row that nobody asks for.
     """
     objects, folders = _last_numbers(db)
     if objects < before[0]:

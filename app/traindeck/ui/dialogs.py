@@ -86,7 +86,7 @@ class Question(QDialog):
         cancel = self.buttons.addButton(say("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
         cancel.setAutoDefault(not any(answer.role == "primary" for answer in answers))
         self.buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
+        layout = self._column = QVBoxLayout(self)
         layout.setContentsMargins(3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE)
         layout.setSpacing(SPACE)
         layout.addWidget(heading)
@@ -109,7 +109,7 @@ class Question(QDialog):
     def showEvent(self, event: QShowEvent) -> None:
         """Only now the fonts are known, and with them how many lines the words take."""
         super().showEvent(event)
-        self.resize(self.width(), self.layout().totalHeightForWidth(self.width()))
+        self.resize(self.width(), self._column.totalHeightForWidth(self.width()))
 
     def _on_typed(self, words: str) -> None:
         for button in self.buttons.findChildren(QPushButton):

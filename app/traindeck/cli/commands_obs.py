@@ -32,7 +32,7 @@ async def rm(call: Call) -> int:
                 text("“{path}” is a folder.", path=str(path)),
                 text("Add --recursive to remove everything below it."),
             )
-    async with call.core() as core:
+    async with call.data() as core:
         storage = (await core.connections.open(call.profile(core))).storage
         doomed = [entry for path in paths for entry in await _doomed(storage, path, recursive=recursive)]
         sizes = [entry.size_bytes for entry in doomed if entry.size_bytes is not None]

@@ -18,7 +18,7 @@ from traindeck.domain.transfers import Kind, Order, Rules
 from traindeck.runtime.platform_files import local_errors
 
 if TYPE_CHECKING:
-    from traindeck.assembly.core import Core
+    from traindeck.assembly.data_core import DataCore
     from traindeck.services.transfers import Transfer
 
 STREAM = "-"
@@ -33,7 +33,7 @@ class _Copying:
     """One `cp` under way."""
 
     call: Call
-    core: Core
+    core: DataCore
     profile: str
 
     async def one(self, source: Place, target: Place) -> Transfer:
@@ -74,7 +74,7 @@ async def copy(call: Call) -> int:
         with local_errors(target):
             target.mkdir(parents=True, exist_ok=True)
     count = verified = 0
-    async with call.core() as core:
+    async with call.data() as core:
         core.transfers.set_rate(call.options.limit)
         copying = _Copying(call, core, call.profile(core))
         for source in sources:
@@ -111,7 +111,7 @@ async def _verify(call: Call, sources: list[Place | None], target: Place | None)
         )
     known = [source for source in sources if source is not None]
     pairs = [(source, _below(target, source, alone=len(known) == 1)) for source in known]
-    async with call.core() as core:
+    async with call.data() as core:
         return await verify(call, core, pairs, Rules(both_sides=False))
 
 

@@ -176,8 +176,9 @@ class TransferJournal:
     async def note(self, transfer_id: int, items: Sequence[Item]) -> None:
         """What became of items; the parts of those that are over are forgotten."""
         rows = [
-            (item.state.value, item.upload_id, item.part_bytes, item.is_verified, item.etag, item.size_bytes,
-             item.modified_ns, item.inode, item.mode, _column(item.error), transfer_id, item.key)
+            (item.state._value_, item.upload_id, item.part_bytes, item.is_verified, item.etag, item.size_bytes,
+             item.modified_ns, item.inode, item.mode,
+             None if item.error is None else kept_errors.to_json(item.error), transfer_id, item.key)
             for item in items
         ]  # fmt: skip
         ended = [(transfer_id, item.key) for item in items if not item.state.is_open]
@@ -450,8 +451,9 @@ def _column(value: object) -> object:
 
 def _row(item: Item) -> tuple[object, ...]:
     return (
-        item.key, item.name, item.size_bytes, item.modified_ns, item.inode, item.mode, item.etag, item.action.value,
-        item.state.value, item.upload_id, item.part_bytes, item.is_verified, _column(item.error),
+        item.key, item.name, item.size_bytes, item.modified_ns, item.inode, item.mode, item.etag, item.action._value_,
+        item.state._value_, item.upload_id, item.part_bytes, item.is_verified,
+        None if item.error is None else kept_errors.to_json(item.error),
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from traindeck.domain.errors import AppError, Unexpected
 from traindeck.domain.objects import ObjectPath
@@ -18,10 +18,12 @@ from traindeck.runtime.listeners import Listeners
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.connections import Connections
 from traindeck.services.planes import Planes
-from traindeck.services.ports import Clock
 from traindeck.services.transfers.engine import TransferEngine
 from traindeck.services.transfers.ports import Journal
 from traindeck.services.transfers.rows import Transfer
+
+if TYPE_CHECKING:
+    from traindeck.services.ports import Clock
 
 log = logging.getLogger(__name__)
 

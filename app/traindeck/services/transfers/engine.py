@@ -13,16 +13,15 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected, Unreachable
-from traindeck.domain.transfers import Item, ItemState, Kind, Order, TransferRecord, TransferState, check_of
+from traindeck.domain.transfers import Item, ItemState, Kind, Order, TransferRecord, TransferState, check_of, waits_for
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import utc_now
 from traindeck.runtime.listeners import Listeners
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.file_locks import held
-from traindeck.services.ports import Clock
 from traindeck.services.transfers.feeding import live
 from traindeck.services.transfers.lane import Ground, Lane, Unit
 from traindeck.services.transfers.ledger import Ledger
@@ -30,7 +29,9 @@ from traindeck.services.transfers.orphans import remove_all_orphans
 from traindeck.services.transfers.ports import Journal, OpenPlane
 from traindeck.services.transfers.rate_limit import RateLimit
 from traindeck.services.transfers.rows import Transfer
-from traindeck.services.transfers.taking_back import take_back
+
+if TYPE_CHECKING:
+    from traindeck.services.ports import Clock
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,8 @@ MOST_ACTIVE = 4
 # What may be in memory at a time, over all transfers; four parts fill a line, and more would all be lost by a kill.
 _MEMORY_BYTES = 64 * 1024 * 1024
 _FORGET_AFTER = timedelta(days=7)
+# The bucket, the disk or the account may be gone for good.
+_GIVE_UP_AFTER = timedelta(days=90)
 
 
 class TransferEngine:
@@ -69,6 +72,7 @@ class TransferEngine:
     async def __aenter__(self) -> Self:
         await self._owned.__aenter__()
         self._ledger = Ledger(self._journal)
+        self._now = asyncio.get_running_loop().time
         self._ground = Ground(
             journal=self._journal,
             ledger=self._ledger,
@@ -272,7 +276,8 @@ class TransferEngine:
         async with held(self._lock(record.id), self._disk) as is_free:
             if not is_free:
                 return
-            if await self._remove_pieces(Lane(record, self._ground)):
+            is_given_up = (record.ended or record.created) < self._clock() - _GIVE_UP_AFTER
+            if await self._remove_pieces(Lane(record, self._ground)) or is_given_up:
                 await self._journal.forget(record.id)
             elif not record.is_dropped:
                 await self._journal.change(record.id, is_dropped=True)
@@ -301,7 +306,9 @@ class TransferEngine:
     async def _live_to_the_end(self, lane: Lane) -> None:
         try:
             await live(lane)
-            await remove_all_orphans(lane)
+            # Without network or keys it would only make the end late; forgetting it looks for them, too.
+            if lane.record.error is None or waits_for(lane.record.error) is None:
+                await remove_all_orphans(lane)
         except Exception as error:
             # Also a journal that cannot be written: then the next program takes it up where this one left it.
             log.exception("transfer %d ended", lane.id)
@@ -329,6 +336,9 @@ class TransferEngine:
 
     async def _remove_pieces(self, lane: Lane) -> bool:
         """Whether all that was half there is gone."""
+        # It brings all the movers along, and is seldom needed.
+        from traindeck.services.transfers.taking_back import take_back
+
         await self._ledger.flush()
         is_clean = True
         for item in await self._journal.begun(lane.id):
@@ -397,17 +407,18 @@ class TransferEngine:
 
     async def _work(self, lane: Lane, unit: Unit) -> None:
         """One piece after the other, as long as there is one for one more."""
+        task = asyncio.current_task()
+        assert task is not None
         while True:
-            await self._do(lane, unit)
+            await self._do(task, lane, unit)
             following = None if self._is_closing else self._next()
             if following is None:
                 return
             lane, unit = following
             self._dispatch()
 
-    async def _do(self, lane: Lane, unit: Unit) -> None:
-        task, began = asyncio.current_task(), asyncio.get_running_loop().time()
-        assert task is not None
+    async def _do(self, task: asyncio.Task[None], lane: Lane, unit: Unit) -> None:
+        began = self._now()
         lane.workers.add(task)
         error: AppError | None = None
         is_done = False
@@ -432,7 +443,7 @@ class TransferEngine:
                 lane.pace.was_refused()
             (unit.fail or (lambda known: lane.failed(unit.item, known)))(error)
         elif unit.is_small:
-            now = asyncio.get_running_loop().time()
+            now = self._now()
             lane.pace.ended(now - began, now)
 
     @staticmethod

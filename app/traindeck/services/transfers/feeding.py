@@ -9,16 +9,10 @@ from typing import Protocol
 from traindeck.domain import kept_errors
 from traindeck.domain.errors import AppError, Conflict, Unexpected
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import Action, Item, ItemState, Kind, TransferState, waits_for
-from traindeck.services.transfers.check_planning import CheckPlanner
-from traindeck.services.transfers.checks import Checks
+from traindeck.domain.transfers import Action, Item, ItemState, Kind, Order, TransferState, waits_for
 from traindeck.services.transfers.comparing import Memory
-from traindeck.services.transfers.copies import Copies
-from traindeck.services.transfers.downloads import Downloads, Folders
 from traindeck.services.transfers.lane import Lane
 from traindeck.services.transfers.planning import Outline, Planner
-from traindeck.services.transfers.removals import Removals
-from traindeck.services.transfers.uploads import Uploads
 
 _AT_ONCE = 500
 
@@ -78,12 +72,19 @@ async def _outline(lane: Lane) -> Outline:
             await ground.journal.forget_removals(lane.id)
             memory = Memory(ground.journal, order)
             keep = partial(ground.journal.plan, lane.id)
-            planner = CheckPlanner if order.kind is Kind.CHECK else Planner
-            return await planner(order, await lane.plane(), ground.disk, keep, memory).plan()
+            return await _planner(order)(order, await lane.plane(), ground.disk, keep, memory).plan()
         except AppError as error:
             if waits_for(error) is None:
                 raise
             await lane.trouble_over(error)
+
+
+def _planner(order: Order) -> type[Planner]:
+    if order.kind is not Kind.CHECK:
+        return Planner
+    from traindeck.services.transfers.check_planning import CheckPlanner
+
+    return CheckPlanner
 
 
 async def _move(lane: Lane) -> None:
@@ -96,14 +97,23 @@ async def _move(lane: Lane) -> None:
 
 
 def _mover(lane: Lane) -> Mover:
+    # Loaded here, so that no command waits for what it does not do.
     match lane.kind:
         case Kind.UPLOAD:
+            from traindeck.services.transfers.uploads import Uploads
+
             return Uploads(lane)
         case Kind.DOWNLOAD:
+            from traindeck.services.transfers.downloads import Downloads, Folders
+
             return Downloads(lane, Folders(lane.root))
         case Kind.COPY:
+            from traindeck.services.transfers.copies import Copies
+
             return Copies(lane)
         case Kind.CHECK:
+            from traindeck.services.transfers.checks import Checks
+
             return Checks(lane)
 
 
@@ -126,6 +136,8 @@ async def _feed(lane: Lane, mover: Mover, action: Action) -> None:
                 case Action.MAKE_FOLDER:
                     await mover.make_folders(items)
                 case Action.REMOVE:
+                    from traindeck.services.transfers.removals import Removals
+
                     await Removals(lane).feed(items)
             continue
         await lane.quiet()

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import AccessRefused, AppError, DiskFull, KeysRefused
 from traindeck.domain.objects import ObjectPath
@@ -29,12 +30,14 @@ from traindeck.domain.transfers import (
 )
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.data_ports import DataPlane
-from traindeck.services.ports import Clock
 from traindeck.services.transfers.ledger import Ledger
 from traindeck.services.transfers.pace import Pace
 from traindeck.services.transfers.ports import Journal, OpenPlane
 from traindeck.services.transfers.rate_limit import RateLimit
 from traindeck.services.transfers.rows import Transfer
+
+if TYPE_CHECKING:
+    from traindeck.services.ports import Clock
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +45,8 @@ log = logging.getLogger(__name__)
 HOLD_AFTER = 6
 FIRST_WAIT_S = 1.0
 LONGEST_WAIT_S = 60.0
+# So many are made ready ahead, that nobody who is free waits for the disk.
+_READY_FILES = 512
 _READ_BYTES = 16 * 1024 * 1024
 
 
@@ -105,6 +110,7 @@ class Lane:
         self.begun: set[ObjectPath] = set()  # uploads in parts, of which an answer may have been lost
         self._patience_s = patience_s
         self._plane: DataPlane | None = None
+        self._root: tuple[str, Path] | None = None
         self._news = asyncio.Event()
         self._has_turn = False
         self._files: dict[ItemState, int] = {}
@@ -131,7 +137,9 @@ class Lane:
 
     @property
     def root(self) -> Path:
-        return Path(self.record.root)
+        if self._root is None or self._root[0] != self.record.root:
+            self._root = self.record.root, Path(self.record.root)
+        return self._root[1]
 
     def place(self, item: Item) -> Path:
         """Where the item is, or goes, on this computer."""
@@ -177,7 +185,7 @@ class Lane:
             return None
         unit = queue.popleft()
         self._note_ready(unit, -1)
-        if self._files_ready < self.pace.limit:
+        if self._has_room:
             self._news.set()
         return unit
 
@@ -341,9 +349,13 @@ class Lane:
         """Come back when more can be made ready; raises what ends the whole transfer."""
         while True:
             await self._until_open()
-            if self._files_ready < self.pace.limit and self._read_bytes < _READ_BYTES:
+            if self._has_room:
                 return
             await self._wait(None)
+
+    @property
+    def _has_room(self) -> bool:
+        return self._files_ready < max(_READY_FILES, self.pace.limit) and self._read_bytes < _READ_BYTES
 
     async def quiet(self) -> None:
         """Come back when nothing is under way."""

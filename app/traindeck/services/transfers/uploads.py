@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from traindeck.domain.errors import AppError, Conflict, LocalTrouble, NotFound, NotOffered
+from traindeck.domain.errors import AppError, Conflict, LocalTrouble, NotFound, NotOffered, ServiceTrouble
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import (
     MD5_NAME,
@@ -36,7 +36,7 @@ from traindeck.services.transfers.bodies import (
     stretch,
 )
 from traindeck.services.transfers.comparing import has_content
-from traindeck.services.transfers.digests import etag_of_parts, file_digests, md5
+from traindeck.services.transfers.digests import all_digests, etag_of_parts, md5
 from traindeck.services.transfers.gathering import Gathering
 from traindeck.services.transfers.lane import Lane, Unit
 from traindeck.services.transfers.moved import Moved
@@ -189,6 +189,10 @@ def metadata_of(lane: Lane, item: Item) -> dict[str, str]:
 class PartedUpload(InParts):
     """One large file: begun, or taken up where an earlier program left it, and finished when the last part is there."""
 
+    def __init__(self, lane: Lane, item: Item) -> None:
+        super().__init__(lane, item)
+        self._digests: Sequence[bytes] = ()  # of its parts, where it was read as a whole before
+
     async def take_up(self, kept: Mapping[int, SentPart]) -> dict[int, SentPart] | None:
         lane, item = self.lane, self.item
         place = lane.place(item)
@@ -239,10 +243,10 @@ class PartedUpload(InParts):
     async def _md5_here(self, number: int) -> str:
         return (await self._stretch((number - 1) * self.item.part_bytes, self.size_of(number))).md5.hex()
 
-    async def _stretch(self, offset: int, size: int) -> Body:
+    async def _stretch(self, offset: int, size: int, known: bytes = b"") -> Body:
         item, place = self.item, self.lane.place(self.item)
         disk, limit = self.lane.ground.disk, self.lane.ground.limit
-        return await disk.run(lambda token: stretch(place, item, offset, size, disk, limit, token))
+        return await disk.run(lambda token: stretch(place, item, offset, size, disk, limit, token, known))
 
     async def _finished_etag(self) -> str:
         """Not empty where the upload is gone because it was put together, and only nobody heard of it any more."""
@@ -258,9 +262,10 @@ class PartedUpload(InParts):
         lane, place = self.lane, self.lane.place(now)
         plane, journal, target = await lane.plane(), lane.ground.journal, lane.remote(now)
         size = part_bytes(now.size_bytes)
+        self._digests = ()
         metadata = metadata_of(lane, now) | {PART_BYTES_NAME: str(size)}
         if lane.record.order.rules.whole_md5:
-            whole, _ = await lane.ground.disk.run(lambda token: file_digests(place, token))
+            whole, self._digests = await lane.ground.disk.run(lambda token: all_digests(place, size, token))
             metadata[MD5_NAME] = whole
         if self.item.part_bytes and not self.item.upload_id:
             await remove_orphans(lane, [target])
@@ -287,7 +292,8 @@ class PartedUpload(InParts):
     async def move(self, number: int) -> SentPart:
         lane, item = self.lane, self.item
         size = self.size_of(number)
-        body = await self._stretch((number - 1) * item.part_bytes, size)
+        known = self._digests[number - 1] if number <= len(self._digests) else b""
+        body = await self._stretch((number - 1) * item.part_bytes, size, known)
         moved = Moved(lane)
         try:
             part = await moved.by((await lane.plane()).put_part(
@@ -295,6 +301,11 @@ class PartedUpload(InParts):
             ))  # fmt: skip
         except NotFound as error:
             # Somebody took the upload away; what there is now goes up once more.
+            raise SourceChanged from error
+        except ServiceTrouble as error:
+            if not known or await self._md5_here(number) == known.hex():
+                raise
+            # It was refused because it is not what was hashed: the file was written to, and its time kept.
             raise SourceChanged from error
         moved.settle(size)
         return SentPart(number, size, part.etag)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from object_shelf import ObjectShelf, md5_of
-from traindeck.domain.errors import NotFound, NotOffered
+from traindeck.domain.errors import Conflict, NotFound, NotOffered
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.services.data_ports import Body, Counted, Found, NotRemoved, Page, Row, Sink, Stored
@@ -45,8 +45,15 @@ class FolderPlane(ObjectShelf):
         *,
         metadata: Mapping[str, str] | None = None,
         counted: Counted | None = None,
+        content_type: str = "",
+        web_headers: Mapping[str, str] | None = None,
+        storage_class: str = "",
+        if_match: str = "",
     ) -> Stored:
         await self._gate()
+        before = self._found(target)
+        if if_match and (before is None or before.etag != if_match):
+            raise Conflict(text("It was changed."), text("Look at it again."))
         content = b"".join([piece async for piece in body.pieces()])
         place = self._storage.place(target)
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -69,6 +76,8 @@ class FolderPlane(ObjectShelf):
         found = self._found(source)
         if found is None:
             raise NotFound(text("There is no such object."), text("Refresh the list."))
+        if if_match and found.etag != if_match:
+            raise Conflict(text("It was changed."), text("Look at it again."))
         content = self._storage.place(source).read_bytes()[offset:]
         waiting = sink(content if length is None else content[:length])
         if inspect.isawaitable(waiting):

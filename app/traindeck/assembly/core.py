@@ -61,6 +61,8 @@ class Core:
     lab_keeper: LabKeeper
     keyring: KeyringSecrets
     disk: BlockingCalls
+    previews: BlockingCalls
+    """For parsing and drawing what is looked into."""
     index: BlockingCalls
     """For what is known of buckets: sorting a million rows must not keep the disk's calls waiting."""
 
@@ -115,5 +117,6 @@ async def open_core(
             lab_keeper=LabKeeper(paths.lab, data.lab, pool(2, "lab folder"), end_runs),
             keyring=data.keyring,
             disk=disk,
+            previews=pool(2, "previews"),
             index=index,
         )

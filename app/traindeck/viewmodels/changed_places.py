@@ -19,6 +19,7 @@ MOST_FOLDERS = 50
 """Of more than these, one listing of everything below costs less than one of each."""
 _PAUSE_MS = 200
 _CHANGE_NOTHING_THERE = (Kind.DOWNLOAD, Kind.CHECK)
+_REMOTE = "obs://"
 
 
 class ChangedPlaces(QObject):
@@ -49,7 +50,8 @@ class ChangedPlaces(QObject):
         if row.ended is None or not row.state.is_over or row.ended <= self._told.get(row.id, self._since):
             return
         self._told[row.id] = row.ended
-        if row.done_files and row.kind not in _CHANGE_NOTHING_THERE:
+        # Who removes tells of it already, and has no target.
+        if row.done_files and row.kind not in _CHANGE_NOTHING_THERE and row.target.startswith(_REMOTE):
             self._ended.append(row)
             if not self._pause.isActive():
                 self._pause.start()

@@ -63,6 +63,8 @@ class TransferRow:
             return 1.0
         if total is None:
             return None
+        if not total and self.transfer.files:  # nothing but removals
+            return min(1.0, self.transfer.done_files / self.transfer.files)
         return min(1.0, self.transfer.done_bytes / total) if total else 0.0
 
     @property
@@ -129,7 +131,10 @@ class TransferList(QObject):
         wanted = set(ids)
         if deed is Deed.MOVE_FIRST and self.state.live < 2:
             return []
-        return [row.id for row in self.state.rows if row.id in wanted and row.transfer.state in _FITTING[deed]]
+        rows = [row for row in self.state.rows if row.id in wanted and row.transfer.state in _FITTING[deed]]
+        if deed is Deed.VERIFY:  # what was moved or removed has no other side any more
+            rows = [row for row in rows if row.transfer.target and not row.transfer.is_move]
+        return [row.id for row in rows]
 
     def do(self, deed: Deed, ids: Iterable[int]) -> None:
         """At once, to all of `ids` that it fits."""

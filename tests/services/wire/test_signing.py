@@ -24,6 +24,8 @@ _QUERIES: list[dict[str, str | None]] = [
     {"versionId": "v 1"},
     {"prefix": "a b/ü?", "marker": "x&y", "max-keys": "1000", "encoding-type": "url", "delimiter": "/"},
     {"uploads": None, "key-marker": "k", "upload-id-marker": "u", "max-uploads": "1000"},
+    {"versioning": None},
+    {"versions": None, "key-marker": "k", "version-id-marker": "v/1"},
 ]
 _KEYS = ["", "plain/key.txt", "Ünicode/日本 b.bin", "odd ~!*'()+%?#&=;:@$,[]|\\\"<>", "a//b/../c/", "tab\tline\nend\r"]
 _HEADERS: list[dict[str, str]] = [

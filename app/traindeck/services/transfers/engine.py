@@ -15,7 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected, Unreachable
+from traindeck.domain.errors import AppError, Conflict, KeysRefused, ServiceTrouble, Unexpected, Unreachable
+from traindeck.domain.texts import text
 from traindeck.domain.transfers import Item, ItemState, Kind, Order, TransferRecord, TransferState, check_of, waits_for
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import utc_now
@@ -131,6 +132,9 @@ class TransferEngine:
         for record in await self._journal.unfinished():
             if record.order == order and record.id not in self._lanes and record.state is not TransferState.READY:
                 async with held(self._lock(record.id), self._disk) as is_free:
+                    if is_free and record.order.rules.moves and record.is_planned:
+                        # Its source may be half gone: there is no other plan of it.
+                        return await self._journal.change(record.id, state=TransferState.RUNNING)
                     if is_free:
                         await self._journal.forget_unbegun(record.id)
                         return await self._journal.change(record.id, is_planned=False, state=TransferState.PLANNING)
@@ -188,6 +192,11 @@ class TransferEngine:
         record = await self._journal.get(transfer_id)
         if not record.state.is_over:
             return
+        if record.order.kind is Kind.REMOVE and not await self._was_begun(transfer_id):
+            raise Conflict(
+                text("Nobody has agreed to this deletion yet."),
+                text("Delete it where it is listed, to see how much it is."),
+            )
         if record.order.kind is Kind.CHECK:
             await self._check_anew(record)
             return
@@ -196,6 +205,10 @@ class TransferEngine:
         if not record.is_planned and record.order.rules.delete:
             state = TransferState.READY  # nobody has seen yet what it would remove
         self._start(await self._journal.change(transfer_id, state=state, error=None, ended=None))
+
+    async def _was_begun(self, transfer_id: int) -> bool:
+        files = (await self._journal.totals(transfer_id)).files
+        return any(files.get(state) for state in (ItemState.DONE, ItemState.FAILED))
 
     async def _check_anew(self, record: TransferRecord) -> None:
         await self._journal.forget_unbegun(record.id)
@@ -239,7 +252,9 @@ class TransferEngine:
 
     async def planned(self, transfer_id: int) -> Transfer:
         """Its plan, as soon as that is made; or how it failed."""
-        lane = self._lanes[transfer_id]
+        lane = self._lanes.get(transfer_id)
+        if lane is None:  # it ended before anybody could ask
+            return await self.ended(transfer_id)
         await lane.is_known.wait()
         return lane.row
 

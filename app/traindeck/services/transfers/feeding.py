@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -70,6 +70,10 @@ async def _outline(lane: Lane) -> Outline:
             if lane.record.started is None:
                 await lane.change(started=ground.clock())
             await ground.journal.forget_removals(lane.id)
+            if _is_of_chosen(order):
+                from traindeck.services.transfers.chosen import plan_chosen
+
+                return await plan_chosen(lane)
             memory = Memory(ground.journal, order)
             keep = partial(ground.journal.plan, lane.id)
             return await _planner(order)(order, await lane.plane(), ground.disk, keep, memory).plan()
@@ -88,12 +92,28 @@ def _planner(order: Order) -> type[Planner]:
 
 
 async def _move(lane: Lane) -> None:
+    if lane.kind in (Kind.REMOVE, Kind.RESTORE):
+        await _remove(lane)
+        return
     mover = _mover(lane)
-    await _feed(lane, mover, Action.MOVE)
-    await _feed(lane, mover, Action.MAKE_FOLDER)
+    await _feed(lane, mover.feed, Action.MOVE)
+    await _feed(lane, mover.make_folders, Action.MAKE_FOLDER)
+    if lane.is_move:
+        await lane.count_again()  # and everything that arrived is in the journal
+        from traindeck.services.transfers.moving import Sources, forget_empty_folders
+
+        await _feed(lane, Sources(lane).feed, Action.LEAVE)
+        await forget_empty_folders(lane)
+        return
     if lane.record.has_gaps or lane.failed_files:
         await lane.ground.journal.close_removals(lane.id, _not_removed())
-    await _feed(lane, mover, Action.REMOVE)
+    await _remove(lane)
+
+
+async def _remove(lane: Lane) -> None:
+    from traindeck.services.transfers.removals import Removals
+
+    await _feed(lane, Removals(lane).feed, Action.REMOVE)
 
 
 def _mover(lane: Lane) -> Mover:
@@ -107,17 +127,17 @@ def _mover(lane: Lane) -> Mover:
             from traindeck.services.transfers.downloads import Downloads, Folders
 
             return Downloads(lane, Folders(lane.root))
-        case Kind.COPY:
-            from traindeck.services.transfers.copies import Copies
-
-            return Copies(lane)
         case Kind.CHECK:
             from traindeck.services.transfers.checks import Checks
 
             return Checks(lane)
+        case _:
+            from traindeck.services.transfers.copies import Copies
+
+            return Copies(lane)
 
 
-async def _feed(lane: Lane, mover: Mover, action: Action) -> None:
+async def _feed(lane: Lane, feed: Callable[[Sequence[Item]], Awaitable[None]], action: Action) -> None:
     after = ""
     while True:
         await lane.room()
@@ -130,20 +150,18 @@ async def _feed(lane: Lane, mover: Mover, action: Action) -> None:
             continue
         if items:
             after = items[-1].key
-            match action:
-                case Action.MOVE:
-                    await mover.feed(items)
-                case Action.MAKE_FOLDER:
-                    await mover.make_folders(items)
-                case Action.REMOVE:
-                    from traindeck.services.transfers.removals import Removals
-
-                    await Removals(lane).feed(items)
+            await feed(items)
             continue
         await lane.quiet()
         if not await lane.next_round():
             return
         after = ""
+
+
+def _is_of_chosen(order: Order) -> bool:
+    if order.kind is Kind.COPY:
+        return order.rules.moves or bool(order.rules.chosen)
+    return order.kind in (Kind.REMOVE, Kind.RESTORE)
 
 
 async def _first_failure(lane: Lane) -> AppError:

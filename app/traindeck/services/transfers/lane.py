@@ -118,6 +118,7 @@ class Lane:
         self._verified = 0
         self._place = ""
         self._waiting = 0
+        self._copied = 0
         # Trouble that is not about one file
         self._failures = 0
         self._wait_s = FIRST_WAIT_S
@@ -134,6 +135,10 @@ class Lane:
     @property
     def kind(self) -> Kind:
         return self.record.order.kind
+
+    @property
+    def is_move(self) -> bool:
+        return self.record.order.rules.moves
 
     @property
     def root(self) -> Path:
@@ -227,6 +232,13 @@ class Lane:
         etag: str | None = None,
     ) -> None:
         """The item needs nothing more."""
+        action, is_over = item.action, state is ItemState.DONE
+        if self.is_move and is_over and action in (Action.MOVE, Action.MAKE_FOLDER):
+            # Half of a move: its source is left when everything has arrived.
+            action, state = Action.LEAVE, ItemState.QUEUED
+            self._copied += 1
+        elif action is Action.LEAVE and is_over:
+            self._copied -= 1
         # Written out: `replace` costs as much as all the rest that is done here for a small file.
         over = Item(
             item.key,
@@ -236,16 +248,16 @@ class Lane:
             item.inode,
             item.mode,
             item.etag if etag is None else etag,
-            item.action,
+            action,
             state,
             item.upload_id if state is ItemState.FAILED else "",
-            item.part_bytes,
+            0 if action is Action.LEAVE else item.part_bytes,
             is_verified,
             error,
         )
-        self._verified += is_verified
+        self._verified += is_verified and item.action is not Action.LEAVE
         self._note(over)
-        if state is ItemState.DONE:
+        if is_over:
             if self._is_upload and over.etag and over.action is Action.MOVE:
                 self.remember(over)
             self.went_well()
@@ -428,6 +440,7 @@ class Lane:
         await self.ground.ledger.flush()
         self._totals = await self.ground.journal.totals(self.id)
         self._files = dict(self._totals.files)
+        self._copied = self._totals.copied_files
         self._verified = self._totals.verified
         self._waiting = self._files.get(ItemState.WAITING, 0)
         if not self.workers:
@@ -467,7 +480,7 @@ class Lane:
             total_bytes=self._totals.moving_bytes if is_known else None,
             done_bytes=max(0, self.done_bytes),
             files=self._totals.moving_files if is_known else 0,
-            done_files=files.get(ItemState.DONE, 0),
+            done_files=files.get(ItemState.DONE, 0) + (0 if record.state.is_over else self._copied),
             equal_files=files.get(ItemState.EQUAL, 0),
             skipped_files=files.get(ItemState.SKIPPED, 0),
             failed_files=self.failed_files,
@@ -477,6 +490,9 @@ class Lane:
             missing_here=files.get(ItemState.MISSING_HERE, 0),
             unknown_files=files.get(ItemState.UNKNOWN, 0),
             removals=self._totals.removals,
+            removal_bytes=self._totals.removal_bytes,
+            is_move=self.is_move,
+            copied_files=self._copied,
             small_files=self._totals.small_files,
             error=record.error or (self._trouble if waits else None),
             waits_for=waits,

@@ -89,10 +89,10 @@ class Planner:
                 return await self._plan_upload()
             case Kind.DOWNLOAD:
                 return await self._plan_download()
-            case Kind.COPY:
-                return await self._plan_copy()
             case Kind.CHECK:
                 raise Unexpected("a check is planned in another way")
+            case _:
+                return await self._plan_copy()
 
     async def _keep(self, items: list[Item]) -> None:
         if not items:

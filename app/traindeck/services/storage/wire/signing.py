@@ -16,10 +16,10 @@ from traindeck.domain.secret import Credentials
 from traindeck.services.storage.wire.dialect import dialect_of
 
 # Of what a data plane asks for, the names that the two older dialects sign and those they do not.
-_SIGNED = frozenset({"delete", "partNumber", "uploadId", "uploads", "versionId"})
+_SIGNED = frozenset({"delete", "partNumber", "uploadId", "uploads", "versionId", "versioning", "versions"})
 _UNSIGNED = frozenset({
     "delimiter", "encoding-type", "key-marker", "marker", "max-keys", "max-parts", "max-uploads", "part-number-marker",
-    "prefix", "upload-id-marker",
+    "prefix", "upload-id-marker", "version-id-marker",
 })  # fmt: skip
 
 

@@ -118,7 +118,7 @@ def _print_versions(call: Call, path: ObjectPath, versions: Sequence[ObjectVersi
         )
         for one in versions
     ]
-    heads = (say("Changed"), say("Size"), say("Storage class"), say("Version"), "")
+    heads = (say("Modified"), say("Size"), say("Storage class"), say("Version"), "")
     call.output.table(heads, rows, frozenset({1}))
 
 

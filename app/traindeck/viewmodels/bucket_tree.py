@@ -187,9 +187,6 @@ class BucketTree(QObject):
             is_folder = await self._disk.run(lambda _: source.is_dir())
             into = target.join(source.name + "/") if is_folder else target.join(source.name)
             await self._mover.upload(self.state.profile, source, into)
-        self.was_touched(target)
-        if is_folder:
-            self.arrived.emit(into)
 
     async def _download(self, path: ObjectPath, target: Path) -> None:
         async with self._moving:

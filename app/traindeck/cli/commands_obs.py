@@ -8,6 +8,7 @@ from traindeck.cli import terminal
 from traindeck.cli.call import DONE, Call
 from traindeck.cli.copying import copy
 from traindeck.cli.listing_commands import du, find, ls
+from traindeck.cli.packing import pack
 from traindeck.cli.syncing import sync
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.objects import ObjectEntry, ObjectPath, size_words
@@ -57,7 +58,7 @@ async def rm(call: Call) -> int:
     return DONE
 
 
-COMMANDS = {"ls": ls, "du": du, "find": find, "mb": mb, "cp": copy, "sync": sync, "rm": rm}
+COMMANDS = {"ls": ls, "du": du, "find": find, "mb": mb, "cp": copy, "sync": sync, "pack": pack, "rm": rm}
 
 
 async def _doomed(storage: ObjectStorage, path: ObjectPath, *, recursive: bool) -> list[ObjectEntry]:

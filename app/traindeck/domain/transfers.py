@@ -19,6 +19,7 @@ from traindeck.domain.errors import (
     Unreachable,
 )
 from traindeck.domain.objects import MAX_KEY_BYTES, ObjectPath, size_words
+from traindeck.domain.shards import SHARD_BYTES, SHARD_FILES
 from traindeck.domain.texts import text
 
 _MEBIBYTE = 1024 * 1024
@@ -35,11 +36,16 @@ _USUAL_PARTS = 9_000
 SMALL_BYTES = 128 * 1024
 
 # Names of user metadata. The first is the MD5 of the whole file; with the second the ETag of a file sent in parts can
-# be computed from its content. The others are spelled as rclone spells them.
+# be computed from its content; the third is the MD5 of what an archive is made of: names, sizes, times, MD5s. The
+# others are spelled as rclone spells them.
 MD5_NAME = "traindeck-md5"
 PART_BYTES_NAME = "traindeck-part-bytes"
+MEMBERS_NAME = "traindeck-members"
 TIME_NAME = "mtime"
 MODE_NAME = "mode"
+
+# Before the names of files in the list of a transfer that makes other objects of them.
+PROBLEM_SCHEME = "file://"
 
 _PLAIN_MD5 = re.compile(r"[0-9a-f]{32}")
 
@@ -48,6 +54,7 @@ class Kind(Enum):
     UPLOAD = "up"
     DOWNLOAD = "down"
     COPY = "copy"
+    PACK = "pack"
 
 
 class CompareBy(Enum):
@@ -79,6 +86,10 @@ class Rules:
     keep_times: bool = False
     keep_modes: bool = False
     whole_md5: bool = True
+    # Of archives only
+    shard_bytes: int = SHARD_BYTES
+    shard_files: int = SHARD_FILES
+    skip_unreadable: bool = False
 
     def to_json(self) -> str:
         values = asdict(self)
@@ -115,6 +126,11 @@ class Order:
         return _place(self.target)
 
 
+def is_remote(spelling: str) -> bool:
+    """Whether the place of an order is in a service."""
+    return spelling.startswith("obs://")
+
+
 def _place(spelling: str) -> ObjectPath:
     """The reverse of str(ObjectPath): a key may begin or end with anything, blanks too."""
     bucket, _, key = spelling.removeprefix("obs://").partition("/")
@@ -145,6 +161,7 @@ class Action(Enum):
     MOVE = 0
     MAKE_FOLDER = 1
     REMOVE = 2
+    DESCRIBE = 3  # tell of all the rest, once that is there
 
 
 class ItemState(Enum):

@@ -65,4 +65,19 @@ def _create(db: sqlite3.Connection) -> None:
     )
 
 
-STEPS = (_create,)
+def _keep_shards(db: sqlite3.Connection) -> None:
+    # What is in an archive that is being made: a page for each file would be a hundred times as much.
+    db.execute(
+        """
+        CREATE TABLE shards (
+            transfer INTEGER NOT NULL,
+            key TEXT NOT NULL,
+            members BLOB NOT NULL,
+            digests BLOB NOT NULL DEFAULT x'',
+            UNIQUE (transfer, key)
+        )
+        """
+    )
+
+
+STEPS = (_create, _keep_shards)

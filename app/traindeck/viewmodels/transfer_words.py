@@ -21,10 +21,15 @@ _TONES = {
     TransferState.FAILED: Tone.BAD,
     TransferState.CANCELLED: Tone.QUIET,
 }
-_SIGNS = {Kind.UPLOAD: "↑", Kind.DOWNLOAD: "↓", Kind.COPY: "→"}
+_SIGNS = {Kind.UPLOAD: "↑", Kind.DOWNLOAD: "↓", Kind.COPY: "→", Kind.PACK: "▣"}
 # These do not pass by themselves: somebody has to do something.
 _NEEDS_SOMEBODY = (WaitsFor.KEYS, WaitsFor.CLOCK, WaitsFor.DISK)
-_MOVED = {Kind.UPLOAD: text("Uploaded"), Kind.DOWNLOAD: text("Downloaded"), Kind.COPY: text("Copied")}
+_MOVED = {
+    Kind.UPLOAD: text("Uploaded"),
+    Kind.DOWNLOAD: text("Downloaded"),
+    Kind.COPY: text("Copied"),
+    Kind.PACK: text("Packed"),
+}
 _ITEM_TONES = {
     ItemState.QUEUED: Tone.QUIET,
     ItemState.WAITING: Tone.WAITING,
@@ -53,6 +58,8 @@ def kind_words(row: TransferRow) -> str:
             return say("Download")
         case Kind.COPY:
             return say("Copy in the service")
+        case Kind.PACK:
+            return say("Pack into tar shards")
 
 
 def progress_words(row: TransferRow) -> str:

@@ -11,6 +11,8 @@ from traindeck.domain.transfers import Action, Item, Kind, TransferState, waits_
 from traindeck.services.transfers.copies import Copies
 from traindeck.services.transfers.downloads import Downloads, Folders
 from traindeck.services.transfers.lane import Lane
+from traindeck.services.transfers.pack_planning import PackPlanner
+from traindeck.services.transfers.packing import Packs
 from traindeck.services.transfers.planning import Outline, Planner
 from traindeck.services.transfers.removals import Removals
 from traindeck.services.transfers.uploads import Uploads
@@ -67,6 +69,8 @@ async def _outline(lane: Lane) -> Outline:
             if lane.record.started is None:
                 await lane.change(started=ground.clock())
             await ground.journal.forget_removals(lane.id)
+            if order.kind is Kind.PACK:
+                return await PackPlanner(lane.id, order, lane.plane, ground.disk, ground.journal).plan()
             planner = Planner(order, await lane.plane(), ground.disk, lambda batch: ground.journal.plan(lane.id, batch))
             return await planner.plan()
         except AppError as error:
@@ -82,6 +86,9 @@ async def _move(lane: Lane) -> None:
     if lane.record.has_gaps or lane.failed_files:
         await lane.ground.journal.close_removals(lane.id, _not_removed())
     await _feed(lane, mover, Action.REMOVE)
+    if isinstance(mover, Packs) and not lane.failed_files:
+        await lane.ground.journal.plan(lane.id, [mover.description])
+        await _feed(lane, mover, Action.DESCRIBE)
 
 
 def _mover(lane: Lane) -> Mover:
@@ -92,6 +99,8 @@ def _mover(lane: Lane) -> Mover:
             return Downloads(lane, Folders(lane.root))
         case Kind.COPY:
             return Copies(lane)
+        case Kind.PACK:
+            return Packs(lane)
 
 
 async def _feed(lane: Lane, mover: Mover, action: Action) -> None:
@@ -114,6 +123,8 @@ async def _feed(lane: Lane, mover: Mover, action: Action) -> None:
                     await mover.make_folders(items)
                 case Action.REMOVE:
                     await Removals(lane).feed(items)
+                case Action.DESCRIBE:
+                    await Packs(lane).describe(items)
             continue
         await lane.quiet()
         if not await lane.next_round():

@@ -98,7 +98,8 @@ class Lane:
         self.wants_yes = record.state is TransferState.READY
         self._doubt_to = record.fed_to
         order = record.order
-        self._bucket = (order.remote_target if order.kind is Kind.UPLOAD else order.remote_source).bucket
+        is_target = order.kind in (Kind.UPLOAD, Kind.PACK)
+        self._bucket = (order.remote_target if is_target else order.remote_source).bucket
         self._patience_s = patience_s
         self._plane: DataPlane | None = None
         self._news = asyncio.Event()
@@ -330,11 +331,11 @@ class Lane:
                 return
             await self._wait(None)
 
-    async def quiet(self) -> None:
-        """Come back when nothing is under way."""
-        while self.under_way:
+    async def quiet(self, most: int = 0) -> None:
+        """Come back when nothing is under way, or no more than so many items."""
+        while self.under_way > most:
             await self._until_open()
-            if self.under_way:
+            if self.under_way > most:
                 await self._wait(None)
 
     async def trouble_over(self, error: AppError) -> None:

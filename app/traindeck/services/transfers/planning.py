@@ -88,6 +88,8 @@ class Planner:
                 return await self._plan_download()
             case Kind.COPY:
                 return await self._plan_copy()
+            case Kind.PACK:
+                raise ValueError("archives are planned elsewhere")
 
     async def _keep(self, items: list[Item]) -> None:
         if not items:
@@ -110,7 +112,7 @@ class Planner:
             return Outline(str(source))
         folder = target.as_folder()
         if self._rules.has_ignore_files:
-            self._ignored = await self._disk.run(lambda _: _rules_of(source, self._rules.ignore))
+            self._ignored = await self._disk.run(lambda _: ignore_rules_of(source, self._rules.ignore))
         if self._rules.compare:
             is_empty = True
             async for pairs in paired(self._local(source), self._listing(folder)):
@@ -134,7 +136,7 @@ class Planner:
 
     async def _local(self, folder: Path, links: Links | None = None) -> AsyncIterator[list[LocalEntry]]:
         walk = LocalTree(folder, self._ignored, links or self._rules.links).entries()
-        while entries := await self._disk.run(lambda token: _some(walk, token)):
+        while entries := await self._disk.run(lambda token: some_entries(walk, token)):
             self._has_gaps |= any(entry.is_gap for entry in entries)
             yield entries
 
@@ -192,7 +194,7 @@ class Planner:
         names, seen = LocalNames(system), _SeenNames(system)
         is_empty = True
         if self._rules.has_ignore_files:
-            self._ignored = await self._disk.run(lambda _: _rules_of(target, self._rules.ignore))
+            self._ignored = await self._disk.run(lambda _: ignore_rules_of(target, self._rules.ignore))
         async for batch in self._listing(source):
             is_empty = False
             wanted = [listed for listed in batch if not self._ignored.leaves_out_below(listed.name)]
@@ -362,7 +364,7 @@ def system_of(target: Path) -> System:
     return System(is_windows=os.name == "nt", folds_case=folds)
 
 
-def _some(walk: Iterator[LocalEntry], token: CancelToken) -> list[LocalEntry]:
+def some_entries(walk: Iterator[LocalEntry], token: CancelToken) -> list[LocalEntry]:
     token.check()
     with local_errors():
         return list(islice(walk, _BATCH))
@@ -380,7 +382,7 @@ def _is_file(source: Path) -> bool:
         return False
 
 
-def _rules_of(folder: Path, more: Sequence[str]) -> IgnoreRules:
+def ignore_rules_of(folder: Path, more: Sequence[str]) -> IgnoreRules:
     lines: list[str] = []
     with local_errors(folder), suppress(FileNotFoundError):
         lines = (folder / DATA_IGNORE_FILE).read_text(encoding="utf-8", errors="replace").splitlines()

@@ -10,11 +10,8 @@ from functools import partial
 from traindeck.domain.errors import AppError, Conflict, LocalTrouble, NotFound, NotOffered
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import (
-    MD5_NAME,
-    MODE_NAME,
     PART_BYTES_NAME,
     SINGLE_PUT_BYTES,
-    TIME_NAME,
     Item,
     ItemState,
     SentPart,
@@ -35,11 +32,11 @@ from traindeck.services.transfers.bodies import (
     read_some,
     stretch,
 )
-from traindeck.services.transfers.comparing import has_content
-from traindeck.services.transfers.digests import etag_of_parts, file_digests, md5
+from traindeck.services.transfers.digests import etag_of_parts, md5
 from traindeck.services.transfers.lane import Lane, Unit
 from traindeck.services.transfers.moved import Moved
 from traindeck.services.transfers.pieces import Pieces
+from traindeck.services.transfers.sources import FileSource, Source, metadata_of
 
 # Above this the file is read by whoever sends it.
 _READ_AHEAD_BYTES = 1024 * 1024
@@ -95,7 +92,7 @@ class Uploads:
 
     def _add_large(self, item: Item) -> None:
         if item.size_bytes > SINGLE_PUT_BYTES or item.upload_id:
-            self.lane.add(PartedUpload(self.lane, item).first_unit())
+            self.lane.add(PartedUpload(self.lane, item, FileSource(self.lane)).first_unit())
         else:
             memory = min(item.size_bytes, IN_MEMORY_BYTES)
             self.lane.add(Unit(item, partial(self._send_whole, item), memory, is_small=False))
@@ -124,7 +121,7 @@ class Uploads:
         for _ in range(CHANGED_TRIES):
             now = await disk.run(lambda _: look(place, item))
             if now.size_bytes > SINGLE_PUT_BYTES:
-                lane.add(PartedUpload(lane, now).first_unit())
+                lane.add(PartedUpload(lane, now, FileSource(lane)).first_unit())
                 return
             try:
                 body = await disk.run(partial(stretch, place, now, 0, now.size_bytes, disk, limit))
@@ -135,22 +132,13 @@ class Uploads:
         raise keeps_changing(place)
 
 
-def metadata_of(lane: Lane, item: Item) -> dict[str, str]:
-    rules = lane.record.order.rules
-    kept = {}
-    if rules.keep_times:
-        kept[TIME_NAME] = f"{item.modified_ns // 1_000_000_000}.{item.modified_ns % 1_000_000_000:09d}"
-    if rules.keep_modes:
-        kept[MODE_NAME] = f"{item.mode:o}"
-    return kept
-
-
 @dataclass(slots=True)
 class PartedUpload:
-    """One large file: begun, or taken up where an earlier program left it, and finished when the last part is there."""
+    """One large object: begun, or taken up where an earlier program left it; finished when the last part is there."""
 
     lane: Lane
     item: Item
+    source: Source
     sent: dict[int, SentPart] = field(default_factory=dict)
     has_changed: bool = False
     tries: int = 0
@@ -164,8 +152,7 @@ class PartedUpload:
 
     async def _begin(self) -> None:
         lane, item = self.lane, self.item
-        place = lane.place(item)
-        now = await lane.ground.disk.run(lambda _: look(place, item))
+        now = await self.source.look(item)
         problem = refusal(item.key, now.size_bytes)
         if problem:
             raise problem
@@ -216,36 +203,29 @@ class PartedUpload:
         return good
 
     async def _md5_here(self, number: int) -> str:
-        lane, item, place = self.lane, self.item, self.lane.place(self.item)
-        disk, limit = lane.ground.disk, lane.ground.limit
-        offset, size = (number - 1) * item.part_bytes, self._size(number)
-        body = await disk.run(lambda token: stretch(place, item, offset, size, disk, limit, token))
+        body = await self.source.body(self.item, (number - 1) * self.item.part_bytes, self._size(number))
         return body.md5.hex()
 
     async def _is_finished(self) -> bool:
         """Whether the upload is gone because it was put together, and only nobody heard of it any more."""
-        lane, place = self.lane, self.lane.place(self.item)
-        found = await (await lane.plane()).head(lane.remote(self.item))
+        found = await (await self.lane.plane()).head(self.lane.remote(self.item))
         if found is None or found.size_bytes != self.item.size_bytes:
             return False
-        return await lane.ground.disk.run(partial(has_content, place, found))
+        return await self.source.is_in(self.item, found)
 
     async def _begin_anew(self, now: Item) -> bool:
         """False: the service does not take parts, and the file has gone up in one piece."""
-        lane, place = self.lane, self.lane.place(now)
+        lane = self.lane
         self.tries += 1
         if self.tries > CHANGED_TRIES:
-            raise keeps_changing(place)
+            raise self.source.keeps_changing(now)
         if now.size_bytes <= SINGLE_PUT_BYTES:
             self.item = replace(now, upload_id="", part_bytes=0)
             await self._send_in_one_piece()
             return False
         plane, journal = await lane.plane(), lane.ground.journal
         size = part_bytes(now.size_bytes)
-        metadata = metadata_of(lane, now) | {PART_BYTES_NAME: str(size)}
-        if lane.record.order.rules.whole_md5:
-            whole, _ = await lane.ground.disk.run(lambda token: file_digests(place, token))
-            metadata[MD5_NAME] = whole
+        metadata = await self.source.metadata(now, in_parts=True) | {PART_BYTES_NAME: str(size)}
         if self.item.part_bytes and not self.item.upload_id:
             await remove_orphans(lane, self.item)
         # First that one will be begun: else a program that ends before the id is written leaves one behind unseen.
@@ -261,16 +241,16 @@ class PartedUpload:
         return True
 
     async def _send_in_one_piece(self) -> None:
-        lane, item, place = self.lane, self.item, self.lane.place(self.item)
-        disk, limit = lane.ground.disk, lane.ground.limit
+        lane, item = self.lane, self.item
         try:
-            body = await disk.run(lambda token: stretch(place, item, 0, item.size_bytes, disk, limit, token))
+            body = await self.source.body(item, 0, item.size_bytes)
+            metadata = await self.source.metadata(item, in_parts=False)
             moved = Moved(lane)
             await moved.by((await lane.plane()).put(
-                lane.remote(item), body, metadata=metadata_of(lane, item), counted=moved.count
+                lane.remote(item), body, metadata=metadata, counted=moved.count
             ))  # fmt: skip
         except SourceChanged as error:
-            raise keeps_changing(place) from error
+            raise self.source.keeps_changing(item) from error
         moved.settle(item.size_bytes)
         lane.ended(item, ItemState.DONE, is_verified=True)
 
@@ -281,12 +261,11 @@ class PartedUpload:
     async def _send(self, number: int) -> None:
         if self.has_changed:
             return
-        lane, item, place = self.lane, self.item, self.lane.place(self.item)
-        disk, limit = lane.ground.disk, lane.ground.limit
+        lane, item = self.lane, self.item
         offset, size = (number - 1) * item.part_bytes, self._size(number)
         moved = Moved(lane)
         try:
-            body = await disk.run(lambda token: stretch(place, item, offset, size, disk, limit, token))
+            body = await self.source.body(item, offset, size)
             part = await moved.by((await lane.plane()).put_part(
                 lane.remote(item), item.upload_id, number, body, counted=moved.count
             ))  # fmt: skip
@@ -304,8 +283,8 @@ class PartedUpload:
 
     async def _finish(self) -> bool:
         """False: the file has changed since."""
-        lane, item, place = self.lane, self.item, self.lane.place(self.item)
-        now = await lane.ground.disk.run(lambda _: look(place, item))
+        lane, item = self.lane, self.item
+        now = await self.source.look(item)
         if not is_same(now, item):
             return False
         plane = await lane.plane()
@@ -326,7 +305,7 @@ class PartedUpload:
         if self.tries >= CHANGED_TRIES:
             await (await lane.plane()).abort_upload(lane.remote(item), item.upload_id)
             self.item = replace(item, upload_id="", part_bytes=0)
-            raise keeps_changing(lane.place(item))
+            raise self.source.keeps_changing(item)
         self.item = replace(item, part_bytes=0)  # its upload is taken back, and nothing of it is used
         lane.add(self.first_unit())
 

@@ -1,0 +1,74 @@
+"""What one large object is made of, as whoever sends it in parts wants to know it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from traindeck.domain.errors import AppError
+from traindeck.domain.transfers import MD5_NAME, MODE_NAME, TIME_NAME, Item
+from traindeck.services.data_ports import Body, Found
+from traindeck.services.transfers.bodies import keeps_changing, look, stretch
+from traindeck.services.transfers.comparing import has_content
+from traindeck.services.transfers.digests import file_digests
+from traindeck.services.transfers.lane import Lane
+
+
+class Source(Protocol):
+    """Something that may change at any moment; what is read of it raises SourceChanged then."""
+
+    async def look(self, item: Item) -> Item:
+        """The item as it is now."""
+
+    async def body(self, item: Item, offset: int, size: int) -> Body:
+        """A stretch of it, hashed."""
+
+    async def metadata(self, item: Item, *, in_parts: bool) -> dict[str, str]: ...
+
+    async def is_in(self, item: Item, found: Found) -> bool:
+        """Whether the object has this very content."""
+
+    def keeps_changing(self, item: Item) -> AppError: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """One file of this computer."""
+
+    lane: Lane
+
+    def _place(self, item: Item) -> Path:
+        return self.lane.place(item)
+
+    async def look(self, item: Item) -> Item:
+        place = self._place(item)
+        return await self.lane.ground.disk.run(lambda _: look(place, item))
+
+    async def body(self, item: Item, offset: int, size: int) -> Body:
+        place, ground = self._place(item), self.lane.ground
+        return await ground.disk.run(lambda token: stretch(place, item, offset, size, ground.disk, ground.limit, token))
+
+    async def metadata(self, item: Item, *, in_parts: bool) -> dict[str, str]:
+        kept = metadata_of(self.lane, item)
+        if in_parts and self.lane.record.order.rules.whole_md5:
+            place = self._place(item)
+            kept[MD5_NAME], _ = await self.lane.ground.disk.run(lambda token: file_digests(place, token))
+        return kept
+
+    async def is_in(self, item: Item, found: Found) -> bool:
+        return await self.lane.ground.disk.run(partial(has_content, self._place(item), found))
+
+    def keeps_changing(self, item: Item) -> AppError:
+        return keeps_changing(self._place(item))
+
+
+def metadata_of(lane: Lane, item: Item) -> dict[str, str]:
+    rules = lane.record.order.rules
+    kept = {}
+    if rules.keep_times:
+        kept[TIME_NAME] = f"{item.modified_ns // 1_000_000_000}.{item.modified_ns % 1_000_000_000:09d}"
+    if rules.keep_modes:
+        kept[MODE_NAME] = f"{item.mode:o}"
+    return kept

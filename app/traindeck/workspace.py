@@ -19,6 +19,7 @@ from traindeck.runtime.tasks import TaskScope
 from traindeck.store.settings import Settings
 from traindeck.ui.about import About
 from traindeck.ui.browser_tabs import BrowserTabs, Extension
+from traindeck.ui.browser_view import CONTEXT, BrowserView
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.credentials_drop import CredentialsDrop
 from traindeck.ui.dialogs import Answer, asked, chosen_file, chosen_place, shown
@@ -32,6 +33,7 @@ from traindeck.ui.panel import Panel
 from traindeck.ui.profile_dialog import ProfileDialog
 from traindeck.ui.run_list_view import RunListView
 from traindeck.ui.run_page_view import RunPageView
+from traindeck.ui.sync_dialog import SyncDialog
 from traindeck.ui.theme import Theme
 from traindeck.ui.transfer_view import TransferView
 from traindeck.ui.welcome_page import WelcomePage
@@ -51,6 +53,7 @@ from traindeck.viewmodels.profile_form import ProfileForm
 from traindeck.viewmodels.run_list import RunList
 from traindeck.viewmodels.run_page import RunPage
 from traindeck.viewmodels.status import Status
+from traindeck.viewmodels.sync_form import SyncForm
 from traindeck.viewmodels.transfer_list import TransferList
 from traindeck.viewmodels.window_state import WindowState
 
@@ -81,16 +84,19 @@ class Models:
 
     @classmethod
     def over(cls, core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> Models:
+        preferences = Preferences(core.settings, core.disk, scope, settings)
         return cls(
             notices=notices,
-            preferences=Preferences(core.settings, core.disk, scope, settings),
+            preferences=preferences,
             accounts=Accounts(core.profiles, scope),
             keys=KeyNews(core.connections, notices),
             status=Status(core.profiles, core.desk, core.watch, core.transfers.changed, scope),
             form=JobForm(core.submission, core.choices, core.profiles, core.disk, scope),
             runs=RunList(core.desk, core.submission, core.watch, scope),
             log=LogFeed(core.logs, core.watch, core.disk, scope),
-            transfers=TransferList(core.transfers, scope),
+            transfers=TransferList(
+                core.transfers, scope, rate_limit=settings.bytes_per_s, keep_rate=preferences.keep_rate
+            ),
             buckets=BucketTree(core.connections, core.transfers, core.disk, scope),
             lab=LabPage(core.lab_keeper, scope),
             favourites=Favourites(core.settings, core.disk, scope, settings),
@@ -170,7 +176,14 @@ class Workspace:
 
     def _extensions(self) -> list[Extension]:
         """What adds to the tabs of buckets."""
-        return []
+        return [self._add_sync]
+
+    def _add_sync(self, view: BrowserView, browser: ObjectBrowser) -> None:
+        def sync() -> None:
+            form = SyncForm(browser.profile, browser.state.place, self._core.transfers, self._scope)
+            SyncDialog(form, self._models.transfers, self._theme, self._confirm, self.window).show()
+
+        view.commands.add(Command("object.sync", say("Synchronize this folder…"), sync, menu=CONTEXT, group=1))
 
     def start(self, pages: OpenPages) -> None:
         """Show the window, then bring in what takes time."""

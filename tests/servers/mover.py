@@ -21,7 +21,8 @@ async def move(given: dict[str, Any]) -> None:
     try:
         async with working(Path(given["home"]), plane) as engine:
             engine.limit.set(given["bytes_per_s"])
-            order = Order(Kind(given["kind"]), "lab", given["source"], given["target"], Rules())
+            rules = Rules.from_json(json.dumps(given.get("rules", {})))
+            order = Order(Kind(given["kind"]), "lab", given["source"], given["target"], rules)
             await engine.resume()
             rows = engine.rows()
             number = rows[0].id if rows else await engine.add(order)

@@ -20,7 +20,9 @@ from traindeck.services.unpacking import Unpacking
 from transfer_works import BUCKET, content_of, done, tree, working
 
 PACKED = ObjectPath(BUCKET, "p/")
-CONTENT = {f"{number % 5}/{number:03}.bin": os.urandom(number * 37) for number in range(120)} | {"大 文件": b"x" * 400_000}
+CONTENT = {f"{number % 5}/{number:03}.bin": os.urandom(number * 37) for number in range(120)} | {
+    "大 文件": b"x" * 400_000
+}
 
 
 @pytest.fixture
@@ -67,23 +69,25 @@ async def test_all_files_come_back_from_both_kinds_of_places(
         again = await Unpacking(place, target, disk).run()
         assert (again.files, again.equal) == (1, len(CONTENT) - 1)
         assert content_of(target) == CONTENT
-        assert len([words for words in shelf.asked if words.startswith("get p/shard-")]) <= 1, "what is there is not fetched"
+        assert len([words for words in shelf.asked if words.startswith("get p/shard-")]) <= 1, (
+            "what is there is not fetched"
+        )
 
 
 async def test_a_few_files_cost_a_few_ranges(shelf: ObjectShelf, disk: BlockingCalls, tmp_path: Path) -> None:
     await packed(shelf, tmp_path)
     shelf.asked.clear()
     told = await Unpacking(PackedBucket(PACKED, shelf, disk), tmp_path / "out", disk, ["3/*8.bin", "大*"]).run()
-    wanted = {name: data for name, data in CONTENT.items() if (name[0] == "3" and name.endswith("8.bin")) or "大" in name}
+    wanted = {
+        name: data for name, data in CONTENT.items() if (name[0] == "3" and name.endswith("8.bin")) or "大" in name
+    }
     assert told.files == len(wanted) > 5
     assert content_of(tmp_path / "out") == wanted
     with pytest.raises(NotFound):
         await Unpacking(PackedBucket(PACKED, shelf, disk), tmp_path / "out", disk, ["none*"]).run()
 
 
-async def test_damaged_shards_fail_the_files_they_hold(
-    shelf: ObjectShelf, disk: BlockingCalls, tmp_path: Path
-) -> None:
+async def test_damaged_shards_fail_the_files_they_hold(shelf: ObjectShelf, disk: BlockingCalls, tmp_path: Path) -> None:
     await packed(shelf, tmp_path)
     shard = PACKED.join("shard-000001.tar")
     line = json.loads(next(line for line in shelf.content(BUCKET)["p/index.jsonl"].splitlines() if b"2/062" in line))
@@ -108,7 +112,9 @@ async def test_no_name_leads_out_of_the_target(
     shelf.keep(PACKED.join("index.jsonl"), json.dumps(line).encode())
     told = await Unpacking(PackedBucket(PACKED, shelf, disk), tmp_path / "in" / "out", disk).run()
     assert told.files == 1
-    assert [path for path in tmp_path.rglob("*") if path.is_file() and not path.is_relative_to(tmp_path / "in/out")] == []
+    assert [
+        path for path in tmp_path.rglob("*") if path.is_file() and not path.is_relative_to(tmp_path / "in/out")
+    ] == []
     (inside,) = content_of(tmp_path / "in" / "out").values()
     assert inside == b"harm"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QInputDialog
 
 from folder_cloud import FolderCloud, code_folder, offline
 from panel_bench import ShownTransfers, User, light_theme
@@ -136,6 +136,7 @@ async def test_buttons_and_menu_offer_what_fits_the_chosen_rows(tmp_path: Path, 
         offered = {action.text().partition("\t")[0]: action.isEnabled() for action in menu.actions() if action.text()}
         assert offered == {
             "Show the files": False,
+            "Begin what was planned": False,
             "Pause": True,
             "Go on": True,
             "Try again": True,
@@ -144,6 +145,28 @@ async def test_buttons_and_menu_offer_what_fits_the_chosen_rows(tmp_path: Path, 
             "Clear finished": True,
         }
         menu.close()
+        transfers.close()
+
+
+async def test_the_rate_is_limited_from_the_panel(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        transfers, view = opened(cloud, theme, qtbot)
+        cloud.transfers._take([moving(1, 10)])
+        transfers.look()
+        assert view.rate.text() == "No limit"
+        view.rate.menu().aboutToShow.emit()
+        offered = {action.text(): action for action in view.rate.menu().actions() if action.text()}
+        assert offered["No limit"].isChecked()
+        offered["5 MB/s"].trigger()
+        assert (transfers.rate_limit, view.rate.text()) == (5_000_000, "At most 5 MB/s")
+        offered["Another limit…"].trigger()
+        dialog = view.window().findChild(QInputDialog)
+        dialog.setDoubleValue(2.5)
+        dialog.accept()
+        assert view.rate.text() == "At most 2.5 MB/s"
+        view.rate.menu().aboutToShow.emit()
+        checked = [action.text() for action in view.rate.menu().actions() if action.isChecked()]
+        assert checked == ["2.5 MB/s"]
         transfers.close()
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from folder_cloud import FolderCloud, code_folder, offline
 from panel_bench import ShownTransfers, User
 from traindeck.domain.errors import Unreachable
 from traindeck.domain.objects import ObjectPath
-from traindeck.domain.transfers import Action, Item, ItemState, Kind, TransferState, WaitsFor
+from traindeck.domain.transfers import Action, CompareBy, Item, ItemState, Kind, Order, Rules, TransferState, WaitsFor
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.transfers import Transfer
 from traindeck.viewmodels.run_words import Tone
@@ -137,7 +138,7 @@ async def test_what_can_be_done_is_what_the_state_allows(tmp_path: Path) -> None
     fitting = {
         TransferState.QUEUED: {Deed.PAUSE, Deed.MOVE_FIRST, Deed.CANCEL},
         TransferState.PLANNING: {Deed.PAUSE, Deed.MOVE_FIRST, Deed.CANCEL},
-        TransferState.READY: {Deed.CANCEL},
+        TransferState.READY: {Deed.BEGIN, Deed.CANCEL},
         TransferState.RUNNING: {Deed.PAUSE, Deed.MOVE_FIRST, Deed.CANCEL},
         TransferState.WAITING: {Deed.PAUSE, Deed.GO_ON, Deed.MOVE_FIRST, Deed.CANCEL},
         TransferState.PAUSED: {Deed.GO_ON, Deed.MOVE_FIRST, Deed.CANCEL},
@@ -152,6 +153,43 @@ async def test_what_can_be_done_is_what_the_state_allows(tmp_path: Path) -> None
         for number, deeds in enumerate(fitting.values()):
             assert {deed for deed in Deed if transfers.fitting(deed, [number])} == deeds
         assert transfers.fitting(Deed.RETRY, range(10)) == [9, 8, 7]
+        transfers.close()
+
+
+async def test_a_plan_begins_and_files_are_removed_only_after_a_yes(tmp_path: Path) -> None:
+    async with FolderCloud(tmp_path / "cloud") as cloud:
+        await cloud.storage.put(b"", TARGET.join("old"))
+        (tmp_path / "here").mkdir()
+        (tmp_path / "here" / "new").write_text("x")
+        rules = Rules(compare=CompareBy.SIZE, delete=True)
+        order = Order(Kind.UPLOAD, "lab", str(tmp_path / "here"), str(TARGET), rules)
+        row = await cloud.transfers.planned(order)
+        await until(lambda: [row.state for row in cloud.transfers.rows()] == [TransferState.READY])
+        transfers = TransferList(cloud.transfers, cloud.scope)
+        no, yes = User(answer=False), User()
+        transfers.begin([row.id], no)
+        await until(lambda: no.asked)
+        assert no.asked == ["Files that this will remove: 1. Begin? [Begin]"]
+        assert cloud.transfers.rows()[0].state is TransferState.READY
+        transfers.begin([row.id], yes)
+        await until(lambda: cloud.transfers.rows()[0].state is TransferState.DONE)
+        assert not cloud.storage.place(TARGET.join("old")).exists()
+        transfers.close()
+
+
+async def test_a_limit_of_the_rate_is_told_and_kept(tmp_path: Path) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        kept: list[int] = []
+        transfers = TransferList(cloud.transfers, cloud.scope, rate_limit=8000, keep_rate=kept.append)
+        (tmp_path / "file").write_bytes(bytes(24_000))
+        begin = time.monotonic()
+        await cloud.transfers.upload("lab", tmp_path / "file", TARGET.join("file"))
+        assert time.monotonic() - begin >= 2, "the limit of the last session holds"
+        transfers.limit_rate(0)
+        begin = time.monotonic()
+        await cloud.transfers.upload("lab", tmp_path / "file", TARGET.join("again"))
+        assert time.monotonic() - begin < 2
+        assert (kept, transfers.rate_limit) == ([0], 0)
         transfers.close()
 
 

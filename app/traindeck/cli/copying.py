@@ -68,6 +68,7 @@ async def copy(call: Call) -> int:
             target.mkdir(parents=True, exist_ok=True)
     count = 0
     async with call.core() as core:
+        core.transfers.set_rate(call.options.limit)
         copying = _Copying(call, core, call.profile(core))
         for source in sources:
             if source is None:

@@ -31,6 +31,7 @@ async def pack(call: Call) -> int:
             )
         return await (_list(call) if options.list else _unpack(call))
     async with call.core() as core:
+        core.transfers.set_rate(options.limit)
         order = _order(call, core)
         row = await _planned(call, core, order)
         if options.dry_run:

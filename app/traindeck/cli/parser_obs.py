@@ -32,6 +32,7 @@ def add_obs(groups: Adder, common: ArgumentParser) -> None:
     )
     cp.add_argument("sources", nargs="+", metavar="SRC")
     cp.add_argument("target", metavar="DST")
+    _limit(cp)
     _sync(obs, common)
     _pack(obs, common)
     rm = leaf(obs, common, "rm", say("remove objects"))
@@ -61,6 +62,7 @@ def _sync(obs: Adder, common: ArgumentParser) -> None:
     sync.add_argument("--empty-folders", action="store_true", help=say("folders without files too"))
     sync.add_argument("--keep-times", action="store_true", help=say("keep the times of files"))
     sync.add_argument("--keep-modes", action="store_true", help=say("keep the rights of files"))
+    _limit(sync)
     yes(sync)
 
 
@@ -90,6 +92,7 @@ def _pack(obs: Adder, common: ArgumentParser) -> None:
     pack.add_argument("--links", choices=("follow", "skip"), default="follow", help=say("what to do with links"))
     pack.add_argument("--empty-folders", action="store_true", help=say("folders without files too"))
     pack.add_argument("--skip-unreadable", action="store_true", help=say("leave out what cannot be read, and say so"))
+    _limit(pack)
     pack.add_argument("-n", "--dry-run", action="store_true", help=say("only list what would be made"))
     instead = pack.add_mutually_exclusive_group()
     instead.add_argument("--list", action="store_true", help=say("list the files that are packed at SRC"))
@@ -98,3 +101,9 @@ def _pack(obs: Adder, common: ArgumentParser) -> None:
         "--only", action="append", default=[], metavar="PATTERN",
         help=say("unpack only files of such names, for example 'train/*.jpg'; nothing else is fetched"),
     )  # fmt: skip
+
+
+def _limit(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--limit", type=size, default=0, metavar="SIZE", help=say("move at most so much a second, for example 5MB")
+    )

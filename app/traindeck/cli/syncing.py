@@ -25,6 +25,7 @@ _SIGNS = {Kind.UPLOAD: "↑", Kind.DOWNLOAD: "↓", Kind.COPY: "→"}
 async def sync(call: Call) -> int:
     async with call.core() as core:
         order = _order(call, core)
+        core.transfers.set_rate(call.options.limit)
         row = await core.transfers.planned(order, is_preview=call.options.dry_run)
         if call.options.dry_run:
             await _list(call, core, row, (ItemState.QUEUED, ItemState.FAILED, ItemState.SKIPPED))

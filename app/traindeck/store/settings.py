@@ -27,6 +27,7 @@ class Settings:
     current_profile: str = LAB
     profiles: tuple[Profile, ...] = ()
     favourites: tuple[tuple[str, str, str], ...] = ()  # profile, bucket, key
+    bytes_per_s: int = 0  # of all transfers together; 0 is no limit
 
 
 class SettingsFile:

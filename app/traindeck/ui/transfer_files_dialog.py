@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -46,8 +46,8 @@ class FilesModel(QAbstractTableModel):
 
     RESULT, NAME, SIZE, REASON = range(4)
 
-    def __init__(self, files: TransferFiles, row: TransferRow) -> None:
-        super().__init__()
+    def __init__(self, files: TransferFiles, row: TransferRow, parent: QObject | None = None) -> None:
+        super().__init__(parent)
         self._files = files
         self._row = row
         self._count = 0
@@ -108,6 +108,41 @@ class FilesModel(QAbstractTableModel):
         self.endInsertRows()
 
 
+class FilesTable(QTableView):
+    """Files a row each, with what becomes of them."""
+
+    def __init__(self, theme: Theme, name: str) -> None:
+        super().__init__()
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setItemDelegateForColumn(FilesModel.RESULT, StateChipDelegate(theme, self))
+        self.setItemDelegateForColumn(FilesModel.REASON, EndElidedDelegate(self))
+        self.setAccessibleName(name)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(ROW)
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+
+    def show_model(self, model: FilesModel | None) -> None:
+        """Another list, or none; the one before ends when it is a child of this table."""
+        before = self.model()
+        self.setModel(model)
+        if isinstance(before, FilesModel) and before.parent() is self:
+            before.deleteLater()
+        if model is None:
+            return
+        for column in (FilesModel.NAME, FilesModel.REASON):
+            self.horizontalHeader().setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
+        self.setColumnWidth(FilesModel.RESULT, 14 * SPACE)
+        self.setColumnWidth(FilesModel.SIZE, 10 * SPACE)
+
+
 class TransferFilesDialog(QDialog):
     """Stays open beside the window; begins with the problems where there are any."""
 
@@ -148,27 +183,8 @@ class TransferFilesDialog(QDialog):
         self.filter.addItem(say("Problems only"), PROBLEMS)
         for state, words in result_names(self._row.transfer.kind):
             self.filter.addItem(words, (state,))
-        self.table = QTableView()
-        self.table.setModel(self.model)
-        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.table.setShowGrid(False)
-        self.table.setWordWrap(False)
-        self.table.setTabKeyNavigation(False)
-        self.table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self.table.setItemDelegateForColumn(FilesModel.RESULT, StateChipDelegate(theme, self.table))
-        self.table.setItemDelegateForColumn(FilesModel.REASON, EndElidedDelegate(self.table))
-        self.table.setAccessibleName(say("Files of the transfer"))
-        self.table.verticalHeader().hide()
-        self.table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.table.verticalHeader().setDefaultSectionSize(ROW)
-        header = self.table.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        for column in (FilesModel.NAME, FilesModel.REASON):
-            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
-        self.table.setColumnWidth(FilesModel.RESULT, 14 * SPACE)
-        self.table.setColumnWidth(FilesModel.SIZE, 10 * SPACE)
+        self.table = FilesTable(theme, say("Files of the transfer"))
+        self.table.show_model(self.model)
         self.footing = QLabel()
         set_role(self.footing, "small")
         self.refresh = QPushButton(say("Refresh"))

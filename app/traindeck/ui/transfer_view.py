@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
     QHeaderView,
+    QInputDialog,
     QLabel,
     QMenu,
     QPushButton,
@@ -32,6 +33,8 @@ from traindeck.ui.transfer_files_dialog import TransferFilesDialog
 from traindeck.viewmodels.ports import Confirm
 from traindeck.viewmodels.transfer_list import Deed, TransferList
 
+_MEGABYTE = 1_000_000
+_RATES = (_MEGABYTE // 2, _MEGABYTE, 5 * _MEGABYTE, 20 * _MEGABYTE, 100 * _MEGABYTE)
 _WITH_TARGET, _WITH_SIZE = 88 * SPACE, 104 * SPACE
 
 
@@ -104,6 +107,7 @@ class TransferView(QWidget):
         )
         self.summary = QLabel()
         set_role(self.summary, "small")
+        self.begin = tool_button("check", say("Begin what was planned"), self._begin)
         self.pause = tool_button("pause", say("Pause (Space)"), partial(self._do, Deed.PAUSE))
         self.go_on = tool_button("play", say("Go on (Space)"), partial(self._do, Deed.GO_ON))
         self.retry = tool_button("again", say("Try again"), partial(self._do, Deed.RETRY))
@@ -113,12 +117,16 @@ class TransferView(QWidget):
         self.clear = QPushButton(say("Clear finished"))
         self.clear.setToolTip(say("Take what is over out of the list; the files stay."))
         set_role(self.clear, "flat")
+        self.rate = QToolButton()
+        self.rate.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.rate.setToolTip(say("How fast all transfers together may be"))
+        self.rate.setMenu(QMenu(self))
+        self.rate.menu().aboutToShow.connect(self._offer_rates)
         self._pages = QStackedLayout()
-        self._pages.addWidget(self.empty)
-        self._pages.addWidget(self.table)
         foot = QHBoxLayout()
         foot.setContentsMargins(SPACE, HALF, SPACE, HALF)
         foot.addWidget(self.summary, 1)
+        foot.addWidget(self.rate)
         for button in (*self._tools(), self.clear):
             foot.addWidget(button)
         self._foot = QWidget()
@@ -127,6 +135,9 @@ class TransferView(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addLayout(self._pages, 1)
+        # Only now: without a parent the first of them would be shown as a window of its own.
+        self._pages.addWidget(self.empty)
+        self._pages.addWidget(self.table)
         layout.addWidget(self._foot)
         self.setFocusProxy(self.table)
 
@@ -167,6 +178,7 @@ class TransferView(QWidget):
         # The keys are shown, not registered: the table itself acts on them.
         self._add(menu, say("Show the files"), "Return", self.list, self.show_files)
         menu.addSeparator()
+        self._add(menu, say("Begin what was planned"), "Space", self.begin, self._begin)
         self._add(menu, say("Pause"), "Space", self.pause, partial(self._do, Deed.PAUSE))
         self._add(menu, say("Go on"), "Space", self.go_on, partial(self._do, Deed.GO_ON))
         self._add(menu, say("Try again"), "", self.retry, partial(self._do, Deed.RETRY))
@@ -185,7 +197,7 @@ class TransferView(QWidget):
         action.triggered.connect(act)
 
     def _tools(self) -> Iterator[QToolButton]:
-        yield from (self.pause, self.go_on, self.retry, self.first, self.list, self.cancel)
+        yield from (self.begin, self.pause, self.go_on, self.retry, self.first, self.list, self.cancel)
 
     def _do(self, deed: Deed, *_: bool) -> None:
         self._transfers.do(deed, self.selected_ids())
@@ -193,8 +205,42 @@ class TransferView(QWidget):
     def _cancel(self) -> None:
         self._transfers.cancel(self.selected_ids(), self._confirm)
 
+    def _begin(self) -> None:
+        self._transfers.begin(self.selected_ids(), self._confirm)
+
     def _pause_or_go_on(self) -> None:
+        if self.begin.isEnabled():
+            self._begin()
+            return
         self._do(Deed.PAUSE if self.pause.isEnabled() else Deed.GO_ON)
+
+    def _offer_rates(self) -> None:
+        menu, limit = self.rate.menu(), self._transfers.rate_limit
+        menu.clear()
+        for rate in sorted({0, *_RATES, limit}):
+            action = menu.addAction(say("{rate}/s", rate=size_words(rate)) if rate else say("No limit"))
+            action.setCheckable(True)
+            action.setChecked(rate == limit)
+            action.triggered.connect(partial(self._limit, rate))
+        menu.addSeparator()
+        menu.addAction(say("Another limit…"), self._ask_rate)
+
+    def _limit(self, bytes_per_s: int, *_: bool) -> None:
+        self._transfers.limit_rate(bytes_per_s)
+
+    def _ask_rate(self) -> None:
+        dialog = QInputDialog(self.window())
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setWindowTitle(say("Limit of the transfers"))
+        dialog.setLabelText(say("Megabytes a second, for all transfers together:"))
+        dialog.setInputMode(QInputDialog.InputMode.DoubleInput)
+        dialog.setDoubleDecimals(2)
+        dialog.setDoubleRange(0.01, 100_000)
+        dialog.setDoubleValue((self._transfers.rate_limit or _RATES[1]) / _MEGABYTE)
+        dialog.setOkButtonText(say("Set limit"))
+        dialog.setCancelButtonText(say("Cancel"))
+        dialog.doubleValueSelected.connect(lambda megabytes: self._limit(round(megabytes * _MEGABYTE)))
+        dialog.open()
 
     def _show_menu(self, place: QPoint) -> None:
         self.menu().popup(self.table.viewport().mapToGlobal(place))
@@ -209,6 +255,7 @@ class TransferView(QWidget):
         self._foot.setVisible(bool(state.rows))
         chosen = self.selected_ids()
         for button, deed in (
+            (self.begin, Deed.BEGIN),
             (self.pause, Deed.PAUSE),
             (self.go_on, Deed.GO_ON),
             (self.retry, Deed.RETRY),
@@ -218,6 +265,9 @@ class TransferView(QWidget):
             button.setEnabled(bool(self._transfers.fitting(deed, chosen)))
         self.list.setEnabled(len(chosen) == 1)
         self.clear.setEnabled(state.live < len(state.rows))
+        self.begin.setVisible(self.begin.isEnabled())
+        limit = self._transfers.rate_limit
+        self.rate.setText(say("At most {rate}/s", rate=size_words(limit)) if limit else say("No limit"))
         if state.bytes_per_s is not None:
             rate = size_words(round(state.bytes_per_s))
             self.summary.setText(say("{count} under way, {rate}/s", count=state.live, rate=rate))

@@ -14,7 +14,7 @@ from traindeck.domain.lab import LabHoldings, LabSight
 from traindeck.domain.objects import ObjectEntry, ObjectPath
 from traindeck.domain.profiles import Profile
 from traindeck.domain.texts import Text
-from traindeck.domain.transfers import Item, ItemState
+from traindeck.domain.transfers import Item, ItemState, Order
 from traindeck.runtime.listeners import Listeners
 from traindeck.services.bucket_listing import BucketListing
 from traindeck.services.log_files import Gap
@@ -172,7 +172,21 @@ class Transferring(Protocol):
 
     def move_first(self, transfer_id: int) -> None: ...
 
+    def say_yes(self, transfer_id: int) -> None: ...
+
+    def set_rate(self, bytes_per_s: float) -> None: ...
+
     def clear_finished(self) -> None: ...
+
+
+class Planner(Protocol):
+    """Finds out what a transfer would do before it does it."""
+
+    async def planned(self, order: Order, *, is_preview: bool = False) -> Transfer: ...
+
+    def say_yes(self, transfer_id: int) -> None: ...
+
+    async def drop(self, transfer_id: int) -> None: ...
 
 
 class LabDesk(Protocol):

@@ -44,7 +44,11 @@ class Preferences(QObject):
             self._keep("language", chosen)
             self.language_changed.emit()
 
-    def _keep(self, setting: str, value: str) -> None:
+    def keep_rate(self, bytes_per_s: int) -> None:
+        """How fast all transfers together may be, at the next start too."""
+        self._keep("bytes_per_s", bytes_per_s)
+
+    def _keep(self, setting: str, value: str | int) -> None:
         self._chosen[setting] = value
         chosen = dict(self._chosen)
 

@@ -25,6 +25,7 @@ _UNDER_WAY = frozenset(
 class Deed(Enum):
     """What may be done to transfers."""
 
+    BEGIN = auto()
     PAUSE = auto()
     GO_ON = auto()
     RETRY = auto()
@@ -33,6 +34,7 @@ class Deed(Enum):
 
 
 _FITTING = {
+    Deed.BEGIN: frozenset({TransferState.READY}),
     Deed.PAUSE: _UNDER_WAY - {TransferState.PAUSED},
     # What waits need not wait any longer when somebody says so.
     Deed.GO_ON: frozenset({TransferState.PAUSED, TransferState.WAITING}),
@@ -89,9 +91,18 @@ class TransferList(QObject):
     changed = Signal()
 
     def __init__(
-        self, transfers: Transferring, scope: TaskScope, clock: Callable[[], float] = time.monotonic
+        self,
+        transfers: Transferring,
+        scope: TaskScope,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        rate_limit: int = 0,
+        keep_rate: Callable[[int], None] = lambda _: None,
     ) -> None:
+        """`keep_rate` is told of a limit that is to hold at the next start, too."""
         super().__init__()
+        self.rate_limit = rate_limit
+        self._keep_rate = keep_rate
         self._transfers = transfers
         self._scope = scope
         self._clock = clock
@@ -100,6 +111,8 @@ class TransferList(QObject):
         self._beat = QTimer(self, singleShot=True, interval=BEAT_MS)
         self._beat.timeout.connect(self.look)
         self._stop_listening = transfers.changed.add(self._on_news)
+        if rate_limit:
+            transfers.set_rate(rate_limit)
         self.look()
 
     def close(self) -> None:
@@ -119,6 +132,7 @@ class TransferList(QObject):
     def do(self, deed: Deed, ids: Iterable[int]) -> None:
         """At once, to all of `ids` that it fits."""
         act = {
+            Deed.BEGIN: self._transfers.say_yes,
             Deed.PAUSE: self._transfers.pause,
             Deed.GO_ON: self._transfers.go_on,
             Deed.RETRY: self._transfers.retry,
@@ -136,6 +150,31 @@ class TransferList(QObject):
             self._scope.start("cancel transfers", lambda: self._cancel_all(chosen, confirm))
         else:
             self.do(Deed.CANCEL, chosen)
+
+    def begin(self, ids: Iterable[int], confirm: Confirm) -> None:
+        """Do what was planned; files are removed only after a question."""
+        chosen = self.fitting(Deed.BEGIN, ids)
+        removals = sum(row.transfer.removals for row in self.state.rows if row.id in chosen)
+        if removals:
+            self.ask_to_remove(removals, confirm, lambda: self.do(Deed.BEGIN, chosen))
+        else:
+            self.do(Deed.BEGIN, chosen)
+
+    def ask_to_remove(self, count: int, confirm: Confirm, act: Callable[[], None]) -> None:
+        """Act only where the user means to remove so many files."""
+
+        async def ask() -> None:
+            if await confirm(text("Files that this will remove: {count}. Begin?", count=count), text("Begin")):
+                act()
+
+        self._scope.start("ask before files are removed", ask)
+
+    def limit_rate(self, bytes_per_s: int) -> None:
+        """For all of them together; 0 is no limit."""
+        self.rate_limit = bytes_per_s
+        self._transfers.set_rate(bytes_per_s)
+        self._keep_rate(bytes_per_s)
+        self.changed.emit()
 
     def files(self, transfer_id: int) -> TransferFiles:
         """What became of each file of it."""

@@ -30,6 +30,12 @@ _MOVED = {
     Kind.COPY: text("Copied"),
     Kind.PACK: text("Packed"),
 }
+_TO_MOVE = {
+    Kind.UPLOAD: text("To upload"),
+    Kind.DOWNLOAD: text("To download"),
+    Kind.COPY: text("To copy"),
+    Kind.PACK: text("To pack"),
+}
 _ITEM_TONES = {
     ItemState.QUEUED: Tone.QUIET,
     ItemState.WAITING: Tone.WAITING,
@@ -143,7 +149,31 @@ def counts_words(row: TransferRow) -> str:
     return " · ".join(parts)
 
 
+def plan_words(row: TransferRow) -> str:
+    """What a plan would do, in one line."""
+    transfer = row.transfer
+    moves = transfer.files - transfer.removals - transfer.failed_files
+    parts = []
+    if moves:
+        words = f"{say(_TO_MOVE[transfer.kind])}: {moves:,}"
+        size = size_words(transfer.total_bytes) if transfer.total_bytes is not None else ""
+        parts.append(f"{words}, {size}" if size else words)
+    if transfer.removals:
+        parts.append(f"{say('To remove')}: {transfer.removals:,}")
+    if transfer.failed_files:
+        parts.append(say("cannot be moved: {count}", count=f"{transfer.failed_files:,}"))
+    if transfer.skipped_files:
+        parts.append(say("left out: {count}", count=f"{transfer.skipped_files:,}"))
+    if transfer.equal_files:
+        parts.append(say("equal: {count}", count=f"{transfer.equal_files:,}"))
+    if not moves and not transfer.removals:
+        parts.insert(0, say("Nothing would change"))
+    return " · ".join(parts)
+
+
 def item_tone(item: Item) -> Tone:
+    if item.action is Action.REMOVE and item.state.is_open:
+        return Tone.DOUBTFUL
     return _ITEM_TONES[item.state]
 
 
@@ -151,7 +181,7 @@ def item_words(item: Item, kind: Kind) -> str:
     """What became of one file."""
     match item.state:
         case ItemState.QUEUED:
-            return say("Still to remove") if item.action is Action.REMOVE else say("Still to move")
+            return say("To remove") if item.action is Action.REMOVE else say(_TO_MOVE[kind])
         case ItemState.WAITING:
             return say("Waiting")
         case ItemState.EQUAL:

@@ -55,6 +55,7 @@ class Transfers:
         self._locks = locks
         self._clock = clock
         self._patience_s = patience_s
+        self._bytes_per_s = 0.0
         self._rows: dict[int, Transfer] = {}
         self._forgotten: set[int] = set()
         self._scope = TaskScope(self._report)
@@ -124,7 +125,9 @@ class Transfers:
         async def set_it(engine: TransferEngine) -> None:
             engine.limit.set(bytes_per_s)
 
-        self._ask("rate", 0, set_it)
+        self._bytes_per_s = bytes_per_s
+        if self._started is not None:
+            self._ask("rate", 0, set_it)
 
     def go_on_with(self, profile: str) -> None:
         """Its keys or addresses are others now: what waits for them need not wait any longer."""
@@ -200,9 +203,29 @@ class Transfers:
 
         `is_preview`: nobody means to do it, so one that was left undone stays as it is.
         """
-        number = await self.begin(order, needs_yes=True, is_preview=is_preview)
-        row = await self._call(lambda engine: engine.planned(number))
+        added: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        async def add() -> None:
+            try:
+                added.set_result(await self.begin(order, needs_yes=True, is_preview=is_preview))
+            except AppError as error:
+                added.set_exception(error)
+
+        async def drop() -> None:
+            await self.drop(await added)
+
+        # By itself: ended half way it would leave a plan whose number nobody knows.
+        self._scope.start(f"plan {id(added)}", add)
+        try:
+            number = await asyncio.shield(added)
+            row = await self._call(lambda engine: engine.planned(number))
+        except asyncio.CancelledError:
+            if is_preview:
+                self._scope.start(f"drop plan {id(added)}", drop)
+            raise
         if row.state is TransferState.FAILED:
+            if is_preview:
+                await self.drop(number)
             raise _reason(row)
         return row
 
@@ -269,6 +292,7 @@ class Transfers:
         async with TransferEngine(
             self._journal, self._planes.open, self._disk, self._locks, self._clock
         ) as engine:
+            engine.limit.set(self._bytes_per_s)
             engine.changed.add(lambda rows: self._planes.on_main(self._take, rows))
             self._planes.on_main(started.set_result, engine)
             await asyncio.Event().wait()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from traindeck.ui.browser_tabs import BrowserTabs, Extension
 from traindeck.ui.browser_view import CONTEXT, BrowserView
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.credentials_drop import CredentialsDrop
-from traindeck.ui.dialogs import Answer, asked, chosen_file, chosen_place, shown
+from traindeck.ui.dialogs import CANCEL, Answer, asked, chosen_file, chosen_place, shown
 from traindeck.ui.frame_commands import frame_commands
 from traindeck.ui.job_form_view import JobFormView
 from traindeck.ui.lab_page_view import LabPageView
@@ -47,7 +47,7 @@ from traindeck.viewmodels.lab_page import LabPage
 from traindeck.viewmodels.log_feed import LogFeed
 from traindeck.viewmodels.notices import Notices
 from traindeck.viewmodels.object_browser import ObjectBrowser
-from traindeck.viewmodels.ports import Loss
+from traindeck.viewmodels.ports import Loss, Way
 from traindeck.viewmodels.preferences import Preferences
 from traindeck.viewmodels.profile_form import ProfileForm
 from traindeck.viewmodels.run_list import RunList
@@ -134,6 +134,7 @@ class Workspace:
         self.runs = RunListView(models.runs, theme, self._confirm)
         self.log = LogView(models.log, theme)
         self.form = JobFormView(models.form, theme)
+        models.buckets.ask_with(self._choose)
         self.buckets = BucketView(models.buckets, theme, self._confirm)
         self.transfers = TransferView(models.transfers, theme, self._confirm)
 
@@ -550,6 +551,11 @@ class Workspace:
     async def _confirm(self, question: Text, action: Text) -> bool:
         answer = Answer("yes", say(action), "danger")
         return await asked(self.window, say(question), "", answer) == answer.id
+
+    async def _choose(self, question: Text, facts: Sequence[Text], ways: Sequence[Way]) -> str:
+        answers = [Answer(way.id, say(way.action), "primary" if way.is_advised else "") for way in ways]
+        answer = await asked(self.window, say(question), "\n\n".join(say(fact) for fact in facts), *answers)
+        return "" if answer == CANCEL else answer
 
     async def _confirm_loss(self, loss: Loss) -> bool:
         answer = Answer("yes", say(loss.action), "danger")

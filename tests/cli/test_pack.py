@@ -106,3 +106,16 @@ def test_places_that_cannot_be(traindeck: Traindeck, tmp_path: Path, lab: dict[s
     traindeck("obs", "pack", "data", "out", "--shard-size", "5").must_be(2)
     traindeck("obs", "pack", "none", "out").must_be(4)
     traindeck("obs", "pack", "--list", "data").must_be(4)
+
+
+def test_many_small_files_bring_an_advice_once(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
+    (tmp_path / "data").mkdir()
+    for number in range(5_000):
+        (tmp_path / "data" / f"{number}").write_bytes(b"x")
+    traindeck("obs", "mb", "packed").must_be(0)
+    sent = traindeck("obs", "cp", "data", "obs://packed/p/", "--json").must_be(0)
+    assert sent.document["files"] == 5_000
+    assert sent.said.count("obs pack") == 1
+    assert "5,000 small files" in sent.said
+    assert "obs pack" not in traindeck("obs", "sync", "data", "obs://packed/p/").must_be(0).said
+    assert traindeck("obs", "sync", "data", "obs://packed/q/", "-n").must_be(0).said.count("obs pack") == 1

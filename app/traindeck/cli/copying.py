@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
+from traindeck.cli.advice import small_files_told
 from traindeck.cli.call import DONE, Call
 from traindeck.cli.progress import Progress
 from traindeck.domain.errors import InvalidInput
@@ -38,7 +39,8 @@ class _Copying:
         with Progress(self.call.output, label) as progress:
             match source, target:
                 case Path(), ObjectPath():
-                    return await self.core.transfers.upload(self.profile, source, target, progress=progress.at)
+                    with small_files_told(self.call, self.core):
+                        return await self.core.transfers.upload(self.profile, source, target, progress=progress.at)
                 case ObjectPath(), Path():
                     return await self.core.transfers.download(self.profile, source, target, progress=progress.at)
                 case ObjectPath(), ObjectPath():

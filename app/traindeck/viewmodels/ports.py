@@ -42,6 +42,19 @@ Confirm = Callable[[Text, Text], Awaitable[bool]]
 """Asks the user: the question, and the word on the button that does it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One of several ways to go on, and the words on its button."""
+
+    id: str
+    action: Text
+    is_advised: bool = False
+
+
+Choose = Callable[[Text, Sequence[Text], Sequence[Way]], Awaitable[str]]
+"""Asks the user which way: the question, and what the ways mean. Empty: none of them."""
+
+
 class Watch(Protocol):
     """Where news of the runs come from."""
 
@@ -148,6 +161,8 @@ class Mover(Protocol):
     async def upload(self, profile: str, source: Path, target: ObjectPath) -> int: ...
 
     async def download(self, profile: str, source: ObjectPath, target: Path) -> int: ...
+
+    async def pack(self, profile: str, source: Path, target: ObjectPath) -> int: ...
 
 
 class Transferring(Protocol):

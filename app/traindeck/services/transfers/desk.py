@@ -177,6 +177,13 @@ class Transfers:
         order = Order(Kind.COPY, profile, str(source), str(target), rules)
         return _count(await self.move(order, progress=progress))
 
+    async def pack(
+        self, profile: str, source: Path, target: ObjectPath, *, rules: Rules = _PLAIN, progress: Counted | None = None
+    ) -> int:
+        """Send a folder as a few tar archives into the target folder; the answer counts those, and their index."""
+        order = Order(Kind.PACK, profile, _here(source), str(target.as_folder()), rules)
+        return _count(await self.move(order, progress=progress))
+
     async def fetch(
         self, profile: str, source: ObjectPath, target: Path, *, progress: Counted | None = None
     ) -> list[Path]:

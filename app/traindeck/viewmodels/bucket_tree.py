@@ -345,15 +345,14 @@ def _about_packing(small: Sequence[_Count]) -> list[Text]:
     files, size_bytes = sum(count.files for count in small), sum(count.size_bytes for count in small)
     return [
         text(
-            "These are many small files, {size} each on average. Every one costs a request of its own, now and again "
+            "These are many small files, {size} each on average. Every one costs a request of its own: now, and again "
             "in each job that reads them.",
             size=size_words(size_bytes // files),
         ),
         text(
-            "Packed, they become about {count} tar files of up to {size} with an index beside them. tar and WebDataset "
-            "read them; training code that opens single files has to read the tar files instead.",
-            count=sum(likely_shards(count.files, count.size_bytes) for count in small),
-            size=size_words(SHARD_BYTES),
+            "Packed, they become tar files of up to {size} MiB with an index beside them. tar and WebDataset read "
+            "them; training code that opens single files has to read the tar files instead.",
+            size=SHARD_BYTES // 1024**2,
         ),
     ]
 

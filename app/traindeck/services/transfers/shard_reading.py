@@ -123,14 +123,14 @@ class BucketReader:
 
     async def read(self, layout: Layout, begin: int, end: int) -> bytes:
         plane, limit = await self._plane(), asyncio.Semaphore(_GETS_AT_ONCE)
+        pieces = list(layout.pieces(begin, end))
 
-        async def piece(one: bytes | Span) -> bytes:
-            if isinstance(one, bytes):
-                return one
+        async def fetched(span: Span) -> bytes:
             async with limit:
-                return await self._span(plane, layout, one)
+                return await self._span(plane, layout, span)
 
-        return b"".join(await together(piece(one) for one in layout.pieces(begin, end)))
+        found = iter(await together(fetched(piece) for piece in pieces if isinstance(piece, Span)))
+        return b"".join([piece if isinstance(piece, bytes) else next(found) for piece in pieces])
 
     async def _span(self, plane: DataPlane, layout: Layout, span: Span) -> bytes:
         member = layout.members[span.number]

@@ -42,7 +42,7 @@ class Witness(FaultyProxy):
     async def _forward(self, request: Request) -> tuple[bytes, bytes]:
         head, body = await super()._forward(request)
         match = PART.match(f"{request.method} {request.target}")
-        if match and head.split(b" ")[1] == b"200":
+        if match and head.split(b" ")[1:2] == [b"200"]:  # none where the Lab hung up
             self.kept[match[1], int(match[2])] += 1
         return head, body
 

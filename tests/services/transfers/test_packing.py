@@ -15,7 +15,7 @@ import pytest
 
 from object_shelf import ObjectShelf
 from traindeck.domain import transfers as sizes
-from traindeck.domain.errors import Conflict, InvalidInput, NotFound, Unreachable
+from traindeck.domain.errors import Conflict, InvalidInput, NoRight, NotFound, Unreachable
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import MD5_NAME, MEMBERS_NAME, ItemState, Kind, Links, Order, Rules, TransferState
@@ -384,3 +384,20 @@ async def test_pause_cancel_and_a_dead_line(shelf: ObjectShelf, home: Path, tmp_
         row = await done(engine, pack(tmp_path / "data", there("n/")))
         assert row.state is TransferState.DONE
         assert unpacked(shelf.content(BUCKET, "n/")) == content
+
+
+async def test_keys_that_may_only_write_can_pack(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
+    content = many(tmp_path / "data", 30, 100)
+    page, head = shelf.page, shelf.head
+
+    async def refused(*_: object, **__: object) -> None:
+        raise NoRight(text("No."), text("Ask."))
+
+    shelf.page, shelf.head = refused, refused
+    async with working(home, shelf) as engine:
+        row = await done(engine, pack(tmp_path / "data", there("p/")))
+        assert (row.state, row.error) == (TransferState.DONE, None)
+        long = await done(engine, pack(tmp_path / "data", there("k" * 1020)))
+        assert isinstance(long.error, InvalidInput), "no such key could be kept"
+    shelf.page, shelf.head = page, head
+    assert unpacked(shelf.content(BUCKET, "p/")) == content

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from traindeck.domain.errors import AppError, Conflict, InvalidInput, LocalTrouble, NotFound
+from traindeck.domain.errors import AppError, Conflict, InvalidInput, LocalTrouble, NoRight, NotFound
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.shards import (
     LEAST_SHARD_BYTES,
@@ -106,6 +107,9 @@ class PackPlanner:
     def _check_places(self) -> None:
         """A target below the source would be packed into itself the next time."""
         order = self._order
+        problem = refusal(self._key(shard_name(0)), 0) if is_remote(order.target) else None
+        if problem is not None:
+            raise problem
         if is_remote(order.source) != is_remote(order.target):
             return
         if is_remote(order.source):
@@ -225,9 +229,10 @@ class PackPlanner:
         if is_remote(self._order.target):
             folder = self._order.remote_target.as_folder()
             last = self._key(shard_name(self._count - 1))
-            async for rows in self._listing(folder.bucket, f"{folder.key}shard-", last):
-                for row in rows:
-                    yield row.key[len(folder.key) :]
+            with suppress(NoRight):  # keys that may only write cannot look
+                async for rows in self._listing(folder.bucket, f"{folder.key}shard-", last):
+                    for row in rows:
+                        yield row.key[len(folder.key) :]
             return
         for name in await self._disk.run(lambda _: _names_in(Path(self._order.target))):
             yield name

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+from traindeck.domain.errors import NoRight
 from traindeck.domain.local_names import System, part_name
 from traindeck.domain.shards import INDEX_NAME
 from traindeck.domain.transfers import (
@@ -95,7 +96,10 @@ class Packs:
         raise source.keeps_changing(item)
 
     async def _is_there(self, item: Item, source: ShardSource) -> bool:
-        found = await (await self.lane.plane()).head(self.lane.remote(item))
+        try:
+            found = await (await self.lane.plane()).head(self.lane.remote(item))
+        except NoRight:
+            return False  # keys that may only write cannot look
         return found is not None and await source.is_in(item, found)
 
     async def _send_in_one_piece(self, item: Item, source: ShardSource) -> None:

@@ -107,7 +107,8 @@ class ShardSource:
         before = self.layout.members
         members = await self._readable(await self.reader.look(before))
         if members != before:
-            self.layout, self.digests = Layout(members), None
+            self.layout = await self.lane.ground.disk.run(lambda _: Layout(members))
+            self.digests = None
         content = await self.lane.ground.disk.run(lambda _: written(self.layout.members))
         if self.digests is None:
             await self.lane.ground.journal.keep_shard(self.lane.id, item.key, content)

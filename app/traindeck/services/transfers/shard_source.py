@@ -19,6 +19,7 @@ from traindeck.domain.transfers import (
     is_plain_md5,
 )
 from traindeck.runtime.blocking import CancelToken
+from traindeck.runtime.together import together
 from traindeck.services.data_ports import Body, Counted, Found
 from traindeck.services.transfers.bodies import CHANGED_TRIES, IN_MEMORY_BYTES, Content, SourceChanged
 from traindeck.services.transfers.digests import md5
@@ -148,12 +149,15 @@ class ShardSource:
             if sink is not None:
                 sink(data)
 
-        for begin in range(0, size, _STEP_BYTES):
-            data = await self.read(begin, min(size, begin + _STEP_BYTES))
+        data = await self.read(0, min(size, _STEP_BYTES))
+        for begin in range(_STEP_BYTES, size + _STEP_BYTES, _STEP_BYTES):
             if counted is not None:
                 await self.lane.ground.limit.take(len(data))
                 counted(len(data))
-            await self.lane.ground.disk.run(partial(_give, take, data))
+            # The next is read while this one is hashed; past the end there is nothing to read.
+            following = self.read(begin, min(size, begin + _STEP_BYTES))
+            taken = self.lane.ground.disk.run(partial(_take, take, data))
+            data, _ = await together([following, taken])
         return Digests(digesting.whole, tuple(digesting.members))
 
     async def read(self, begin: int, end: int) -> bytes:
@@ -177,7 +181,7 @@ class ShardSource:
         digest_so_far = md5()
         for begin in range(offset, offset + size, _STEP_BYTES):
             data = await self.read(begin, min(offset + size, begin + _STEP_BYTES))
-            await self.lane.ground.disk.run(partial(_give, digest_so_far.update, data))
+            await self.lane.ground.disk.run(partial(_take, digest_so_far.update, data))
         return _Streamed(self, offset, size, digest_so_far.digest(), limit)
 
     @property
@@ -215,8 +219,9 @@ class ShardSource:
         )
 
 
-def _give(take: Sink, data: bytes, _: CancelToken) -> None:
+def _take(take: Sink, data: bytes, _: CancelToken) -> bytes:
     take(data)
+    return data
 
 
 def fingerprint(members: bytes) -> int:

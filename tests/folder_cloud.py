@@ -110,6 +110,8 @@ class FolderStorage:
     ) -> Page:
         self.listed.append(f"obs://{bucket}/{prefix}")
         await self._gate()
+        if not (self.root / bucket).is_dir():
+            raise NotFound(text("There is no bucket “{bucket}”.", bucket=bucket), text("Refresh the list."))
         found = {row.key: row for row in await asyncio.to_thread(self._rows, bucket)}
         page = await ListedNames(found).page(
             bucket, prefix, delimiter=delimiter, marker=marker, most=min(most, self.page_size)

@@ -16,6 +16,7 @@ from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import Text, say
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import TaskScope
+from traindeck.services.place_facts import PlaceDesk
 from traindeck.store.settings import Settings
 from traindeck.ui.about import About
 from traindeck.ui.browser_tabs import BrowserTabs, Extension
@@ -47,6 +48,7 @@ from traindeck.viewmodels.lab_page import LabPage
 from traindeck.viewmodels.log_feed import LogFeed
 from traindeck.viewmodels.notices import Notices
 from traindeck.viewmodels.object_browser import ObjectBrowser
+from traindeck.viewmodels.place_notes import PlaceNotes
 from traindeck.viewmodels.ports import Loss, Way
 from traindeck.viewmodels.preferences import Preferences
 from traindeck.viewmodels.profile_form import ProfileForm
@@ -75,6 +77,7 @@ class Models:
     keys: KeyNews
     status: Status
     form: JobForm
+    places: PlaceNotes
     runs: RunList
     log: LogFeed
     transfers: TransferList
@@ -85,13 +88,15 @@ class Models:
     @classmethod
     def over(cls, core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> Models:
         preferences = Preferences(core.settings, core.disk, scope, settings)
+        form = JobForm(core.submission, core.choices, core.profiles, core.disk, scope)
         return cls(
             notices=notices,
             preferences=preferences,
             accounts=Accounts(core.profiles, scope),
             keys=KeyNews(core.connections, notices),
             status=Status(core.profiles, core.desk, core.watch, core.transfers.changed, scope),
-            form=JobForm(core.submission, core.choices, core.profiles, core.disk, scope),
+            form=form,
+            places=PlaceNotes(form, PlaceDesk(core.connections, core.planes), scope),
             runs=RunList(core.desk, core.submission, core.watch, scope),
             log=LogFeed(core.logs, core.watch, core.disk, scope),
             transfers=TransferList(
@@ -133,7 +138,7 @@ class Workspace:
         self.commands = Commands()
         self.runs = RunListView(models.runs, theme, self._confirm)
         self.log = LogView(models.log, theme)
-        self.form = JobFormView(models.form, theme)
+        self.form = JobFormView(models.form, models.places, theme)
         models.buckets.ask_with(self._choose)
         self.buckets = BucketView(models.buckets, theme, self._confirm)
         self.transfers = TransferView(models.transfers, theme, self._confirm)

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QWheelEvent
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QPushButton, QWidget
 
 from folder_cloud import CPU, TORCH, TORCH_OLD, FolderCloud, code_folder, digits_spec, offline
 from panel_bench import drop, light_theme
 from traindeck.domain import job_file
 from traindeck.domain.jobs import JobSpec, Run
+from traindeck.domain.objects import ObjectPath
+from traindeck.services.place_facts import PlaceDesk
 from traindeck.ui.job_form_view import JobFormView
 from traindeck.ui.theme import Theme
 from traindeck.viewmodels.job_form import JobForm
+from traindeck.viewmodels.place_notes import PlaceNotes
 from waiting import until
 
 if TYPE_CHECKING:
@@ -50,7 +53,8 @@ async def bench(folder: Path, theme: Theme, qtbot: QtBot, spec: JobSpec | None =
     async with FolderCloud(folder) as cloud:
         code = code_folder(folder / "code")
         form = JobForm(cloud.submission, cloud.choices, cloud.profiles, cloud.disk, cloud.scope, code)
-        view = JobFormView(form, theme)
+        places = PlaceNotes(form, PlaceDesk(cloud.connections, cloud.planes), cloud.scope)
+        view = JobFormView(form, places, theme)
         qtbot.addWidget(view)
         view.resize(380, 700)
         view.show()
@@ -248,3 +252,37 @@ async def test_tab_goes_through_the_form_in_reading_order(tmp_path: Path, theme:
             while here.focusPolicy() == Qt.FocusPolicy.NoFocus or not here.isVisible():
                 here = here.nextInFocusChain()
             assert here is wanted
+
+
+async def test_a_place_is_completed_judged_and_spelled_our_way(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        for key in ("data/a", "data_private/b"):
+            await on.cloud.storage.put(b"12345", ObjectPath("bucket", key))
+        log = on.editor("log_to")
+        log.setFocus()
+        qtbot.keyClicks(log, "bucket/da")
+        popup = log.completer().popup()
+        await until(popup.isVisible)
+        assert [popup.model().index(row, 0).data() for row in range(popup.model().rowCount())] == [
+            "obs://bucket/data/", "obs://bucket/data_private/",
+        ]  # fmt: skip
+        popup.setCurrentIndex(popup.model().index(0, 0))
+        qtbot.keyClick(popup, Qt.Key.Key_Return)
+        assert on.form.state.spec.log_to == "obs://bucket/data/"
+        notes = on.view.notes["log_to"]
+        await until(lambda: "not empty" in notes.words())
+
+        on.form.set_rows("inputs", (("data_url", ""),))
+        table = on.view.fields["inputs"].editor
+        table.setCurrentIndex(table.model().index(0, 1))
+        table.edit(table.currentIndex())
+        cell = table.findChild(QLineEdit)
+        qtbot.keyClicks(cell, "s3://bucket/data")
+        qtbot.keyClick(cell, Qt.Key.Key_Return)
+        await until(lambda: on.form.state.rows["inputs"] == (("data_url", "obs://bucket/data"),))
+        notes = on.view.notes["inputs"]
+        await until(lambda: notes.words() == "data_url: “data” also takes in data_private/.")
+        assert notes.isVisible()
+        qtbot.mouseClick(notes.findChild(QPushButton), Qt.MouseButton.LeftButton)
+        assert on.form.state.rows["inputs"] == (("data_url", "obs://bucket/data/"),)
+        await until(lambda: notes.words() == "data_url: one object, 5 B")

@@ -65,6 +65,12 @@ class Field(QWidget):
         self.note.setText(words)
         self.note.setVisible(bool(words))
 
+    def add_below(self, widget: QWidget) -> None:
+        """More to say, between the note and what is wrong."""
+        layout = self.layout()
+        assert isinstance(layout, QVBoxLayout)
+        layout.insertWidget(layout.indexOf(self.note) + 1, widget)
+
     def show_remedy(self, words: str) -> None:
         self.remedy.setText(words)
         self.remedy.setVisible(bool(words))

@@ -26,10 +26,13 @@ from traindeck.domain.texts import say
 from traindeck.ui.bucket_model import local_paths
 from traindeck.ui.file_choice import choose_folder, choose_job_file
 from traindeck.ui.form_fields import ChoiceBox, Field, Fold, WheelGuard, line
-from traindeck.ui.rows_editor import PairTable
+from traindeck.ui.place_completion import PlaceCompletion
+from traindeck.ui.place_notes_view import PlaceNotesView
+from traindeck.ui.rows_editor import Dress, PairTable
 from traindeck.ui.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.form_values import LABELS, ROW_FIELDS
 from traindeck.viewmodels.job_form import FormState, JobForm
+from traindeck.viewmodels.place_notes import PlaceNotes
 
 _STOP_AFTER = ("1h", "4h", "12h", "1d", "none")
 _MOST_NODES = 1000
@@ -38,9 +41,11 @@ _MOST_NODES = 1000
 class JobFormView(QWidget):
     """Shows JobForm; Ctrl+Enter submits from anywhere in it."""
 
-    def __init__(self, form: JobForm, theme: Theme) -> None:
+    def __init__(self, form: JobForm, places: PlaceNotes, theme: Theme) -> None:
         super().__init__()
         self._form = form
+        self._places = places
+        self.notes: dict[str, PlaceNotesView] = {}
         self._guard = WheelGuard(self)
         self.fields: dict[str, Field] = {}
         self._texts: dict[str, QLineEdit] = {}
@@ -113,7 +118,9 @@ class JobFormView(QWidget):
         self.setFocusProxy(self._texts["name"])
         form.changed.connect(self._on_changed)
         form.refused.connect(self._on_refused)
+        places.changed.connect(self._on_places)
         self._on_changed()
+        self._on_places()
 
     def sizeHint(self) -> QSize:
         return QSize(46 * SPACE, 80 * SPACE)
@@ -223,9 +230,13 @@ class JobFormView(QWidget):
 
     def _build_more(self, theme: Theme) -> None:
         place = say("Place in OBS, as obs://bucket/folder/")
-        self._add_table("inputs", theme, place)
-        self._add_table("outputs", theme, place)
+        self._add_table("inputs", theme, place, self._completes)
+        self._add_table("outputs", theme, place, self._completes)
         self._add_text("log_to", "obs://bucket/log/{run}/")
+        self._completes(self._texts["log_to"])
+        for name in ("inputs", "outputs", "log_to"):
+            self.notes[name] = PlaceNotesView(self._places.take)
+            self.fields[name].add_below(self.notes[name])
         self._add_table("parameters", theme, say("Value"))
         self.more = Fold(say("More"))
         self.column.addWidget(self.more)
@@ -250,8 +261,16 @@ class JobFormView(QWidget):
         self._texts[name] = edit
         self._add(name, edit, *beside)
 
-    def _add_table(self, name: str, theme: Theme, value_title: str) -> None:
-        table = PairTable(theme, str(LABELS[name]), value_title)
+    def _completes(self, line: QLineEdit) -> None:
+        """A place is typed here: offer what it may become, and spell it our way in the end."""
+        completion = PlaceCompletion(line)
+        completion.typed.connect(self._places.complete)
+        completion.chosen.connect(partial(_write, line))
+        self._places.completed.connect(completion.offer)
+        line.editingFinished.connect(self._form.settle_places)
+
+    def _add_table(self, name: str, theme: Theme, value_title: str, dress: Dress | None = None) -> None:
+        table = PairTable(theme, str(LABELS[name]), value_title, dress)
         table.rows_edited.connect(partial(self._form.set_rows, name))
         table.pasted.connect(partial(self._form.paste_rows, name))
         self._tables[name] = table
@@ -283,6 +302,10 @@ class JobFormView(QWidget):
         self.submit.setEnabled(state.stage is None)
         self.submit.setText(say("Submit to {target}", target=state.target_words))
         self.stage.setText(say(state.stage or state.cost))
+
+    def _on_places(self) -> None:
+        for name, view in self.notes.items():
+            view.show_notes(self._places.of(name))
 
     def _show_choices(self, state: FormState) -> None:
         spec = state.spec
@@ -358,6 +381,13 @@ class JobFormView(QWidget):
 
     def _code_folder_chosen(self, paths: list[Path]) -> None:
         self._form.choose_code_folder(paths[0])
+
+
+def _write(line: QLineEdit, words: str) -> None:
+    """As if it had been typed."""
+    line.setText(words)
+    line.setModified(True)
+    line.textEdited.emit(words)
 
 
 def _dropped(event: QDropEvent) -> Path | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, QSize, Qt, Signal
@@ -22,6 +22,7 @@ from traindeck.ui.theme import ROW, SPACE, Theme
 from traindeck.viewmodels.form_values import Rows
 
 Index = QModelIndex | QPersistentModelIndex
+Dress = Callable[[QLineEdit], None]
 _MOST_SHOWN = 9
 
 
@@ -109,9 +110,10 @@ class _PairCell(QStyledItemDelegate):
     Draws the lines itself: those of the view do not follow the theme.
     """
 
-    def __init__(self, theme: Theme, parent: QObject) -> None:
+    def __init__(self, theme: Theme, parent: QObject, dress: Dress | None) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._dress = dress
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         super().paint(painter, option, index)
@@ -124,6 +126,8 @@ class _PairCell(QStyledItemDelegate):
         if isinstance(editor, QLineEdit):
             editor.setProperty("before", index.data(Qt.ItemDataRole.EditRole))
             editor.textEdited.connect(self._on_typed)
+            if self._dress is not None and index.column() == 1:
+                self._dress(editor)
         return editor
 
     def setEditorData(self, editor: QWidget, index: Index) -> None:
@@ -150,13 +154,14 @@ class PairTable(QTableView):
     rows_edited = Signal(object)
     pasted = Signal(str)
 
-    def __init__(self, theme: Theme, name: str, value_title: str) -> None:
+    def __init__(self, theme: Theme, name: str, value_title: str, dress: Dress | None = None) -> None:
+        """`dress` is told of each line that a value is typed into."""
         super().__init__()
         self.pairs = PairModel(theme, value_title)
         self.setModel(self.pairs)
         self.setAccessibleName(name)
         self.setShowGrid(False)
-        self.setItemDelegate(_PairCell(theme, self))
+        self.setItemDelegate(_PairCell(theme, self, dress))
         self.setWordWrap(False)
         self.setTabKeyNavigation(False)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)

@@ -14,6 +14,7 @@ from traindeck.domain import job_file
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.forms import FieldError, validate
 from traindeck.domain.jobs import Engine, Flavor, JobSpec, Run, Target
+from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Profile
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
@@ -181,6 +182,20 @@ class JobForm(QObject):
         shown = {**self.state.rows, name: rows}
         self._become(replace(self.state, spec=spec, rows=shown, touched=self.state.touched | {name}))
 
+    def set_place(self, name: str, row: str, place: str) -> None:
+        """A place in OBS: that of a row, or of a field that has none."""
+        if name in ROW_FIELDS:
+            rows = self.state.rows[name]
+            self.set_rows(name, tuple((known, place if known == row else value) for known, value in rows))
+        else:
+            self.set_field(name, place)
+
+    def settle_places(self) -> None:
+        """Spell the places the one way they are shown everywhere; what is no place stays as it was typed."""
+        for name in ("inputs", "outputs"):
+            self.set_rows(name, tuple((row, _settled(value)) for row, value in self.state.rows[name]))
+        self.set_field("log_to", _settled(self.state.spec.log_to))
+
     def paste_rows(self, name: str, pasted: str) -> None:
         self.set_rows(name, merged(self.state.rows[name], rows_from_text(pasted)))
 
@@ -307,6 +322,13 @@ class JobForm(QObject):
             changes=differences(state.origin.spec, state.spec) if state.origin else (),
         )
         self.changed.emit()
+
+
+def _settled(place: str) -> str:
+    try:
+        return str(ObjectPath.parse(place)) if place.strip() else place
+    except InvalidInput:
+        return place
 
 
 def _read(path: Path) -> str:

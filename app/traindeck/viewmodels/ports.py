@@ -18,6 +18,7 @@ from traindeck.domain.transfers import Item, ItemState, Order
 from traindeck.runtime.listeners import Listeners
 from traindeck.services.bucket_listing import BucketListing
 from traindeck.services.log_files import Gap
+from traindeck.services.place_facts import PlaceFacts
 from traindeck.services.ports import ObjectStorage
 from traindeck.services.run_logs import LogGrowth
 from traindeck.services.transfers import Transfer
@@ -147,6 +148,16 @@ class Opened(Protocol):
 
 class Opener(Protocol):
     async def open(self, name: str) -> Opened: ...
+
+
+class PlaceAsker(Protocol):
+    """Who knows what there is at a place."""
+
+    async def look(self, profile: str, path: ObjectPath) -> PlaceFacts: ...
+
+    async def complete(self, profile: str, typed: str) -> list[ObjectPath]: ...
+
+    async def create(self, profile: str, path: ObjectPath) -> None: ...
 
 
 class Listings(Protocol):

@@ -1,0 +1,83 @@
+"""What is said about a place, against a real Lab."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+import pytest
+
+from servers.way import Way
+from traindeck.domain.objects import ObjectPath
+from traindeck.domain.profiles import LAB
+from traindeck.services import place_facts
+from traindeck.services.place_facts import Missing, PlaceDesk
+from work_bench import Bench
+
+
+@pytest.fixture
+def place() -> ObjectPath:
+    return ObjectPath(f"facts-{secrets.token_hex(4)}")
+
+
+async def filled(way: Way, place: ObjectPath, *keys: str) -> None:
+    with way.storage() as storage:
+        await storage.create_bucket(place.bucket)
+    await way.put(b"12345", *(place.join(key) for key in keys))
+
+
+async def test_what_is_there_is_counted_with_its_region(way: Way, place: ObjectPath, tmp_path: Path) -> None:
+    await filled(way, place, "data/a", "data/deep/b", "data_private/c", "one")
+    async with Bench(tmp_path / "home", way) as bench:
+        desk = PlaceDesk(bench.connections, bench.planes)
+        folder = await desk.look(LAB, place.join("data/"))
+        assert (folder.count, folder.size_bytes, folder.is_all, folder.takes_in) == (2, 10, True, ())
+        assert folder.region == way.profile.region
+        open_ended = await desk.look(LAB, place.join("data"))
+        assert (open_ended.count, open_ended.takes_in) == (2, ("data_private/",))
+        alone = await desk.look(LAB, place.join("one"))
+        assert alone.is_object and alone.missing is None
+        assert (await desk.look(LAB, place)).count == 4
+
+
+async def test_many_objects_are_not_all_counted(
+    way: Way, place: ObjectPath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(place_facts, "MOST_COUNTED", 6)
+    monkeypatch.setattr(place_facts, "_PAGE", 3)
+    await filled(way, place, *(f"data/{number}" for number in range(10)))
+    async with Bench(tmp_path / "home", way) as bench:
+        found = await PlaceDesk(bench.connections, bench.planes).look(LAB, place.join("data/"))
+    assert (found.count, found.is_all) == (6, False)
+
+
+async def test_what_is_missing_has_something_near_it_and_can_be_made(
+    way: Way, place: ObjectPath, tmp_path: Path
+) -> None:
+    await filled(way, place, "Datasets/cifar/a", "logs/x")
+    async with Bench(tmp_path / "home", way) as bench:
+        desk = PlaceDesk(bench.connections, bench.planes)
+        found = await desk.look(LAB, place.join("dataset/"))
+        assert (found.missing, found.nearest) == (Missing.CONTENT, (place.join("Datasets/"),))
+        below = await desk.look(LAB, place.join("Datasets/cifra/train/"))
+        assert below.nearest == (place.join("Datasets/cifar/"),), "beside the deepest folder that is there"
+        assert (await desk.look(LAB, place.join("Datasets/cifra"))).nearest == (place.join("Datasets/cifar/"),)
+        await desk.create(LAB, place.join("dataset/"))
+        assert (await desk.look(LAB, place.join("dataset/"))).missing is None
+
+        other = ObjectPath(place.bucket + "s", "x/")
+        missing = await desk.look(LAB, other)
+        assert (missing.missing, missing.nearest[0]) == (Missing.BUCKET, ObjectPath(place.bucket, "x/"))
+        await desk.create(LAB, ObjectPath(other.bucket))
+        assert (await desk.look(LAB, other)).missing is Missing.CONTENT
+
+
+async def test_buckets_and_folders_are_completed(way: Way, place: ObjectPath, tmp_path: Path) -> None:
+    await filled(way, place, "data/train/a", "data/test/b", "data/file")
+    async with Bench(tmp_path / "home", way) as bench:
+        desk = PlaceDesk(bench.connections, bench.planes)
+        for typed in (place.bucket[:-1], f"obs://{place.bucket[:-1]}", f"/{place.bucket[:-1]}"):
+            assert await desk.complete(LAB, typed) == [place]
+        for typed in (f"{place.bucket}/data/t", f"s3://{place.bucket}/data/"):
+            assert await desk.complete(LAB, typed) == [place.join("data/test/"), place.join("data/train/")]
+        assert await desk.complete(LAB, "obs://no-such-bucket-here/x") == []

@@ -37,6 +37,9 @@ async def pack(call: Call) -> int:
         if options.dry_run:
             await _show(call, core, row, (ItemState.QUEUED, ItemState.SKIPPED))
             await core.transfers.drop(row.id)
+            if not call.output.json_wanted:
+                words = say("Would be made: {count} shards, {size}.", count=row.files, size=size_words(row.total_bytes))
+                call.output.line(words)
             return DONE
         core.transfers.say_yes(row.id)
         trouble: AppError | None = None

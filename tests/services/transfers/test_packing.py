@@ -325,8 +325,9 @@ async def test_places_that_cannot_be(shelf: ObjectShelf, home: Path, tmp_path: P
         assert isinstance((await done(engine, pack(source, tmp_path / "out"))).error, Conflict)
 
 
+@pytest.mark.parametrize("asks_again", [False, True])
 async def test_the_next_program_goes_on_where_the_last_one_ended(
-    shelf: ObjectShelf, home: Path, tmp_path: Path, small_parts: None
+    shelf: ObjectShelf, home: Path, tmp_path: Path, small_parts: None, asks_again: bool
 ) -> None:
     content = many(tmp_path / "data", 300, 20_000)
     order = pack(tmp_path / "data", there("p/"), shard_bytes=2 * MIB)
@@ -339,7 +340,10 @@ async def test_the_next_program_goes_on_where_the_last_one_ended(
     ended = [path.key for path in shelf.objects]
     shelf.asked.clear()
     async with working(home, shelf) as engine:
-        await engine.resume()
+        if asks_again:  # as a command does that is given once more
+            assert await engine.add(order, takes_up=True) == number
+        else:
+            await engine.resume()
         row = await engine.ended(number)
         assert row.state is TransferState.DONE
         assert row.done_bytes == row.total_bytes

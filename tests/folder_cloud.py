@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from folder_access import FolderAccess
 from folder_plane import FolderPlane
 from listed_names import ListedNames
 from traindeck.domain.errors import AppError, Conflict, NotFound, Unreachable
@@ -52,6 +53,10 @@ MIND = Engine("Ascend-Powered-Engine", "mindspore_2.3.0-cann_8.0.rc1-py_3.9-aarc
 CPU = Flavor("modelarts.vm.cpu.2u", "2 vCPU", "CPU", 2, "8 GB", "", 2)
 GPU = Flavor("modelarts.p3.large.public", "1 GPU", "GPU", 8, "64 GB", "V100", 4)
 NPU = Flavor("modelarts.vm.npu.1", "1 NPU", "Ascend", 24, "96 GB", "Ascend", 8)
+
+
+class NoSettings:
+    """Folders have none; nobody asks for them here."""
 
 
 class FolderStorage:
@@ -242,7 +247,9 @@ class FolderCloud:
     def __init__(self, folder: Path) -> None:
         self.paths = Paths(folder / "home")
         self.storage = FolderStorage(folder / "obs")
+        self.access = FolderAccess(folder / "obs")
         self.jobs = HandMadeJobs()
+        self.objects = None  # their properties are tried against real stores
         self.reported: list[tuple[str, AppError]] = []
         self._owned = AsyncExitStack()
 
@@ -302,7 +309,15 @@ class FolderCloud:
         return LabAddress(profile, Credentials("LABKEYLABKEY", Secret("not-a-real-one")), "1")
 
     async def _connect(self, profile: Profile, credentials: Credentials) -> Connection:
-        return Connection(profile, self.storage, self.jobs, lambda _: FolderPlane(self.storage))
+        return Connection(
+            profile,
+            self.storage,
+            self.jobs,
+            lambda _: FolderPlane(self.storage),
+            settings=NoSettings(),
+            objects=self.objects,
+            access=self.access,
+        )
 
 
 def offline() -> AppError:

@@ -21,6 +21,7 @@ class _Object:
     etag: str
     modified: datetime
     metadata: dict[str, str] = field(default_factory=dict)
+    is_encrypted: bool = False
 
 
 @dataclass
@@ -81,12 +82,8 @@ class ObjectShelf:
         version: str = "",
     ) -> Found:
         self.asked.append(f"get {source.key} {offset}")
-        found = await self.head(source)
-        if found is None:
-            raise NotFound(text("There is no such object."), text("Refresh the list."))
-        if if_match and if_match != found.etag:
-            raise Conflict(text("The object changed."), text("Begin again."))
-        content = self.objects[source].content
+        kept = self._pinned(source, if_match)
+        found, content = _found(source, kept), kept.content
         content = content[offset:] if length is None else content[offset : offset + length]
         for start in range(0, len(content), 64 * 1024):
             waiting = sink(content[start : start + 64 * 1024])
@@ -99,7 +96,7 @@ class ObjectShelf:
         kept = self.objects.get(path)
         if kept is None:
             return None
-        return Found(path, len(kept.content), kept.etag, kept.modified, metadata=kept.metadata)
+        return _found(path, kept)
 
     async def page(
         self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
@@ -138,7 +135,16 @@ class ObjectShelf:
         if_match: str,
     ) -> Part:
         self.asked.append(f"copy part {target.key} {number}")
-        return self._keep_part(upload_id, number, self.objects[source].content[offset : offset + length])
+        content = self._pinned(source, if_match).content
+        return self._keep_part(upload_id, number, content[offset : offset + length])
+
+    def _pinned(self, source: ObjectPath, if_match: str) -> _Object:
+        kept = self.objects.get(source)
+        if kept is None:
+            raise NotFound(text("There is no such object."), text("Refresh the list."))
+        if if_match and if_match != kept.etag:
+            raise Conflict(text("The object changed."), text("Begin again."))
+        return kept
 
     def _keep_part(self, upload_id: str, number: int, content: bytes) -> Part:
         if upload_id not in self.uploads:
@@ -168,13 +174,15 @@ class ObjectShelf:
         self.uploads.pop(upload_id, None)
 
     async def fragments(self, bucket: str, prefix: str = "") -> AsyncIterator[list[Fragment]]:
-        yield [Fragment(upload.path, upload_id) for upload_id, upload in self.uploads.items()]
+        self.asked.append(f"fragments {prefix}")
+        found = list(self.uploads.items())
+        yield [Fragment(one.path, upload_id) for upload_id, one in found if one.path.key.startswith(prefix)]
 
     async def copy(
         self, source: ObjectPath, target: ObjectPath, *, metadata: Mapping[str, str] | None = None, if_match: str = ""
     ) -> Stored:
         self.asked.append(f"copy {target.key}")
-        kept = self.objects[source]
+        kept = self._pinned(source, if_match)
         self.keep(target, kept.content, None, **(kept.metadata if metadata is None else metadata))
         return Stored(md5_of(kept.content))
 
@@ -186,6 +194,11 @@ class ObjectShelf:
 
     async def close(self) -> None:
         """There is nothing to close."""
+
+
+def _found(path: ObjectPath, kept: _Object) -> Found:
+    size, secret = len(kept.content), kept.is_encrypted
+    return Found(path, size, kept.etag, kept.modified, is_encrypted=secret, metadata=kept.metadata)
 
 
 async def _read(body: Body, counted: Counted | None) -> bytes:

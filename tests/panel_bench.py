@@ -45,7 +45,13 @@ class ShownTransfers:
         return [self.row]
 
     async def items(
-        self, transfer_id: int, states: Sequence[ItemState] = (), *, after: str = "", most: int = 0
+        self,
+        transfer_id: int,
+        states: Sequence[ItemState] = (),
+        *,
+        is_verified: bool | None = None,
+        after: str = "",
+        most: int = 0,
     ) -> list[Item]:
         self.asked += 1
         if self.wait is not None:
@@ -62,7 +68,7 @@ class ShownTransfers:
     def _refuse(self, transfer_id: int) -> None:
         raise AssertionError(transfer_id)
 
-    cancel = pause = go_on = retry = move_first = _refuse
+    cancel = pause = go_on = retry = verify = move_first = _refuse
 
 
 class User:

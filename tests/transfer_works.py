@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import os
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
+from object_shelf import ObjectShelf
+from traindeck.domain.errors import AccessRefused, AppError, Unreachable
 from traindeck.domain.objects import ObjectPath
+from traindeck.domain.texts import text
 from traindeck.domain.transfers import Item, ItemState, Kind, Order, Rules
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.data_ports import DataPlane
@@ -15,6 +20,8 @@ from traindeck.services.transfers.rows import Transfer
 from traindeck.store.transfer_journal import TransferJournal
 
 BUCKET = "bucket"
+MIB = 1024 * 1024
+FILES = {"a.txt": b"a", "deep/er/b.bin": bytes(range(256)) * 300, "空/c 文件.txt": b"", "deep/.hidden": b"h"}
 
 
 @asynccontextmanager
@@ -46,6 +53,10 @@ def copy(source: ObjectPath, target: ObjectPath, **rules: object) -> Order:
     return Order(Kind.COPY, "lab", str(source), str(target), Rules(**rules))
 
 
+def check(source: Path | ObjectPath, target: Path | ObjectPath, **rules: object) -> Order:
+    return Order(Kind.CHECK, "lab", str(source), str(target), Rules(**rules))
+
+
 async def done(engine: TransferEngine, order: Order, **options: object) -> Transfer:
     return await engine.ended(await engine.add(order, **options))
 
@@ -68,3 +79,39 @@ def tree(root: Path, files: dict[str, bytes]) -> Path:
 
 def content_of(root: Path) -> dict[str, bytes]:
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def there(key: str = "") -> ObjectPath:
+    return ObjectPath(BUCKET, key)
+
+
+def random_bytes(size: int) -> bytes:
+    return os.urandom(size)
+
+
+def failing(shelf: ObjectShelf, name: str, fails: Callable[[str], AppError | None]) -> None:
+    """`fails` is asked before each such request what is wrong with it."""
+    whole = getattr(shelf, name)
+
+    async def asked(target: ObjectPath, *more: object, **named: object) -> object:
+        if error := fails(target.key):
+            raise error
+        work: Awaitable[object] = whole(target, *more, **named)
+        return await work
+
+    setattr(shelf, name, asked)
+
+
+def written_parts(home: Path) -> int:
+    """How many parts the journal on the disk knows."""
+    with closing(sqlite3.connect(home / "transfers.db")) as db:
+        found: int = db.execute("SELECT count(*) FROM parts").fetchone()[0]
+    return found
+
+
+def offline() -> AppError:
+    return Unreachable(text("The service cannot be reached."), text("Look at the network."))
+
+
+def refused() -> AppError:
+    return AccessRefused(text("No."), text("Ask."))

@@ -33,6 +33,7 @@ from traindeck.services.run_watch import RunWatch
 from traindeck.services.secrets import KeyringSecrets, SessionSecrets
 from traindeck.services.submission import Submission
 from traindeck.services.transfers import Transfers
+from traindeck.services.unfinished_uploads import UnfinishedUploads
 from traindeck.store.database import open_database
 from traindeck.store.paths import Paths
 from traindeck.store.runs import RunStore
@@ -147,6 +148,7 @@ class Bench:
                 patience_s=self._patience_s,
             )
         )
+        self.unfinished = UnfinishedUploads(self.planes, journal)
         self.desk = RunDesk(self.records, self.connections, self.watch, self.transfers)
         self.profiles = ProfileDesk(self.book, self.secrets, self.connections, KeyChecks(self.service))
         self.scope = await owned.enter_async_context(TaskScope(lambda name, error: self.reported.append((name, error))))

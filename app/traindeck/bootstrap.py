@@ -166,6 +166,8 @@ def _furnished(
         """Step by step, so that the window answers between them; the old one stays until the new one is there."""
         async with changing:
             old = program.workspace
+            if not await old.properties.may_go():
+                return  # what was typed there matters more; the next window speaks it
             old.window.save_layout()
             pages = old.open_pages()
             fresh = begun()
@@ -216,6 +218,8 @@ async def _until_stopped(program: Program, scope: TaskScope, guest: Guest | None
 async def _close(program: Program) -> None:
     """The user wants to leave: ask once when that ends or forgets something."""
     core, window = program.core, program.workspace.window
+    if not await program.workspace.properties.may_go():
+        return
     try:
         live = [run for run in await core.records.live() if run.state.is_remote]
     except AppError as error:

@@ -14,6 +14,7 @@ from traindeck.assembly.core import Core
 from traindeck.domain.jobs import Run, RunState
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import Text, say
+from traindeck.domain.transfers import Order
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.place_facts import PlaceDesk
@@ -21,6 +22,8 @@ from traindeck.store.settings import Settings
 from traindeck.ui.about import About
 from traindeck.ui.browser_tabs import BrowserTabs, Extension
 from traindeck.ui.browser_view import CONTEXT, BrowserView
+from traindeck.ui.bucket_parts import BucketParts
+from traindeck.ui.bucket_settings_dialogs import BucketSettingsDialogs
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.credentials_drop import CredentialsDrop
 from traindeck.ui.dialogs import CANCEL, Answer, asked, chosen_file, chosen_place, shown
@@ -30,15 +33,22 @@ from traindeck.ui.lab_page_view import LabPageView
 from traindeck.ui.log_view import LogView
 from traindeck.ui.main_window import MainWindow
 from traindeck.ui.menus import SPACER
+from traindeck.ui.object_properties import ObjectPropertiesExtension
+from traindeck.ui.pack_command import add_pack
 from traindeck.ui.panel import Panel
 from traindeck.ui.profile_dialog import ProfileDialog
+from traindeck.ui.property_dialog import PropertyDialogs
 from traindeck.ui.run_list_view import RunListView
 from traindeck.ui.run_page_view import RunPageView
 from traindeck.ui.sync_dialog import SyncDialog
 from traindeck.ui.theme import Theme
 from traindeck.ui.transfer_view import TransferView
+from traindeck.ui.verify_command import add_verify
 from traindeck.ui.welcome_page import WelcomePage
 from traindeck.viewmodels.accounts import Accounts
+from traindeck.viewmodels.bucket_access import BucketAccess
+from traindeck.viewmodels.bucket_removals import BucketRemovals
+from traindeck.viewmodels.bucket_settings import BucketDesk
 from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.commands import Command, Commands
 from traindeck.viewmodels.favourites import Favourites
@@ -46,12 +56,16 @@ from traindeck.viewmodels.job_form import JobForm
 from traindeck.viewmodels.key_news import KeyNews, is_kept_here
 from traindeck.viewmodels.lab_page import LabPage
 from traindeck.viewmodels.log_feed import LogFeed
+from traindeck.viewmodels.many_objects import BulkWork
+from traindeck.viewmodels.new_bucket import NewBucketForm
 from traindeck.viewmodels.notices import Notices
 from traindeck.viewmodels.object_browser import ObjectBrowser
+from traindeck.viewmodels.object_sheet import ObjectSheet
 from traindeck.viewmodels.place_notes import PlaceNotes
 from traindeck.viewmodels.ports import Loss, Way
 from traindeck.viewmodels.preferences import Preferences
 from traindeck.viewmodels.profile_form import ProfileForm
+from traindeck.viewmodels.public_marks import PublicMarks
 from traindeck.viewmodels.run_list import RunList
 from traindeck.viewmodels.run_page import RunPage
 from traindeck.viewmodels.status import Status
@@ -82,13 +96,17 @@ class Models:
     log: LogFeed
     transfers: TransferList
     buckets: BucketTree
+    marks: PublicMarks
+    removals: BucketRemovals
     lab: LabPage
     favourites: Favourites
+    bulk: BulkWork
 
     @classmethod
     def over(cls, core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> Models:
         preferences = Preferences(core.settings, core.disk, scope, settings)
         form = JobForm(core.submission, core.choices, core.profiles, core.disk, scope)
+        buckets = BucketTree(core.connections, core.transfers, core.disk, scope)
         return cls(
             notices=notices,
             preferences=preferences,
@@ -102,9 +120,12 @@ class Models:
             transfers=TransferList(
                 core.transfers, scope, rate_limit=settings.bytes_per_s, keep_rate=preferences.keep_rate
             ),
-            buckets=BucketTree(core.connections, core.transfers, core.disk, scope),
+            buckets=buckets,
+            marks=PublicMarks(core.connections, buckets, scope),
+            removals=BucketRemovals(core.connections, scope),
             lab=LabPage(core.lab_keeper, scope),
             favourites=Favourites(core.settings, core.disk, scope, settings),
+            bulk=BulkWork(core.connections, scope, notices),
         )
 
     def close(self) -> None:
@@ -142,6 +163,16 @@ class Workspace:
         models.buckets.ask_with(self._choose)
         self.buckets = BucketView(models.buckets, theme, self._confirm)
         self.transfers = TransferView(models.transfers, theme, self._confirm)
+        self.bucket_parts = BucketParts(
+            self.buckets,
+            theme,
+            scope,
+            models.marks,
+            models.removals,
+            self._new_bucket,
+            self._rights,
+            self._confirm_loss,
+        )
 
     def furnish(self) -> None:
         """The window around the panels; apart from them, so that a window in use can answer in between."""
@@ -157,6 +188,10 @@ class Workspace:
             toolbar=_TOOLBAR,
         )
         self._drop = CredentialsDrop(self.window)
+        self.properties = PropertyDialogs(self._theme, self._scope, self.window)
+        self.settings = BucketSettingsDialogs(
+            self.properties, self._bucket_desk, self._theme, self._scope, self.bucket_parts.pages
+        )
         self.browsers = BrowserTabs(
             self.window,
             self._browse,
@@ -166,6 +201,8 @@ class Workspace:
             self._confirm,
             self._extensions(),
         )
+        self.browsers.show_marks(models.marks)
+        self.bucket_parts.start(self.window, lambda: models.accounts.current, self.settings.show)
         self._add_commands()
         self._connect()
 
@@ -182,7 +219,14 @@ class Workspace:
 
     def _extensions(self) -> list[Extension]:
         """What adds to the tabs of buckets."""
-        return [self._add_sync]
+        properties = ObjectPropertiesExtension(
+            self.properties, self._sheet, self._models.bulk.of, self._theme, self._scope, self._confirm
+        )
+        beside = (self.settings.extend, self.bucket_parts.extend)
+        return [self._add_sync, self._add_verify, self._add_pack, properties, *beside]
+
+    def _sheet(self, profile: str, path: ObjectPath) -> ObjectSheet:
+        return ObjectSheet(profile, path, self._core.connections, self._core.planes, self._core.disk)
 
     def _add_sync(self, view: BrowserView, browser: ObjectBrowser) -> None:
         def sync() -> None:
@@ -190,6 +234,29 @@ class Workspace:
             SyncDialog(form, self._models.transfers, self._theme, self._confirm, self.window).show()
 
         view.commands.add(Command("object.sync", say("Synchronize this folder…"), sync, menu=CONTEXT, group=1))
+
+    def _bucket_desk(self, profile: str, bucket: str) -> BucketDesk:
+        return BucketDesk(profile, bucket, self._core.connections, self._core.unfinished)
+
+    def _show_settings(self, bucket: str) -> None:
+        self.settings.show(self._models.accounts.current, bucket)
+
+    def _add_verify(self, view: BrowserView, browser: ObjectBrowser) -> None:
+        def begin(order: Order) -> None:
+            async def check() -> None:
+                await self._core.transfers.begin(order)
+
+            self._scope.start(f"verify {order.source} {order.target}", check)
+            self._show_dock("transfers")
+
+        add_verify(view, browser, begin)
+
+    def _add_pack(self, view: BrowserView, browser: ObjectBrowser) -> None:
+        def begin(source: ObjectPath, target: ObjectPath) -> None:
+            self._models.buckets.pack(source, target, self._confirm)
+            self._show_dock("transfers")
+
+        add_pack(view, browser, begin)
 
     def start(self, pages: OpenPages) -> None:
         """Show the window, then bring in what takes time."""
@@ -216,6 +283,7 @@ class Workspace:
         for key in self.window.open_tabs():
             self.window.close_tab(key)
         self._disconnect()
+        self.browsers.forget_marks()
         self.window.hide()
         self.window.deleteLater()
 
@@ -245,6 +313,26 @@ class Workspace:
         browser = ObjectBrowser(profile, place, core.listings, core.connections, core.index, self._scope, name)
         browser.bucket_names = self._models.buckets.bucket_names
         return browser
+
+    def _new_bucket(self) -> NewBucketForm:
+        form = NewBucketForm(self._models.accounts.current, self._core.connections, self._scope)
+        form.made.connect(self._bucket_made)
+        return form
+
+    def _rights(self, profile: str, bucket: str) -> BucketAccess:
+        return BucketAccess(profile, bucket, self._core.connections)
+
+    def _bucket_made(self, _: str) -> None:
+        self._models.buckets.refresh(None)
+
+    def _bucket_removed(self, profile: str, bucket: str) -> None:
+        self.browsers.close_bucket(profile, bucket)
+        if profile == self._models.accounts.current:
+            self._models.buckets.refresh(None)
+
+    def _bucket_touched(self, profile: str, bucket: str) -> None:
+        if profile == self._models.accounts.current:
+            self._models.buckets.was_touched(ObjectPath(bucket))
 
     def _welcome(self) -> QWidget:
         page = WelcomePage(self._theme)
@@ -279,6 +367,8 @@ class Workspace:
             (models.keys.paste_wanted, self.change_account),
             (models.keys.work_again, self._keys_work),
             (models.buckets.opened, self.open_bucket),
+            (models.removals.removed, self._bucket_removed),
+            (models.removals.touched, self._bucket_touched),
         ]
 
     def _connect(self) -> None:
@@ -286,6 +376,7 @@ class Workspace:
             signal.connect(slot)
         self.window.tab_closed.connect(self._close_page)
         self.window.lab_wanted.connect(self.open_lab)
+        self.buckets.settings_wanted.connect(self._show_settings)
         self._drop.dropped.connect(self.connect_account)
 
     def _disconnect(self) -> None:
@@ -383,6 +474,7 @@ class Workspace:
                 menu="account",
                 group=2,
             ),
+            Command("bucket.new", say("New bucket…"), self.bucket_parts.make_bucket),
             Command("account.lab", say("The &Lab…"), self.open_lab, menu="account", group=3, icon="flask"),
             Command("help.welcome", say("&Welcome page"), self.open_welcome, menu="help", group=0),
             # All in one go: the menus are built anew each time.

@@ -66,6 +66,17 @@ def test_several_sources_keep_their_names_and_one_may_be_renamed(
     assert tree(tmp_path / "down")["renamed.bin"] == b"x" * 10
 
 
+def test_no_key_among_several_leads_out_of_the_folder(
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]
+) -> None:
+    (tmp_path / "file.bin").write_bytes(b"x")
+    traindeck("obs", "mb", "obs://cli-bucket").must_be(0)
+    traindeck("obs", "cp", "file.bin", "obs://cli-bucket/a/..").must_be(0)
+    traindeck("obs", "cp", "file.bin", "obs://cli-bucket/b").must_be(0)
+    traindeck("obs", "cp", "obs://cli-bucket/a/..", "obs://cli-bucket/b", "down/here").must_be(0)
+    assert tree(tmp_path / "down") == {"here/%2E%2E": b"x", "here/b": b"x"}
+
+
 def test_pipes_carry_every_byte(traindeck: Traindeck, lab: dict[str, str]) -> None:
     content = bytes(range(256)) * 5000 + b"\r\n\x00"
     traindeck("obs", "mb", "obs://cli-bucket").must_be(0)

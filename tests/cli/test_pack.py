@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli_commands import Traindeck
+from servers.terminal import terminal
 
 
 def make(folder: Path, files: int = 300) -> dict[str, bytes]:
@@ -106,6 +107,37 @@ def test_places_that_cannot_be(traindeck: Traindeck, tmp_path: Path, lab: dict[s
     traindeck("obs", "pack", "data", "out", "--shard-size", "5").must_be(2)
     traindeck("obs", "pack", "none", "out").must_be(4)
     traindeck("obs", "pack", "--list", "data").must_be(4)
+
+
+def test_another_packing_is_replaced_only_when_that_is_meant(
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]
+) -> None:
+    make(tmp_path / "data", 3)
+    make(tmp_path / "more", 5)
+    traindeck("obs", "mb", "packed").must_be(0)
+    traindeck("obs", "pack", "data", "obs://packed/p/").must_be(0)
+    traindeck("obs", "pack", "data", "obs://packed/p/").must_be(0)
+    assert "would be replaced" in traindeck("obs", "pack", "more", "obs://packed/p/", "-n").must_be(1).said
+    refused = traindeck("obs", "pack", "more", "obs://packed/p/").must_be(2)
+    assert "would be replaced" in refused.said and "--yes" in refused.said
+    assert len(traindeck("obs", "pack", "--list", "obs://packed/p/", "--json").must_be(0).rows) == 6
+    traindeck("obs", "pack", "more", "obs://packed/p/", "--yes").must_be(0)
+    assert len(traindeck("obs", "pack", "--list", "obs://packed/p/", "--json").must_be(0).rows) == 10
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a pseudo terminal is POSIX")
+def test_at_a_terminal_one_is_asked_before_another_packing_is_replaced(
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]
+) -> None:
+    make(tmp_path / "data", 3)
+    make(tmp_path / "more", 5)
+    traindeck("obs", "pack", "data", "out").must_be(0)
+    for answer, files in (("n", 6), ("y", 10)):
+        with terminal(tmp_path, "obs", "pack", "more", "out") as there:
+            there.read_until("[y/N]")
+            there.type(f"{answer}\n")
+            assert there.end() == 0
+        assert len(traindeck("obs", "pack", "--list", "out", "--json").must_be(0).rows) == files
 
 
 def test_many_small_files_bring_an_advice_once(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:

@@ -73,3 +73,52 @@ def test_a_file_that_cannot_be_sent_is_named_and_the_rest_goes(
     rows = [row for row in done.rows if "result" in row]
     assert results(rows) == {"uploaded": 4, "failed": 1}
     assert next(row for row in rows if row["result"] == "failed")["error"]
+
+
+def test_verify_compares_and_moves_nothing(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
+    make(tmp_path / "data")
+    traindeck("obs", "mb", "sync-bucket").must_be(0)
+    there = "obs://sync-bucket/data/"
+    summary = traindeck("obs", "sync", "data", there, "--json").must_be(0).rows[-1]
+    assert summary["verified"] == 4
+    good = traindeck("obs", "sync", "--verify", "data", there, "--json").must_be(0).rows
+    assert results(good) == {"verified": 4} and good[-1]["verified"] == 4 and good[-1]["differs"] == 0
+    assert "4" in traindeck("obs", "sync", "--verify", there, "data").must_be(0).out
+
+    two = tmp_path / "data" / "sub" / "two.txt"
+    modified = two.stat().st_mtime_ns
+    two.write_bytes(bytes(len(two.read_bytes())))
+    os.utime(two, ns=(modified, modified))
+    (tmp_path / "data" / "new.txt").write_bytes(b"new")
+    (tmp_path / "data" / "a b.bin").unlink()
+    before = content(tmp_path / "data")
+    bad = traindeck("obs", "sync", "--verify", "data", there, "--json").must_be(1).rows
+    assert {row["name"]: row["result"] for row in bad if "result" in row} == {
+        "数据.txt": "verified", "a b.bin": "missing here", "new.txt": "missing there",
+        "sub/deep/ü.txt": "verified", "sub/two.txt": "differs",
+    }  # fmt: skip
+    said = traindeck("obs", "sync", "--verify", there, "data").must_be(1).out
+    assert "sub/two.txt" in said and "sub/deep/ü.txt" not in said
+    narrow = traindeck("obs", "cp", "--verify", "data", there, "--json").must_be(1).rows
+    assert "missing here" not in results(narrow)
+    assert content(tmp_path / "data") == before
+    assert len(traindeck("obs", "ls", "-r", there, "--json").must_be(0).rows) == 4
+
+    refused = traindeck("obs", "sync", "--verify", "--delete", "data", there)
+    assert refused.code == 2 and "--delete" in refused.said
+    traindeck("obs", "cp", "--verify", "-", "obs://sync-bucket/x").must_be(2)
+    traindeck("obs", "sync", "--verify", "data", "obs://not-there-at-all/").must_be(4)
+    copied = traindeck("obs", "cp", "data", "obs://sync-bucket/copy/", "--json").must_be(0).rows
+    assert copied == [{"files": 4, "target": "obs://sync-bucket/copy/", "verified": 4}]
+
+
+def test_an_edit_with_an_older_time_is_not_missed(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
+    make(tmp_path / "data")
+    traindeck("obs", "mb", "sync-bucket").must_be(0)
+    traindeck("obs", "sync", "data", "obs://sync-bucket/").must_be(0)
+    two = tmp_path / "data" / "sub" / "two.txt"
+    two.write_bytes(bytes(len(two.read_bytes())))
+    os.utime(two, (1_000_000_000, 1_000_000_000))
+    assert results(traindeck("obs", "sync", "data", "obs://sync-bucket/", "--json").must_be(0).rows) == {
+        "uploaded": 1, "equal": 3,
+    }  # fmt: skip

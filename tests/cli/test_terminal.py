@@ -3,73 +3,16 @@
 from __future__ import annotations
 
 import os
-import select
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from cli_commands import Traindeck
+from servers.terminal import terminal
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="a pseudo terminal is POSIX")
 
-LIMIT_S = 20.0
 AK, SK = "ACCESSKEY1234567890X", "secretkeythatnobodymaysee1234567890abcdef"
-# Ctrl-C is a signal only where the terminal is the controlling one.
-OWNING = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.executable, sys.argv[1:])"
-
-
-class Terminal:
-    def __init__(self, own: int, process: subprocess.Popen[bytes]) -> None:
-        self._own = own
-        self._process = process
-        self.seen = ""
-
-    def read_until(self, words: str) -> None:
-        start = len(self.seen)
-        while words not in self.seen[start:]:
-            block = self._read()
-            assert block, f"“{words}” was never said: {self.seen}"
-
-    def type(self, words: str) -> None:
-        os.write(self._own, words.encode())
-
-    def end(self) -> int:
-        while self._read():
-            continue
-        return self._process.wait(20)
-
-    def _read(self) -> bytes:
-        assert select.select([self._own], [], [], LIMIT_S)[0], f"nothing more was said: {self.seen}"
-        try:
-            block = os.read(self._own, 4096)
-        except OSError:  # Linux says so when the other side is closed
-            return b""
-        self.seen += block.decode(errors="replace")
-        return block
-
-
-@contextmanager
-def terminal(tmp_path: Path, *words: str) -> Iterator[Terminal]:
-    import pty
-
-    own, theirs = pty.openpty()
-    try:
-        process = subprocess.Popen(
-            [sys.executable, "-c", OWNING, sys.executable, "-m", "traindeck", *words],
-            stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True, cwd=tmp_path,
-        )  # fmt: skip
-        os.close(theirs)
-        try:
-            yield Terminal(own, process)
-        finally:
-            process.kill()
-            process.wait(20)
-    finally:
-        os.close(own)
 
 
 def test_keys_are_asked_for_and_the_secret_one_is_not_shown(tmp_path: Path) -> None:

@@ -10,8 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traindeck.domain.sync_rules import IgnoreRules, Side, Verdict, local_and_remote, paired, remote_and_remote
-from traindeck.domain.transfers import CompareBy
+from traindeck.domain.sync_rules import (
+    IgnoreRules,
+    Side,
+    Verdict,
+    is_same_time,
+    local_and_remote,
+    paired,
+    remote_and_remote,
+)
+from traindeck.domain.transfers import CompareBy, Known
 
 S = 1_000_000_000
 MD5_A, MD5_B = "a" * 32, "b" * 32
@@ -50,22 +58,44 @@ def test_the_order_of_letters_is_that_of_the_listing(one: str, other: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("local", "remote", "by", "is_upload", "verdict"),
+    ("local", "remote", "by", "known", "verdict"),
     [
-        (Side(1, 5 * S), Side(2, 9 * S), CompareBy.SIZE_AND_TIME, True, Verdict.DIFFERENT),
-        (Side(1, 5 * S), Side(2, 9 * S), CompareBy.MD5, True, Verdict.DIFFERENT),
-        (Side(1, 5 * S), Side(1, 9 * S), CompareBy.SIZE_AND_TIME, True, Verdict.EQUAL),
-        (Side(1, 9 * S), Side(1, 5 * S), CompareBy.SIZE_AND_TIME, True, Verdict.LOOK_CLOSER),
-        (Side(1, 9 * S), Side(1, 9 * S + 1), CompareBy.SIZE_AND_TIME, False, Verdict.EQUAL),
-        (Side(1, 5 * S), Side(1, 9 * S), CompareBy.SIZE_AND_TIME, False, Verdict.LOOK_CLOSER),
-        (Side(1, 9 * S), Side(1, 5 * S), CompareBy.SIZE_AND_TIME, False, Verdict.LOOK_CLOSER),
-        (Side(1, 5 * S), Side(1, 0), CompareBy.SIZE_AND_TIME, True, Verdict.LOOK_CLOSER),
-        (Side(1, 5 * S), Side(1, 9 * S), CompareBy.SIZE, False, Verdict.EQUAL),
-        (Side(1, 5 * S), Side(1, 9 * S, MD5_A), CompareBy.MD5, True, Verdict.LOOK_CLOSER),
+        (Side(1, 5 * S), Side(2, 9 * S), CompareBy.SIZE_AND_TIME, None, Verdict.DIFFERENT),
+        (Side(1, 5 * S), Side(2, 9 * S), CompareBy.MD5, None, Verdict.DIFFERENT),
+        (Side(0, 5 * S), Side(0, 9 * S, MD5_A), CompareBy.MD5, None, Verdict.EQUAL),
+        (Side(1, 5 * S), Side(1, 9 * S), CompareBy.SIZE, None, Verdict.EQUAL),
+        # No time tells anything by itself, neither an older one nor the same.
+        (Side(1, 5 * S), Side(1, 9 * S, MD5_A), CompareBy.SIZE_AND_TIME, None, Verdict.LOOK_CLOSER),
+        (Side(1, 9 * S), Side(1, 5 * S, MD5_A), CompareBy.SIZE_AND_TIME, None, Verdict.LOOK_CLOSER),
+        (Side(1, 9 * S), Side(1, 9 * S, MD5_A), CompareBy.SIZE_AND_TIME, None, Verdict.LOOK_CLOSER),
+        (Side(1, 9 * S), Side(1, 5 * S, MD5_A), CompareBy.MD5, Known(1, 9 * S, 0, MD5_A), Verdict.LOOK_CLOSER),
+        (Side(1, 9, "", 7), Side(1, 5, MD5_A), CompareBy.SIZE_AND_TIME, Known(1, 9, 7, MD5_A), Verdict.EQUAL),
+        (Side(1, 9, "", 7), Side(1, 5, MD5_B), CompareBy.SIZE_AND_TIME, Known(1, 9, 7, MD5_A), Verdict.LOOK_CLOSER),
+        (Side(1, 9, "", 8), Side(1, 5, MD5_A), CompareBy.SIZE_AND_TIME, Known(1, 9, 7, MD5_A), Verdict.LOOK_CLOSER),
+        (Side(1, 8, "", 7), Side(1, 5, MD5_A), CompareBy.SIZE_AND_TIME, Known(1, 9, 7, MD5_A), Verdict.LOOK_CLOSER),
+        (Side(1, 9, "", 7), Side(1, 5, ""), CompareBy.SIZE_AND_TIME, Known(1, 9, 7, ""), Verdict.LOOK_CLOSER),
     ],
 )
-def test_files_and_objects(local: Side, remote: Side, by: CompareBy, is_upload: bool, verdict: Verdict) -> None:
-    assert local_and_remote(local, remote, by, is_upload=is_upload) is verdict
+def test_files_and_objects(local: Side, remote: Side, by: CompareBy, known: Known | None, verdict: Verdict) -> None:
+    assert local_and_remote(local, remote, by, known) is verdict
+
+
+@pytest.mark.parametrize(
+    ("kept", "here", "is_same"),
+    [
+        (1_600_000_000_123_456_789, 1_600_000_000_123_456_789, True),
+        (1_600_000_000_123_456_789, 1_600_000_000_123_456_788, False),
+        (1_600_000_000_123_456_789, 1_600_000_000_123_456_700, True),  # NTFS
+        (1_600_000_000_123_456_789, 1_600_000_000_123_456_600, False),
+        (1_600_000_000_123_456_789, 1_600_000_000_123_456_000, True),
+        (1_600_000_001_123_456_789, 1_600_000_000_000_000_000, True),  # FAT
+        (1_600_000_003_123_456_789, 1_600_000_001_000_000_000, False),
+        (1_600_000_000_123_456_000, 1_600_000_000_123_456_238, True),  # written in millionths
+        (1_600_000_000_000_000_000, 1_600_000_000_123_456_238, False),
+    ],
+)
+def test_times_are_as_fine_as_the_disk_can_hold_them(kept: int, here: int, is_same: bool) -> None:
+    assert is_same_time(kept, here) is is_same
 
 
 def test_objects_and_objects() -> None:

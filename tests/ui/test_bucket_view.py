@@ -138,16 +138,47 @@ async def test_delete_asks_with_count_and_bytes(tmp_path: Path, theme: Theme, qt
         assert on.user.asked == ["Delete 3 objects (15 B) for good? This is obs://bucket/data/. [Delete]"]
 
 
-async def test_a_bucket_is_made_by_typing_its_name(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+async def test_the_settings_of_a_bucket_are_reached_from_whatever_is_in_it(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
     async with bench(tmp_path, theme, qtbot) as on:
+        wanted: list[str] = []
+        on.view.settings_wanted.connect(wanted.append)
+        action = next(action for action in on.view.menu().actions() if action.text() == "Bucket settings…")
+        assert not action.isEnabled()
+        await on.expand(BUCKET)
+        for place in (BUCKET, DATA):
+            on.select(place)
+            next(action for action in on.view.menu().actions() if action.text() == "Bucket settings…").trigger()
+        assert wanted == ["bucket", "bucket"]
+
+
+async def test_buckets_are_handed_to_those_who_make_open_and_remove_them(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        told: list[object] = []
+        on.view.new_wanted.connect(lambda: told.append("new"))
+        on.view.removal_wanted.connect(told.append)
+        on.view.access_wanted.connect(told.append)
         qtbot.mouseClick(on.view.add, Qt.MouseButton.LeftButton)
-        qtbot.keyClicks(on.view.new_name, "left")
-        qtbot.keyClick(on.view.new_name, Qt.Key.Key_Escape)
-        assert on.view.new_name.isHidden() or not on.view.new_name.isVisible()
-        qtbot.mouseClick(on.view.add, Qt.MouseButton.LeftButton)
-        qtbot.keyClicks(on.view.new_name, "my-new-bucket")
-        qtbot.keyClick(on.view.new_name, Qt.Key.Key_Return)
-        await until(lambda: on.names(None) == ["bucket", "my-new-bucket"])
+        await on.expand(BUCKET, DATA)
+        on.select(DATA)
+        assert not offered(on.view)["Access…"]
+        on.select(BUCKET)
+        assert offered(on.view)["Access…"]
+        on.view.show_access()
+        on.view.rows.selectAll()
+        qtbot.keyClick(on.view.rows, Qt.Key.Key_Delete)
+        assert told == ["new", "bucket", ["bucket"]]
+        assert on.user.asked == []
+
+
+def offered(view: BucketView) -> dict[str, bool]:
+    menu = view.menu()
+    found = {action.text().partition("\t")[0]: action.isEnabled() for action in menu.actions()}
+    menu.deleteLater()
+    return found
 
 
 async def test_a_folder_that_cannot_be_read_says_so_and_is_tried_again(
@@ -184,11 +215,8 @@ async def test_buttons_and_menu_offer_what_is_possible(tmp_path: Path, theme: Th
         on.view.rows.selectAll()
         assert not on.view.send.isEnabled()
         assert on.view.delete.isEnabled()
-        menu = on.view.menu()
-        offered = {action.text().partition("\t")[0]: action.isEnabled() for action in menu.actions()}
-        assert offered["Download…"]
-        assert not offered["Upload files…"]
-        menu.deleteLater()
+        assert offered(on.view)["Download…"]
+        assert not offered(on.view)["Upload files…"]
 
 
 async def test_five_thousand_objects_come_without_a_stall(

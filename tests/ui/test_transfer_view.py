@@ -18,7 +18,7 @@ from traindeck.domain.transfers import Kind, TransferState
 from traindeck.services.transfers import Transfer
 from traindeck.ui.table_models import SHARE_ROLE, TransferTableModel
 from traindeck.ui.theme import Theme
-from traindeck.ui.transfer_files_dialog import TransferFilesDialog
+from traindeck.ui.transfer_files_dialog import FilesModel, TransferFilesDialog
 from traindeck.ui.transfer_view import TransferView
 from traindeck.viewmodels.ports import Transferring
 from traindeck.viewmodels.transfer_files import PAGE
@@ -118,14 +118,14 @@ async def test_buttons_and_menu_offer_what_fits_the_chosen_rows(tmp_path: Path, 
         states = (TransferState.RUNNING, TransferState.PAUSED, TransferState.PARTLY, TransferState.DONE)
         cloud.transfers._take([Transfer(4 - at, Kind.UPLOAD, "a", "b", state) for at, state in enumerate(states)])
         transfers.look()
-        everything = (view.pause, view.go_on, view.retry, view.first, view.list, view.cancel)
+        everything = (view.pause, view.go_on, view.retry, view.verify, view.first, view.list, view.cancel)
         assert not any(button.isEnabled() for button in everything)
         assert all(button.accessibleName() == button.toolTip() != "" for button in everything)
         expected = [
             {view.pause, view.first, view.list, view.cancel},
             {view.go_on, view.first, view.list, view.cancel},
-            {view.retry, view.list},
-            {view.list},
+            {view.retry, view.verify, view.list},
+            {view.verify, view.list},
         ]
         for number, wanted in enumerate(expected):
             view.table.selectRow(number)
@@ -140,6 +140,7 @@ async def test_buttons_and_menu_offer_what_fits_the_chosen_rows(tmp_path: Path, 
             "Pause": True,
             "Go on": True,
             "Try again": True,
+            "Verify again": True,
             "Move to the front of the queue": True,
             "Cancel transfer": True,
             "Clear finished": True,
@@ -185,15 +186,16 @@ async def test_the_list_of_files_begins_with_the_problems_and_is_copied(
         dialog = view.findChild(TransferFilesDialog)
         assert dialog is not None and dialog.filter.currentText() == "Problems only"
         await until(lambda: dialog.model.rowCount() == 1)
-        shown = [str(dialog.model.index(0, column).data()) for column in range(4)]
-        assert shown[:3] == ["Not moved", "data.txt", "6 B"] and shown[3]
+        shown = [str(dialog.model.index(0, column).data()) for column in range(5)]
+        assert shown[:4] == ["Not moved", "", "data.txt", "6 B"] and shown[4]
         dialog.filter.setCurrentText("All files")
         await until(lambda: dialog.model.rowCount() == 2)
         dialog.table.selectAll()
         qtbot.mouseClick(dialog.copy, Qt.MouseButton.LeftButton)
         lines = QGuiApplication.clipboard().text().splitlines()
-        assert [line.split("\t")[:2] for line in lines] == [["Not moved", "data.txt"], ["Uploaded", "train.py"]]
-        assert shown[3] in lines[0]
+        expected = [["Not moved", "", "data.txt"], ["Uploaded", "✓", "train.py"]]
+        assert [line.split("\t")[:3] for line in lines] == expected
+        assert shown[4] in lines[0]
 
         dialog.filter.setCurrentText("Problems only")
         in_the_way.rmdir()
@@ -202,6 +204,22 @@ async def test_the_list_of_files_begins_with_the_problems_and_is_copied(
         await until(lambda: transfers.state.live == 0 and dialog.footing.text() == "No such files.")
         dialog.filter.setCurrentText("Uploaded")
         await until(lambda: dialog.model.rowCount() == 2)
+        assert view.model.index(0, TransferTableModel.PROGRESS).data() == "✓ Verified"
+        assert {dialog.model.index(row, FilesModel.CONFIRMED).data() for row in range(2)} == {"✓"}
+        dialog.filter.setCurrentText("Not confirmed")
+        await until(lambda: dialog.footing.text() == "No such files.")
+        dialog.reject()
+
+        (source / "data.txt").write_bytes(b"other!")
+        view.table.selectRow(0)
+        qtbot.mouseClick(view.verify, Qt.MouseButton.LeftButton)
+        await until(lambda: len(transfers.state.rows) == 2 and transfers.state.live == 0)
+        assert view.model.index(0, TransferTableModel.FILES).data() == "1 differ · 1 verified"
+        view.table.selectRow(0)
+        view.show_files()
+        dialog = view.findChildren(TransferFilesDialog)[-1]
+        await until(lambda: dialog.model.rowCount() == 1)
+        assert dialog.model.index(0, FilesModel.RESULT).data() == "Different"
         dialog.reject()
         transfers.close()
 
@@ -237,7 +255,7 @@ async def test_a_million_files_come_as_somebody_scrolls(
             dialog.table.scrollToBottom()
             await until(lambda pages=pages: dialog.model.rowCount() >= pages * PAGE)
         number = dialog.model.rowCount() - 1
-        assert dialog.model.index(number, 1).data() == f"{number:07}"
+        assert dialog.model.index(number, FilesModel.NAME).data() == f"{number:07}"
         assert million.asked < 20
         dialog.reject()
         transfers.close()

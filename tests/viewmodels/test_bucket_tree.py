@@ -144,24 +144,14 @@ async def test_deleting_says_how_much_and_deletes_just_that(tmp_path: Path) -> N
         assert tree.state.busy is None
 
 
-async def test_a_bucket_is_deleted_only_when_it_is_empty(tmp_path: Path) -> None:
+async def test_a_bucket_is_no_folder_to_be_deleted(tmp_path: Path) -> None:
     async with tree_of(tmp_path) as (cloud, tree):
         user = Answers(True)
         tree.remove([BUCKET], user)
-        await until(lambda: cloud.reported)
-        assert user.asked == []
-        tree.create_bucket("empty-one")
-        await until(lambda: names(tree, None) == ["bucket", "empty-one"])
-        tree.remove([ObjectPath("empty-one")], user)
-        await until(lambda: names(tree, None) == ["bucket"])
-
-
-async def test_a_bad_bucket_name_is_refused_before_it_is_sent(tmp_path: Path) -> None:
-    async with tree_of(tmp_path) as (cloud, tree):
-        tree.create_bucket("No Good")
-        await until(lambda: cloud.reported)
-        assert "No Good" in str(cloud.reported[0][1])
-        assert len(list(cloud.storage.root.iterdir())) == 1
+        tree.remove([BUCKET, DATA.join("1.txt")], user)
+        await until(lambda: user.asked and not cloud.scope.is_running("delete from OBS"))
+        assert user.asked == ["Delete one object (5 B) for good? This is obs://bucket/data/1.txt."]
+        assert len(list((cloud.storage.root / "bucket/data").iterdir())) == 4
 
 
 async def test_objects_and_folders_come_down_under_their_names(tmp_path: Path) -> None:
@@ -249,3 +239,23 @@ async def test_many_small_files_may_go_as_a_few_archives(
         with tarfile.open(there / "small/shard-000000.tar") as archive:
             assert len(archive.getnames()) == 60
         assert {row.kind for row in cloud.transfers.rows()} == {Kind.PACK, Kind.UPLOAD}
+
+
+async def test_another_packing_is_replaced_only_after_a_question(tmp_path: Path) -> None:
+    async with tree_of(tmp_path / "cloud") as (cloud, tree):
+        target, packed = BUCKET.join("shards/"), cloud.storage.root / "bucket/shards"
+        tree.pack(DATA, target, Answers(False))
+        await until((packed / "shards.json").exists)
+        first = (packed / "index.jsonl").read_bytes()
+        await cloud.storage.put(b"6", DATA.join("6.txt"))
+        for answer in (False, True):
+            user = Answers(answer)
+            tree.pack(DATA, target, user)
+            await until(lambda user=user: user.asked)
+            assert "would be replaced" in user.asked[0]
+            if not answer:
+                await asyncio.sleep(0.1)
+                assert (packed / "index.jsonl").read_bytes() == first
+                assert len(cloud.transfers.rows()) == 1, "what was asked about is no failure"
+        await until(lambda: (packed / "index.jsonl").read_bytes().count(b"\n") == 6)
+        await until(lambda: all(row.state.is_over for row in cloud.transfers.rows()))

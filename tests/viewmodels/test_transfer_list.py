@@ -19,6 +19,8 @@ from traindeck.viewmodels.run_words import Tone
 from traindeck.viewmodels.transfer_files import ALL, PAGE, PROBLEMS, TransferFiles
 from traindeck.viewmodels.transfer_list import Deed, TransferList, TransferRow
 from traindeck.viewmodels.transfer_words import (
+    confirmed_sign,
+    confirmed_words,
     counts_words,
     item_line,
     item_tone,
@@ -28,6 +30,7 @@ from traindeck.viewmodels.transfer_words import (
     progress_words,
     reason_words,
     transfer_tone,
+    verified_words,
 )
 from waiting import until
 
@@ -130,8 +133,50 @@ def test_every_end_of_a_file_has_its_words(state: ItemState) -> None:
     assert item_tone(item)
     line = item_line(item, row).split("\t")
     assert line[0] == item_words(item, Kind.DOWNLOAD)
-    assert line[1:3] == ["a.bin", "5 B"] and "Look at the network." in line[3]
+    assert line[1] == confirmed_sign(item)
+    assert line[2:4] == ["a.bin", "5 B"] and "Look at the network." in line[4]
     assert item_words(replace(item, action=Action.REMOVE, state=ItemState.DONE), Kind.UPLOAD) == "Removed"
+
+
+def test_what_is_verified_says_so_and_what_is_not_is_counted() -> None:
+    sure = Transfer(
+        1, Kind.UPLOAD, "a", "b", TransferState.DONE, done_files=1001, equal_files=2, removals=1, verified_files=1002
+    )
+    assert progress_words(TransferRow(sure)) == "✓ Verified"
+    assert "all 1,002 files" in verified_words(TransferRow(sure))
+    assert verified_words(TransferRow(sure)) in reason_words(TransferRow(sure))
+    unsure = replace(sure, verified_files=1000)
+    assert progress_words(TransferRow(unsure)) == "Done"
+    assert ": 2 files" in verified_words(TransferRow(unsure))
+    assert "1,000 verified" in counts_words(TransferRow(unsure))
+    for other in (replace(sure, state=TransferState.RUNNING), replace(sure, done_files=1, equal_files=0)):
+        assert not verified_words(TransferRow(other))
+    assert not replace(sure, skipped_files=1).is_verified
+    checked = Transfer(1, Kind.CHECK, "a", "b", TransferState.DONE, done_files=3, verified_files=3, unknown_files=2)
+    assert progress_words(TransferRow(checked)) == "Cannot be checked: 2"
+    assert counts_words(TransferRow(checked)) == "2 cannot be checked · 3 verified"
+    apart = replace(checked, state=TransferState.PARTLY, different_files=1, missing_here=2)
+    assert counts_words(TransferRow(apart)).startswith("3 differ · ")
+    tones = [transfer_tone(TransferRow(one)) for one in (sure, unsure, checked, apart)]
+    assert tones == [Tone.GOOD, Tone.GOOD, Tone.DOUBTFUL, Tone.BAD], "what nobody could check is never green"
+
+
+@pytest.mark.parametrize(
+    ("state", "is_verified", "sign"),
+    [
+        (ItemState.DONE, True, "✓"),
+        (ItemState.EQUAL, True, "✓"),
+        (ItemState.DONE, False, "–"),
+        (ItemState.UNKNOWN, False, "–"),
+        (ItemState.QUEUED, False, ""),
+        (ItemState.FAILED, False, ""),
+    ],
+)
+def test_a_file_is_confirmed_or_not_or_it_is_no_question(state: ItemState, is_verified: bool, sign: str) -> None:
+    item = Item("a", "a", state=state, is_verified=is_verified)
+    assert confirmed_sign(item) == sign
+    assert bool(confirmed_words(item)) == bool(sign)
+    assert not confirmed_sign(Item("a", "a", action=Action.REMOVE, state=ItemState.DONE))
 
 
 async def test_what_can_be_done_is_what_the_state_allows(tmp_path: Path) -> None:
@@ -142,8 +187,8 @@ async def test_what_can_be_done_is_what_the_state_allows(tmp_path: Path) -> None
         TransferState.RUNNING: {Deed.PAUSE, Deed.MOVE_FIRST, Deed.CANCEL},
         TransferState.WAITING: {Deed.PAUSE, Deed.GO_ON, Deed.MOVE_FIRST, Deed.CANCEL},
         TransferState.PAUSED: {Deed.GO_ON, Deed.MOVE_FIRST, Deed.CANCEL},
-        TransferState.DONE: set(),
-        TransferState.PARTLY: {Deed.RETRY},
+        TransferState.DONE: {Deed.VERIFY},
+        TransferState.PARTLY: {Deed.RETRY, Deed.VERIFY},
         TransferState.FAILED: {Deed.RETRY},
         TransferState.CANCELLED: {Deed.RETRY},
     }

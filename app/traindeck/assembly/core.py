@@ -33,6 +33,7 @@ from traindeck.services.sample_project import SampleProject
 from traindeck.services.secrets import KeyringSecrets, SessionSecrets
 from traindeck.services.submission import Submission
 from traindeck.services.transfers import Transfers
+from traindeck.services.unfinished_uploads import UnfinishedUploads
 from traindeck.store.database import open_database
 from traindeck.store.object_index import ObjectIndex
 from traindeck.store.object_indexes import ObjectIndexes
@@ -61,6 +62,7 @@ class Core:
     logs: RunLogs
     planes: Planes
     transfers: Transfers
+    unfinished: UnfinishedUploads
     listings: BucketListings[ObjectIndex]
     sample: SampleProject
     lab: LabLink
@@ -135,6 +137,7 @@ async def open_core(
             logs=logs,
             planes=planes,
             transfers=transfers,
+            unfinished=UnfinishedUploads(planes, journal),
             listings=BucketListings(connections, indexes.open, index),
             sample=SampleProject(resource("sample", "digits"), paths.sample, connections, transfers, disk),
             lab=lab,

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
+from traindeck.cli.bucket_commands import mb, rb
 from traindeck.cli.call import DONE, Call
 from traindeck.cli.copying import copy
+from traindeck.cli.fact_commands import stat, url
+from traindeck.cli.fragments import fragments
 from traindeck.cli.listing_commands import du, find, ls
 from traindeck.cli.packing import pack
+from traindeck.cli.policy_command import policy
 from traindeck.cli.syncing import sync
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.objects import ObjectEntry, ObjectPath, size_words
@@ -18,19 +22,6 @@ if TYPE_CHECKING:
     from traindeck.services.ports import ObjectStorage
 
 _MINUTE = "%Y-%m-%d %H:%M"
-
-
-async def mb(call: Call) -> int:
-    path = ObjectPath.parse(call.options.bucket)
-    if not path.is_bucket:
-        raise InvalidInput(
-            text("“{path}” is a folder, not a bucket.", path=str(path)),
-            text("Give the name of the bucket alone, for example obs://{bucket}.", bucket=path.bucket),
-        )
-    async with call.core() as core:
-        await (await core.connections.open(call.profile(core))).storage.create_bucket(path.bucket)
-    call.output.result({"bucket": path.bucket, "path": str(path)}, say("Made {path}", path=str(path)))
-    return DONE
 
 
 async def rm(call: Call) -> int:
@@ -58,7 +49,21 @@ async def rm(call: Call) -> int:
     return DONE
 
 
-COMMANDS = {"ls": ls, "du": du, "find": find, "mb": mb, "cp": copy, "sync": sync, "pack": pack, "rm": rm}
+COMMANDS = {
+    "ls": ls,
+    "du": du,
+    "find": find,
+    "mb": mb,
+    "rb": rb,
+    "policy": policy,
+    "cp": copy,
+    "sync": sync,
+    "pack": pack,
+    "rm": rm,
+    "stat": stat,
+    "url": url,
+    "fragments": fragments,
+}
 
 
 async def _doomed(storage: ObjectStorage, path: ObjectPath, *, recursive: bool) -> list[ObjectEntry]:

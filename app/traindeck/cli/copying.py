@@ -12,12 +12,15 @@ from traindeck.cli.advice import small_files_told
 from traindeck.cli.call import DONE, Call
 from traindeck.cli.progress import Progress
 from traindeck.domain.errors import InvalidInput
+from traindeck.domain.local_names import System, local_part
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import say, text
+from traindeck.domain.transfers import Kind, Order, Rules
 from traindeck.runtime.platform_files import local_errors
 
 if TYPE_CHECKING:
     from traindeck.assembly.core import Core
+    from traindeck.services.transfers import Transfer
 
 STREAM = "-"
 _SCHEMES = ("obs:", "s3:", "s3a:")
@@ -34,20 +37,21 @@ class _Copying:
     core: Core
     profile: str
 
-    async def one(self, source: Place, target: Place) -> int:
+    async def one(self, source: Place, target: Place) -> Transfer:
         label = source.resolve().name if isinstance(source, Path) else source.name
-        with Progress(self.call.output, label) as progress:
-            match source, target:
-                case Path(), ObjectPath():
-                    with small_files_told(self.call, self.core):
-                        return await self.core.transfers.upload(self.profile, source, target, progress=progress.at)
-                case ObjectPath(), Path():
-                    return await self.core.transfers.download(self.profile, source, target, progress=progress.at)
-                case ObjectPath(), ObjectPath():
-                    return await self.core.transfers.copy(self.profile, source, target, progress=progress.at)
-        raise InvalidInput(
-            text("Both sides are on this computer."), text("Write at least one side as obs://bucket/key.")
-        )
+        match source, target:
+            case Path(), ObjectPath():
+                order = Order(Kind.UPLOAD, self.profile, str(source.absolute()), str(target))
+            case ObjectPath(), Path():
+                order = Order(Kind.DOWNLOAD, self.profile, str(source), str(target.absolute()))
+            case ObjectPath(), ObjectPath():
+                order = Order(Kind.COPY, self.profile, str(source), str(target))
+            case _:
+                raise InvalidInput(
+                    text("Both sides are on this computer."), text("Write at least one side as obs://bucket/key.")
+                )
+        with Progress(self.call.output, label) as progress, small_files_told(self.call, self.core):
+            return await self.core.transfers.move(order, progress=progress.at)
 
     async def from_standard_input(self, target: ObjectPath) -> int:
         from traindeck.services.streams import send_stream
@@ -65,10 +69,12 @@ class _Copying:
 async def copy(call: Call) -> int:
     sources, target = [place(source) for source in call.options.sources], place(call.options.target)
     _refuse_impossible(sources, target)
+    if call.options.verify:
+        return await _verify(call, sources, target)
     if isinstance(target, Path) and (len(sources) > 1 or call.options.target.endswith(("/", os.sep))):
         with local_errors(target):
             target.mkdir(parents=True, exist_ok=True)
-    count = 0
+    count = verified = 0
     async with call.core() as core:
         core.transfers.set_rate(call.options.limit)
         copying = _Copying(call, core, call.profile(core))
@@ -80,14 +86,34 @@ async def copy(call: Call) -> int:
                 assert isinstance(source, ObjectPath)
                 count += await copying.to_standard_output(source)
             else:
-                count += await copying.one(source, _below(target, source, alone=len(sources) == 1))
-    content = {"files": count, "target": call.options.target}
+                row = await copying.one(source, _below(target, source, alone=len(sources) == 1))
+                count += row.done_files + row.equal_files
+                verified += row.verified_files
+    content: dict[str, object] = {"files": count, "target": call.options.target}
     if target is None:
         if call.output.json_wanted:
             call.output.document(content)
     else:
-        call.output.result(content, say("Copied to {target}. Files: {count}", count=count, target=str(target)))
+        words = say("Copied to {target}. Files: {count}", count=count, target=str(target))
+        if None not in sources:
+            content["verified"] = verified
+            words = f"{words}. {say('Confirmed by size and MD5: {count}', count=verified)}"
+        call.output.result(content, words)
     return DONE
+
+
+async def _verify(call: Call, sources: list[Place | None], target: Place | None) -> int:
+    from traindeck.cli.verifying import verify
+
+    if target is None or None in sources:
+        raise InvalidInput(
+            text("What came from or went to a pipe cannot be verified."),
+            text("Name a file or folder of this computer."),
+        )
+    known = [source for source in sources if source is not None]
+    pairs = [(source, _below(target, source, alone=len(known) == 1)) for source in known]
+    async with call.core() as core:
+        return await verify(call, core, pairs, Rules(both_sides=False))
 
 
 def place(spelling: str) -> Place | None:
@@ -126,7 +152,8 @@ def _below(target: Place, source: Place, *, alone: bool) -> Place:
     if alone:
         return target
     if isinstance(target, Path):
-        return target / source.name
+        # A key may end with what leads out of a folder here, or with what no file can be called.
+        return target / local_part(source.name, System(is_windows=os.name == "nt"))
     if isinstance(source, Path):
         return target.join(source.resolve().name + ("/" if source.is_dir() else ""))
     return target.join(source.name + ("/" if source.is_folder else ""))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from traindeck.cli import terminal
 from traindeck.cli.call import DONE, FAILED, Call
 from traindeck.cli.copying import place
 from traindeck.cli.progress import Progress
-from traindeck.domain.errors import AppError, InvalidInput
+from traindeck.domain.errors import AppError, InvalidInput, Occupied
 from traindeck.domain.objects import ObjectPath, size_words
 from traindeck.domain.texts import say, text
 from traindeck.domain.transfers import ItemState, Kind, Links, Order, Rules
@@ -34,6 +36,9 @@ async def pack(call: Call) -> int:
         core.transfers.set_rate(options.limit)
         order = _order(call, core)
         row = await _planned(call, core, order)
+        if row is None:
+            call.output.note(say("Nothing was changed."))
+            return DONE
         if options.dry_run:
             await _show(call, core, row, (ItemState.QUEUED, ItemState.SKIPPED))
             await core.transfers.drop(row.id)
@@ -63,10 +68,22 @@ async def pack(call: Call) -> int:
     return DONE
 
 
-async def _planned(call: Call, core: Core, order: Order) -> Transfer:
+async def _planned(call: Call, core: Core, order: Order) -> Transfer | None:
+    """None: it would have replaced another packing, and somebody said no."""
     try:
         return await core.transfers.planned(order, is_preview=call.options.dry_run)
+    except Occupied as error:
+        if call.options.dry_run:
+            raise
+        await core.transfers.drop(core.transfers.rows()[0].id)
+        if not terminal.somebody_is_there():
+            raise terminal.refuse_without_a_yes(error.title) from error
+        if not terminal.confirmed(say(text("{words} Go on?", words=error.title))):
+            return None
+        return await core.transfers.planned(replace(order, rules=replace(order.rules, may_replace=True)))
     except AppError:
+        if call.options.dry_run:
+            raise
         # The newest is this one; what it could not take is worth more than how many they are.
         await _show(call, core, core.transfers.rows()[0], (ItemState.FAILED,))
         raise
@@ -103,6 +120,7 @@ def _order(call: Call, core: Core) -> Order:
         shard_bytes=options.shard_size,
         shard_files=options.files_per_shard,
         skip_unreadable=options.skip_unreadable,
+        may_replace=options.yes,
     )
     return Order(Kind.PACK, call.profile(core), _words(source), _words(target), rules)
 

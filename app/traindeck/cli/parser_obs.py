@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from datetime import timedelta
 
-from traindeck.cli.parser_parts import Adder, count, group, leaf, size, yes
+from traindeck.cli.parser_parts import Adder, age, count, duration, group, leaf, size, yes
 from traindeck.domain.shards import SHARD_BYTES, SHARD_FILES
 from traindeck.domain.texts import say
+
+_TEMPLATES = ("private", "public-read", "public-read-write", "public-read-list", "public-read-write-delete")
 
 
 def add_obs(groups: Adder, common: ArgumentParser) -> None:
@@ -23,8 +26,7 @@ def add_obs(groups: Adder, common: ArgumentParser) -> None:
     find.add_argument("--name", metavar="PATTERN", help=say("what the whole name is like, for example '*.jpg'"))
     find.add_argument("--larger", type=size, metavar="SIZE", help=say("for example 10MB"))
     find.add_argument("--smaller", type=size, metavar="SIZE", help=say("for example 1GiB"))
-    mb = leaf(obs, common, "mb", say("make a bucket"))
-    mb.add_argument("bucket", metavar="BUCKET")
+    _buckets(obs, common)
     cp = leaf(obs, common, "cp", say("copy files, folders and objects"))
     cp.epilog = say(
         "Either side may be obs://bucket/key. A folder is copied whole: one folder alone gives its content to the "
@@ -32,26 +34,82 @@ def add_obs(groups: Adder, common: ArgumentParser) -> None:
     )
     cp.add_argument("sources", nargs="+", metavar="SRC")
     cp.add_argument("target", metavar="DST")
+    _verify(cp)
     _limit(cp)
     _sync(obs, common)
     _pack(obs, common)
+    _fragments(obs, common)
     rm = leaf(obs, common, "rm", say("remove objects"))
     rm.add_argument("paths", nargs="+", metavar="PATH")
     rm.add_argument("-r", "--recursive", action="store_true", help=say("everything below a folder or in a bucket"))
     yes(rm)
+    stat = leaf(obs, common, "stat", say("show all that is known of an object, a folder or a bucket"))
+    stat.add_argument("path", metavar="PATH")
+    stat.add_argument("--versions", action="store_true", help=say("also the versions of an object"))
+    url = leaf(obs, common, "url", say("make a link by which anybody can read or write one object for a while"))
+    url.epilog = say(
+        "Whoever has the link needs no keys. It is printed and kept nowhere. A link for writing is used without a "
+        "content type, for example: curl -T FILE LINK"
+    )
+    url.add_argument("path", metavar="PATH")
+    url.add_argument(
+        "--expires", type=duration, default=timedelta(hours=1), metavar="TIME", help=say("for example 30m, 1h or 7d")
+    )
+    url.add_argument("--method", choices=("GET", "PUT"), default="GET", help=say("GET to read, PUT to write"))
+    url.add_argument("--version", dest="version_id", metavar="ID", help=say("which version, as “stat” names it"))
+
+
+def _fragments(obs: Adder, common: ArgumentParser) -> None:
+    fragments = leaf(obs, common, "fragments", say("list unfinished uploads, or throw them away"))
+    fragments.epilog = say(
+        "Uploads by parts that were never finished cost money and are in no listing. Those that a transfer of this "
+        "computer goes on with are marked and kept."
+    )
+    fragments.add_argument("path", metavar="BUCKET[/PREFIX]")
+    fragments.add_argument("--abort", action="store_true", help=say("throw them away, for good"))
+    fragments.add_argument("--older-than", type=age, metavar="AGE", help=say("only those so old, for example 7d"))
+    yes(fragments)
+
+
+def _buckets(obs: Adder, common: ArgumentParser) -> None:
+    mb = leaf(obs, common, "mb", say("make a bucket"))
+    mb.add_argument("bucket", metavar="BUCKET")
+    mb.add_argument("--class", dest="storage_class", metavar="CLASS", help=say("STANDARD, WARM or COLD"))
+    mb.add_argument("--access", choices=_TEMPLATES, help=say("who gets in; without it only your account"))
+    yes(mb)
+    rb = leaf(obs, common, "rb", say("remove a bucket"))
+    rb.add_argument("bucket", metavar="BUCKET")
+    rb.add_argument("--force", action="store_true", help=say("delete everything in it first, older versions as well"))
+    yes(rb)
+    policy = leaf(obs, common, "policy", say("show or change who may reach a bucket"))
+    policy.epilog = say(
+        "“show” (if nothing is said), “set TEMPLATE”, “set --file FILE” or “delete”. The last two templates are older "
+        "forms, in which everybody also sees the list, or may delete. “private” also takes away what the grants give "
+        "to everybody."
+    )
+    policy.add_argument("bucket", metavar="BUCKET")
+    policy.add_argument("what", nargs="?", choices=("show", "set", "delete"), default="show")
+    policy.add_argument("template", nargs="?", choices=_TEMPLATES, metavar="TEMPLATE", help=", ".join(_TEMPLATES))
+    policy.add_argument("--file", metavar="FILE", help=say("a policy as JSON; “-” for standard input"))
+    policy.add_argument("--acl", action="store_true", help=say("the grants (ACL) instead of the policy"))
+    yes(policy)
 
 
 def _sync(obs: Adder, common: ArgumentParser) -> None:
     sync = leaf(obs, common, "sync", say("make a folder like another one; only what differs is moved"))
     sync.epilog = say(
         "Either side may be obs://bucket/folder/. What “.traindeckignore” in the folder names is left alone on both "
-        "sides."
+        "sides. With --compare time a file is equal when it has the size, time and inode it had when its MD5 was last "
+        "that of the object: this is remembered, and costs no request. Where nothing is remembered, or one of them "
+        "changed, the MD5 of the file decides; above 64 MiB the time that was kept with the object is enough, and an "
+        "object that tells neither is moved again. An older time alone never makes two files equal."
     )
     sync.add_argument("source", metavar="SRC")
     sync.add_argument("target", metavar="DST")
     sync.add_argument(
         "--compare", choices=("time", "size", "md5"), default="time", help=say("what tells that two files are the same")
     )
+    _verify(sync)
     sync.add_argument("-n", "--dry-run", action="store_true", help=say("only list what would change"))
     sync.add_argument("--delete", action="store_true", help=say("remove what is not on the other side"))
     sync.add_argument(
@@ -100,6 +158,14 @@ def _pack(obs: Adder, common: ArgumentParser) -> None:
     pack.add_argument(
         "--only", action="append", default=[], metavar="PATTERN",
         help=say("unpack only files of such names, for example 'train/*.jpg'; nothing else is fetched"),
+    )  # fmt: skip
+    yes(pack)
+
+
+def _verify(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--verify", action="store_true",
+        help=say("move nothing: compare size and MD5 of every file; the exit code is 1 when something differs"),
     )  # fmt: skip
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import re
 from argparse import ArgumentParser
+from datetime import timedelta
 from typing import Any
 
+from traindeck.domain.objects import bytes_of
 from traindeck.domain.texts import say
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
+_DURATION = re.compile(r"(\d{1,6})\s*([smhd]?)")
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_AGE = re.compile(r"(\d{1,6})\s*([dhm])")
 
 Adder = Any
 """argparse's action that holds subcommands; its class is private to argparse."""
@@ -30,15 +34,27 @@ def yes(parser: ArgumentParser) -> None:
 
 
 def size(value: str) -> int:
-    match = _SIZE.fullmatch(value.strip())
-    if match is None:
+    found = bytes_of(value)
+    if found is None:
         raise argparse.ArgumentTypeError(say("give a size such as 500, 10MB or 1.5GiB"))
-    number, unit, binary = match.groups()
-    factor: int = (1024 if binary else 1000) ** " kmgt".index(unit.lower() or " ")
-    return round(float(number) * factor)
+    return found
+
+
+def age(value: str) -> timedelta:
+    match = _AGE.fullmatch(value.strip().lower())
+    if match is None:
+        raise argparse.ArgumentTypeError(say("give an age such as 7d, 12h or 30m"))
+    return timedelta(**{{"d": "days", "h": "hours", "m": "minutes"}[match[2]]: int(match[1])})
 
 
 def count(value: str) -> int:
     if not value.isdecimal():
         raise argparse.ArgumentTypeError(say("give a number, 0 or more"))
     return int(value)
+
+
+def duration(value: str) -> timedelta:
+    match = _DURATION.fullmatch(value.strip().lower())
+    if match is None:
+        raise argparse.ArgumentTypeError(say("give a time such as 90s, 30m, 1h or 7d"))
+    return timedelta(seconds=int(match[1]) * _SECONDS[match[2]])

@@ -24,6 +24,8 @@ _SIGNS = {Kind.UPLOAD: "↑", Kind.DOWNLOAD: "↓", Kind.COPY: "→"}
 
 
 async def sync(call: Call) -> int:
+    if call.options.verify:
+        return await _verify(call)
     async with call.core() as core:
         order = _order(call, core)
         core.transfers.set_rate(call.options.limit)
@@ -52,6 +54,18 @@ async def sync(call: Call) -> int:
             raise trouble
         _summary(call, row)
     return DONE
+
+
+async def _verify(call: Call) -> int:
+    from traindeck.cli.verifying import refuse_beside, verify
+
+    refuse_beside(call, "delete", "dry_run")
+    async with call.core() as core:
+        order = _order(call, core)
+        here = Path(order.source) if order.kind is Kind.UPLOAD else order.remote_source
+        there = Path(order.target) if order.kind is Kind.DOWNLOAD else order.remote_target
+        rules = Rules(ignore=order.rules.ignore, has_ignore_files=True, links=order.rules.links)
+        return await verify(call, core, [(here, there)], rules)
 
 
 def _order(call: Call, core: Core) -> Order:
@@ -143,6 +157,7 @@ def _summary(call: Call, row: Transfer, *, is_preview: bool = False) -> None:
         "skipped": row.skipped_files,
         "failed": row.failed_files,
         "removals": row.removals,
+        "verified": row.verified_files,
         "bytes": row.total_bytes,
     }
     if is_preview:
@@ -152,5 +167,8 @@ def _summary(call: Call, row: Transfer, *, is_preview: bool = False) -> None:
             removals=row.removals,
         )  # fmt: skip
     else:
-        words = say("Moved or removed: {count}. Equal: {equal}.", count=row.done_files, equal=row.equal_files)
+        words = say(
+            "Moved or removed: {count}. Equal: {equal}. Confirmed by size and MD5: {verified}.",
+            count=row.done_files, equal=row.equal_files, verified=row.verified_files,
+        )  # fmt: skip
     call.output.result(content, words)

@@ -42,10 +42,11 @@ def local_part(part: str, system: System) -> str:
     return shown if _fits(shown, system) else _marked(shown, part, system)
 
 
-def part_name(name: str, system: System) -> str:
-    """What a file is called until all of it is there."""
-    shown = name + _PART
-    return shown if _fits(shown, system) else _digest(name) + _PART
+def part_name(name: str, system: System, mark: str = "") -> str:
+    """What a file is called until all of it is there; `mark` is of who brings it."""
+    ending = f".{mark}{_PART}" if mark else _PART
+    shown = name + ending
+    return shown if _fits(shown, system) else _digest(name) + ending
 
 
 def _letter(letter: str, system: System) -> str:

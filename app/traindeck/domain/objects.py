@@ -12,6 +12,7 @@ from traindeck.domain.texts import text
 
 _BUCKET = re.compile(r"[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]")
 _IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
+_SIZE = re.compile(r"(\d{1,19}(?:\.\d{1,9})?)\s*([kmgtp]?)(i?)b?", re.IGNORECASE | re.ASCII)
 MAX_KEY_BYTES = 1024
 
 
@@ -117,3 +118,13 @@ def size_words(size_bytes: int | None) -> str:
             break
         value, unit = value / 1000, larger
     return f"{value:.0f} {unit}" if unit == "B" or value >= 99.5 else f"{value:.3g} {unit}"
+
+
+def bytes_of(words: str) -> int | None:
+    """What `500`, `10MB` or `1.5 GiB` come to; None: it is no size."""
+    match = _SIZE.fullmatch(words.strip())
+    if match is None:
+        return None
+    number, unit, binary = match.groups()
+    factor: int = (1024 if binary else 1000) ** " kmgtp".index(unit.lower() or " ")
+    return int(number) * factor if number.isdecimal() else round(float(number) * factor)

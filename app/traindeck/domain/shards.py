@@ -254,6 +254,28 @@ def _is_near(found: list[IndexEntry], entry: IndexEntry, most_bytes: int, gap_by
     return entry.end - first.offset <= most_bytes
 
 
+def names_of(members: Iterable[Member]) -> bytes:
+    """The same for the same files in the same order, whatever is in them."""
+    return "".join(f"{one.path}\0{one.size_bytes}\0" for one in members).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class ShardFacts:
+    """What a summary says of one shard, and a plan knows before it is made."""
+
+    name: str
+    size_bytes: int
+    names_md5: str
+
+
+def facts_of(summary: bytes) -> list[ShardFacts] | None:
+    """None: it is no summary of ours."""
+    try:
+        return [ShardFacts(one["name"], one["size"], one["names"]) for one in json.loads(summary)["shards"]]
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
 def written(members: Sequence[Member]) -> bytes:
     """As a journal keeps them."""
     rows = [[one.path, one.size_bytes, one.modified_ns, one.inode, one.etag] for one in members]

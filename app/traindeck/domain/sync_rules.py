@@ -11,12 +11,14 @@ import pathspec
 
 from traindeck.domain.errors import AppError, Conflict
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import CompareBy, is_plain_md5
+from traindeck.domain.transfers import CompareBy, Known, is_plain_md5
 
 DATA_IGNORE_FILE = ".traindeckignore"
 
-# File systems keep two seconds (FAT), services whole ones; clocks of a network are a little apart.
-_SAME_TIME_NS = 2_000_000_000
+# What file systems make of times: two seconds (FAT), one, a thousandth, a millionth, 100 ns (NTFS).
+_GRAINS_NS = (2_000_000_000, 1_000_000_000, 1_000_000, 1_000, 100)
+# Some programs write down thousandths; one that writes whole seconds would hide an edit within one.
+_WRITTEN_NS = 1_000_000
 
 
 class IgnoreRules:
@@ -51,22 +53,21 @@ class Side:
     size_bytes: int
     modified_ns: int = 0
     etag: str = ""
+    inode: int = 0
 
 
-def local_and_remote(local: Side, remote: Side, by: CompareBy, *, is_upload: bool) -> Verdict:
-    """`remote.modified_ns` is when the object was written, which is after the file was, unless it is another file."""
+def local_and_remote(local: Side, remote: Side, by: CompareBy, known: Known | None = None) -> Verdict:
+    """A time alone tells nothing: a copy keeps that of its original, and clocks are wrong.
+
+    So only a file that is what it was when its MD5 was that of the object (`known`) is equal at once.
+    """
     if local.size_bytes != remote.size_bytes:
         return Verdict.DIFFERENT
-    if by is CompareBy.SIZE:
+    if by is CompareBy.SIZE or not local.size_bytes:
         return Verdict.EQUAL
-    if by is CompareBy.MD5:
-        return Verdict.LOOK_CLOSER
-    if not remote.modified_ns or not local.modified_ns:
-        return Verdict.LOOK_CLOSER
-    if is_same_time(local.modified_ns, remote.modified_ns):
-        return Verdict.EQUAL
-    if is_upload and local.modified_ns < remote.modified_ns:
-        return Verdict.EQUAL
+    if by is CompareBy.SIZE_AND_TIME and remote.etag:
+        here = Known(local.size_bytes, local.modified_ns, local.inode, remote.etag)
+        return Verdict.EQUAL if here == known else Verdict.LOOK_CLOSER
     return Verdict.LOOK_CLOSER
 
 
@@ -83,8 +84,14 @@ def remote_and_remote(source: Side, target: Side, by: CompareBy) -> Verdict:
     return Verdict.DIFFERENT
 
 
-def is_same_time(one_ns: int, other_ns: int) -> bool:
-    return abs(one_ns - other_ns) < _SAME_TIME_NS
+def is_same_time(kept_ns: int, here_ns: int) -> bool:
+    """Whether a file has this time, as far as its file system can hold one and as it was written down."""
+    grain = max(_grain(here_ns), min(_grain(kept_ns), _WRITTEN_NS))
+    return abs(kept_ns - here_ns) < grain
+
+
+def _grain(time_ns: int) -> int:
+    return next((grain for grain in _GRAINS_NS if time_ns % grain == 0), 1)
 
 
 def too_many_removals(count: int, most: int) -> AppError:

@@ -29,8 +29,9 @@ _GIBIBYTE = 1024 * _MEBIBYTE
 SINGLE_PUT_BYTES = 64 * _MEBIBYTE
 PART_BYTES = 16 * _MEBIBYTE
 MOST_PART_BYTES = 5 * _GIBIBYTE
-MOST_OBJECT_BYTES = 10_000 * MOST_PART_BYTES
-# The service allows 10,000; the rest is room for files near the largest size.
+MOST_PARTS = 10_000
+MOST_OBJECT_BYTES = MOST_PARTS * MOST_PART_BYTES
+# The rest is room for files near the largest size.
 _USUAL_PARTS = 9_000
 # Below this a request costs more than its bytes.
 SMALL_BYTES = 128 * 1024
@@ -48,6 +49,7 @@ MODE_NAME = "mode"
 PROBLEM_SCHEME = "file://"
 
 _PLAIN_MD5 = re.compile(r"[0-9a-f]{32}")
+_REMOTE = "obs://"
 
 
 class Kind(Enum):
@@ -55,6 +57,7 @@ class Kind(Enum):
     DOWNLOAD = "down"
     COPY = "copy"
     PACK = "pack"
+    CHECK = "check"  # nothing moves: both sides are compared by their contents
 
 
 class CompareBy(Enum):
@@ -86,10 +89,12 @@ class Rules:
     keep_times: bool = False
     keep_modes: bool = False
     whole_md5: bool = True
+    both_sides: bool = True  # a check tells also what stands only at the target
     # Of archives only
     shard_bytes: int = SHARD_BYTES
     shard_files: int = SHARD_FILES
     skip_unreadable: bool = False
+    may_replace: bool = False  # archives of other files, too
 
     def to_json(self) -> str:
         values = asdict(self)
@@ -118,6 +123,16 @@ class Order:
     rules: Rules = field(default_factory=Rules)
 
     @property
+    def remote(self) -> ObjectPath:
+        """The side in the service; of two, the source, or what is made of it."""
+        sides = (self.target, self.source) if self.kind is Kind.PACK else (self.source, self.target)
+        return _place(next(filter(is_remote, sides), self.target))
+
+    @property
+    def is_within_service(self) -> bool:
+        return is_remote(self.source) and is_remote(self.target)
+
+    @property
     def remote_source(self) -> ObjectPath:
         return _place(self.source)
 
@@ -128,12 +143,12 @@ class Order:
 
 def is_remote(spelling: str) -> bool:
     """Whether the place of an order is in a service."""
-    return spelling.startswith("obs://")
+    return spelling.startswith(_REMOTE)
 
 
 def _place(spelling: str) -> ObjectPath:
     """The reverse of str(ObjectPath): a key may begin or end with anything, blanks too."""
-    bucket, _, key = spelling.removeprefix("obs://").partition("/")
+    bucket, _, key = spelling.removeprefix(_REMOTE).partition("/")
     return ObjectPath(bucket, key)
 
 
@@ -173,6 +188,11 @@ class ItemState(Enum):
     EQUAL = 11
     SKIPPED = 12
     FAILED = 13
+    # What only a check finds
+    DIFFERENT = 14
+    MISSING_HERE = 15  # on this computer; of two places in the service, at the source
+    MISSING_THERE = 16
+    UNKNOWN = 17  # the service does not say what its content is
 
     @property
     def is_open(self) -> bool:
@@ -221,6 +241,23 @@ class SentPart:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """What a file of this computer was like when its content was that of an ETag; MD5 told so."""
+
+    size_bytes: int
+    modified_ns: int
+    inode: int
+    etag: str
+
+
+DIFFERENCES = (ItemState.DIFFERENT, ItemState.MISSING_THERE, ItemState.MISSING_HERE)
+"""Why two sides are not the same."""
+
+_READ = (ItemState.DONE, ItemState.DIFFERENT, ItemState.UNKNOWN)
+_WORKED_ON = (ItemState.FAILED, ItemState.MISSING_THERE, ItemState.MISSING_HERE, *_READ)
+
+
+@dataclass(frozen=True, slots=True)
 class Totals:
     """How many files, and bytes, stand where."""
 
@@ -229,6 +266,7 @@ class Totals:
     removals: int = 0
     small_files: int = 0
     part_bytes: int = 0  # of unfinished files
+    verified: int = 0
 
     @property
     def open_files(self) -> int:
@@ -237,16 +275,16 @@ class Totals:
     @property
     def moving_files(self) -> int:
         """All that had or have to be moved."""
-        return self.open_files + self.files.get(ItemState.DONE, 0) + self.files.get(ItemState.FAILED, 0)
+        return self.open_files + sum(self.files.get(state, 0) for state in _WORKED_ON)
 
     @property
     def moving_bytes(self) -> int:
-        states = (ItemState.QUEUED, ItemState.WAITING, ItemState.DONE, ItemState.FAILED)
+        states = (ItemState.QUEUED, ItemState.WAITING, ItemState.FAILED, *_READ)
         return sum(self.bytes.get(state, 0) for state in states)
 
     @property
     def done_bytes(self) -> int:
-        return self.bytes.get(ItemState.DONE, 0) + self.part_bytes
+        return sum(self.bytes.get(state, 0) for state in _READ) + self.part_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +303,28 @@ class TransferRecord:
     started: datetime | None = None
     ended: datetime | None = None
     error: AppError | None = None
+    is_dropped: bool = False  # out of the list, but something of it could not be taken back yet
+
+
+def check_of(record: TransferRecord) -> Order:
+    """What looks again whether what a transfer brought is where it should be."""
+    order, root = record.order, record.root or record.order.target
+    target = order.target if order.kind is Kind.UPLOAD else root
+    if order.kind is Kind.CHECK:
+        return order
+    # What else stands at the target of a copy was not part of it.
+    rules = Rules(
+        ignore=order.rules.ignore,
+        has_ignore_files=order.rules.has_ignore_files,
+        links=order.rules.links,
+        both_sides=order.rules.delete,
+    )
+    return Order(Kind.CHECK, order.profile, order.source, target, rules)
+
+
+def known_place(order: Order, root: str) -> str:
+    """Under which name it is remembered what the files below a folder of this computer are in the service."""
+    return f"{order.profile}\t{order.remote.bucket}\t{root}"
 
 
 def part_bytes(size_bytes: int) -> int:

@@ -15,10 +15,13 @@ from traindeck.domain.profiles import LAB, Profile, Provider
 from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import text
 from traindeck.runtime.listeners import Listeners
+from traindeck.services.bucket_settings_ports import BucketSettings
 from traindeck.services.data_ports import DataPlane
 from traindeck.services.environment import ENVIRONMENT, environment_profile
 from traindeck.services.keys_news import Refused
+from traindeck.services.object_ports import ObjectProperties
 from traindeck.services.ports import ObjectStorage, ProfileBook, SecretStore, TrainingBackend
+from traindeck.services.settings_ports import Access
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,9 @@ class Connection:
     """What moves data; used and closed by whoever makes one, on one loop, where he is told of refused keys too."""
     refused: Listeners[KeysRefused] = field(default_factory=Listeners, compare=False)
     """Told when a service does not take the keys any more; the error reaches whoever asked as well."""
+    settings: BucketSettings = field(kw_only=True)
+    objects: ObjectProperties = field(kw_only=True)
+    access: Access = field(kw_only=True)
 
     def close(self) -> None:
         self.storage.close()

@@ -11,6 +11,10 @@ from traindeck.services.connections import Connection
 from traindeck.services.data_ports import DataPlane
 from traindeck.services.keys_news import Refused
 from traindeck.services.storage.obs import ObsStorage
+from traindeck.services.storage.obs_access import ObsAccess
+from traindeck.services.storage.obs_account import ObsAccount
+from traindeck.services.storage.obs_objects import ObsObjects
+from traindeck.services.storage.obs_settings import ObsSettings
 from traindeck.services.training.modelarts import ModelArtsTraining
 
 
@@ -23,10 +27,15 @@ async def make_connection(profile: Profile, credentials: Credentials, calls: Blo
 
         return WireDataPlane(profile, credentials, refused=tell)
 
+    account = ObsAccount(profile, credentials, calls, refused.tell)
+    storage = ObsStorage(profile, credentials, calls, account=account)
     return Connection(
         profile,
-        ObsStorage(profile, credentials, calls, refused.tell),
+        storage,
         ModelArtsTraining(profile, credentials, calls, refused.tell),
         make_plane,
         refused,
+        objects=ObsObjects(account),
+        settings=ObsSettings(account, profile),
+        access=ObsAccess(account),
     )

@@ -18,6 +18,7 @@ from traindeck.domain.transfers import (
     Item,
     ItemState,
     Kind,
+    Known,
     Order,
     Rules,
     SentPart,
@@ -225,15 +226,24 @@ class TransferJournal:
         return await self._with(work)
 
     async def items(
-        self, transfer_id: int, states: Iterable[ItemState] = ItemState, *, after: str = "", most: int = 1000
+        self,
+        transfer_id: int,
+        states: Iterable[ItemState] = ItemState,
+        *,
+        is_verified: bool | None = None,
+        after: str = "",
+        most: int = 1000,
     ) -> list[Item]:
         """A page of the list, in the order of keys; `after` is the last key of the page before."""
         wanted = ", ".join(str(state.value) for state in states)
+        # Removals have nothing to verify.
+        moved = f"AND action <> {Action.REMOVE.value}"
+        narrowed = "" if is_verified is None else f"AND is_verified = {int(is_verified)} {moved}"
 
         def work(db: sqlite3.Connection) -> list[Item]:
             rows = db.execute(
                 f"SELECT {_ITEM} FROM items WHERE transfer = ? AND key > ? AND state IN ({wanted}) "
-                "ORDER BY key LIMIT ?",
+                f"{narrowed} ORDER BY key LIMIT ?",
                 (transfer_id, after, most),
             )
             return [_item(row) for row in rows]
@@ -253,26 +263,36 @@ class TransferJournal:
 
         return await self._with(work)
 
+    async def uploads(self) -> set[str]:
+        """The ids of all uploads by parts that a transfer may go on with."""
+
+        def work(db: sqlite3.Connection) -> set[str]:
+            return {row[0] for row in db.execute("SELECT upload_id FROM items WHERE upload_id <> ''")}
+
+        return await self._with(work)
+
     async def totals(self, transfer_id: int) -> Totals:
         def work(db: sqlite3.Connection) -> Totals:
             files: dict[ItemState, int] = {}
             sizes: dict[ItemState, int] = {}
-            removals = small = 0
+            removals = small = verified = 0
             rows = db.execute(
-                "SELECT state, action, count(*), sum(size_bytes), sum(size_bytes < ?) FROM items WHERE transfer = ? "
+                "SELECT state, action, count(*), sum(size_bytes), sum(size_bytes < ?), sum(is_verified) FROM items "
+                "WHERE transfer = ? "
                 "GROUP BY state, action",
                 (SMALL_BYTES, transfer_id),
             )
-            for state_value, action, count, size_bytes, few in rows:
+            for state_value, action, count, size_bytes, few, sure in rows:
                 state = ItemState(state_value)
                 files[state] = files.get(state, 0) + count
+                verified += sure
                 if action == Action.MOVE.value:
                     sizes[state] = sizes.get(state, 0) + size_bytes
                     small += few if state.is_open else 0
                 if action == Action.REMOVE.value:
                     removals += count
             sent = db.execute("SELECT coalesce(sum(size_bytes), 0) FROM parts WHERE transfer = ?", (transfer_id,))
-            return Totals(files, sizes, removals, small, sent.fetchone()[0])
+            return Totals(files, sizes, removals, small, sent.fetchone()[0], verified)
 
         return await self._with(work)
 
@@ -386,6 +406,14 @@ class TransferJournal:
 
         return await self._with(work)
 
+    async def drop(self, transfers: Sequence[int]) -> None:
+        """These are out of the list; whoever comes next forgets them."""
+
+        def work(db: sqlite3.Connection) -> None:
+            db.executemany("UPDATE transfers SET is_dropped = 1 WHERE id = ?", [(number,) for number in transfers])
+
+        await self._write(work)
+
     async def forget(self, transfer_id: int) -> None:
         """Take a transfer out of the journal, a piece at a time: others want to write too."""
         for table in ("parts", "shards", "items"):
@@ -393,6 +421,33 @@ class TransferJournal:
                 pass
 
         await self._write(lambda db: db.execute("DELETE FROM transfers WHERE id = ?", (transfer_id,)))
+
+    async def remember(self, place: str, items: Sequence[Item]) -> None:
+        """These files of this computer have the content of these ETags."""
+
+        def work(db: sqlite3.Connection) -> None:
+            number = _place(db, place)
+            if number is None:
+                number = db.execute("INSERT INTO known_places (words) VALUES (?)", (place,)).lastrowid
+            rows = [
+                (number, item.key, item.size_bytes, item.modified_ns, item.inode, item.etag)
+                for item in items
+            ]  # fmt: skip
+            db.executemany("INSERT OR REPLACE INTO known VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+        await self._write(work)
+
+    async def known(self, place: str, first: str, last: str) -> dict[str, Known]:
+        """What is remembered of the keys from `first` to `last`."""
+
+        def work(db: sqlite3.Connection) -> dict[str, Known]:
+            rows = db.execute(
+                "SELECT key, size_bytes, modified_ns, inode, etag FROM known WHERE place = ? AND key BETWEEN ? AND ?",
+                (_place(db, place), first, last),
+            )
+            return {key: Known(*values) for key, *values in rows}
+
+        return await self._with(work)
 
     async def _forget_some(self, table: str, transfer_id: int) -> int:
         def work(db: sqlite3.Connection) -> int:
@@ -409,6 +464,11 @@ _SAME = (
     "items.size_bytes = excluded.size_bytes AND items.modified_ns = excluded.modified_ns "
     "AND items.inode = excluded.inode AND items.etag = excluded.etag AND items.name = excluded.name"
 )
+
+
+def _place(db: sqlite3.Connection, words: str) -> int | None:
+    row = db.execute("SELECT id FROM known_places WHERE words = ?", (words,)).fetchone()
+    return None if row is None else int(row[0])
 
 
 def _one(db: sqlite3.Connection, transfer_id: int) -> TransferRecord:
@@ -430,7 +490,8 @@ def _record(row: sqlite3.Row) -> TransferRecord:
     for name in _TIMES:
         values[name] = datetime.fromisoformat(values[name]) if values[name] else None
     values["state"] = TransferState(values["state"])
-    values["is_planned"], values["has_gaps"] = bool(values["is_planned"]), bool(values["has_gaps"])
+    for name in ("is_planned", "has_gaps", "is_dropped"):
+        values[name] = bool(values[name])
     values["error"] = kept_errors.from_json(values["error"]) if values["error"] else None
     return TransferRecord(order=order, **values)
 

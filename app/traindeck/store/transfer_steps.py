@@ -65,6 +65,26 @@ def _create(db: sqlite3.Connection) -> None:
     )
 
 
+def _remember(db: sqlite3.Connection) -> None:
+    """What files of this computer were like when they had the content of an object."""
+    db.execute("CREATE TABLE known_places (id INTEGER PRIMARY KEY, words TEXT NOT NULL UNIQUE)")
+    db.execute(
+        """
+        CREATE TABLE known (
+            place INTEGER NOT NULL,
+            key TEXT NOT NULL,
+            size_bytes INTEGER NOT NULL,
+            modified_ns INTEGER NOT NULL,
+            inode INTEGER NOT NULL,
+            etag TEXT NOT NULL,
+            PRIMARY KEY (place, key)
+        ) WITHOUT ROWID
+        """
+    )
+    # Taken out of the list by somebody, and still to be taken back at the service.
+    db.execute("ALTER TABLE transfers ADD COLUMN is_dropped INTEGER NOT NULL DEFAULT 0")
+
+
 def _keep_shards(db: sqlite3.Connection) -> None:
     # What is in an archive that is being made: a page for each file would be a hundred times as much.
     db.execute(
@@ -80,4 +100,4 @@ def _keep_shards(db: sqlite3.Connection) -> None:
     )
 
 
-STEPS = (_create, _keep_shards)
+STEPS = (_create, _remember, _keep_shards)

@@ -6,9 +6,11 @@ import itertools
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QWidget
 
 from traindeck.domain.objects import ObjectPath
+from traindeck.domain.texts import say
 from traindeck.ui.browser_view import BrowserView
 from traindeck.ui.main_window import MainWindow
 from traindeck.ui.theme import Theme
@@ -16,6 +18,7 @@ from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.favourites import Favourites
 from traindeck.viewmodels.object_browser import ObjectBrowser
 from traindeck.viewmodels.ports import Confirm
+from traindeck.viewmodels.public_marks import PublicMarks
 
 Browse = Callable[[str, ObjectPath, str], ObjectBrowser]
 """Makes what a tab shows: the account, the place, and a name of its own."""
@@ -46,6 +49,7 @@ class BrowserTabs:
         self._theme = theme
         self._confirm = confirm
         self._extensions = extensions
+        self._marks: PublicMarks | None = None
         self._browsers: dict[str, ObjectBrowser] = {}
         self._numbers = itertools.count(1)
 
@@ -58,6 +62,26 @@ class BrowserTabs:
                 return
         key = f"{_KEY}{next(self._numbers)}"
         self._window.open_tab(key, place.bucket, partial(self._page, key, profile, place))
+        self._mark(key)
+
+    def show_marks(self, marks: PublicMarks) -> None:
+        """Mark the tabs of buckets that are known to be public; until `forget_marks`."""
+        self._marks = marks
+        marks.changed.connect(self._on_marked)
+        self._theme.changed.connect(self._mark_all)
+
+    def forget_marks(self) -> None:
+        """What tells of them lives longer than this window."""
+        if self._marks is not None:
+            self._marks.changed.disconnect(self._on_marked)
+            self._theme.changed.disconnect(self._mark_all)
+            self._marks = None
+
+    def close_bucket(self, profile: str, bucket: str) -> None:
+        """It is gone."""
+        for key, browser in list(self._browsers.items()):
+            if (browser.profile, browser.state.place.bucket) == (profile, bucket):
+                self._window.close_tab(key)
 
     def browser(self, bucket: str) -> ObjectBrowser:
         """The one that shows this bucket; there must be one."""
@@ -90,3 +114,22 @@ class BrowserTabs:
 
     def _retitle(self, key: str) -> None:
         self._window.rename_tab(key, self._browsers[key].state.place.bucket)
+        self._mark(key)
+
+    def _on_marked(self, bucket: str) -> None:
+        for key, browser in self._browsers.items():
+            if browser.state.place.bucket == bucket:
+                self._mark(key)
+
+    def _mark_all(self) -> None:
+        for key in self._browsers:
+            self._mark(key)
+
+    def _mark(self, key: str) -> None:
+        if self._marks is None:
+            return
+        known = self._marks.of(self._browsers[key].state.place.bucket)
+        if known is not None and known.is_public:
+            self._window.mark_tab(key, self._theme.icon("globe", "warn"), say(known.sentence))
+        else:
+            self._window.mark_tab(key, QIcon(), "")

@@ -13,6 +13,7 @@ from traindeck.domain.objects import ObjectEntry, ObjectPath, size_words
 from traindeck.domain.texts import say
 from traindeck.ui.theme import Theme
 from traindeck.viewmodels.bucket_tree import MOST_ROWS, BucketTree, Folder
+from traindeck.viewmodels.public_marks import PublicMarks
 from traindeck.viewmodels.run_words import moment_words
 
 Index = QModelIndex | QPersistentModelIndex
@@ -42,11 +43,17 @@ class BucketModel(QAbstractItemModel):
         super().__init__()
         self._tree = tree
         self._theme = theme
+        self._marks: PublicMarks | None = None
         self._begin()
         tree.emptied.connect(self._on_emptied)
         tree.appended.connect(self._on_appended)
         tree.listed.connect(self._on_listed)
         tree.level_changed.connect(self._on_level_changed)
+
+    def show_marks(self, marks: PublicMarks) -> None:
+        """Mark the buckets that are known to be public."""
+        self._marks = marks
+        marks.changed.connect(self._on_marked)
 
     def entry(self, index: Index) -> ObjectEntry | None:
         if not index.isValid():
@@ -116,16 +123,21 @@ class BucketModel(QAbstractItemModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._words(entry, index.column())
         if role == Qt.ItemDataRole.DecorationRole and index.column() == self.NAME:
+            if self._public_words(entry):
+                return self._theme.icon("globe", "warn")
             kind = "bucket" if entry.path.is_bucket else "folder" if entry.path.is_folder else "file"
             return self._theme.icon(kind, "dim")
         if role == Qt.ItemDataRole.ToolTipRole:
             level = self._tree.level(entry.path) if entry.path.is_folder else None
-            return level.trouble.sentence() if level and level.trouble else str(entry.path)
+            words = level.trouble.sentence() if level and level.trouble else str(entry.path)
+            public = self._public_words(entry)
+            return f"{words}\n{public}" if public else words
         if role == Qt.ItemDataRole.ForegroundRole and self._trouble(entry):
             return self._theme.color("bad")
         if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == self.NAME:
             kind = say("Bucket") if entry.path.is_bucket else say("Folder") if entry.path.is_folder else say("Object")
-            return f"{kind}: {entry.path.name}"
+            public = self._public_words(entry)
+            return f"{kind}: {entry.path.name}. {public}" if public else f"{kind}: {entry.path.name}"
         if role == Qt.ItemDataRole.TextAlignmentRole and index.column() == self.SIZE:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         return None
@@ -170,6 +182,18 @@ class BucketModel(QAbstractItemModel):
             if level.is_cut:
                 return say("{name} (the first {count}; open it for all)", name=entry.path.name, count=f"{MOST_ROWS:,}")
         return entry.path.name
+
+    def _public_words(self, entry: ObjectEntry) -> str:
+        """What everybody can do with this bucket; empty where nobody can, or where it is not known."""
+        if self._marks is None or not entry.path.is_bucket:
+            return ""
+        known = self._marks.of(entry.path.bucket)
+        return say(known.sentence) if known is not None and known.is_public else ""
+
+    def _on_marked(self, bucket: str) -> None:
+        index = self.index_of(ObjectPath(bucket))
+        if index.isValid():
+            self._row_changed(self._numbered[index.internalId()], index.row())
 
     def _trouble(self, entry: ObjectEntry) -> bool:
         return entry.path.is_folder and self._tree.level(entry.path).trouble is not None

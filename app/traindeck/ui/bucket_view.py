@@ -12,9 +12,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
     QLabel,
-    QLineEdit,
     QMenu,
-    QPushButton,
     QStackedLayout,
     QTreeView,
     QVBoxLayout,
@@ -30,6 +28,7 @@ from traindeck.ui.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.tool_buttons import dress_tool_buttons, tool_button
 from traindeck.viewmodels.bucket_tree import BucketTree, Folder
 from traindeck.viewmodels.ports import Confirm
+from traindeck.viewmodels.public_marks import PublicMarks
 
 
 class ObjectTree(QTreeView):
@@ -70,6 +69,15 @@ class ObjectTree(QTreeView):
 class BucketView(QWidget):
     """Shows BucketTree; `confirm` asks the user before anything is sent or deleted."""
 
+    settings_wanted = Signal(str)
+    """The settings of this bucket are to be shown."""
+    new_wanted = Signal()
+    """A bucket is to be made."""
+    removal_wanted = Signal(object)
+    """The names of buckets that are to go."""
+    access_wanted = Signal(str)
+    """Who gets into this bucket is to be shown."""
+
     def __init__(self, tree: BucketTree, theme: Theme, confirm: Confirm) -> None:
         super().__init__()
         self._tree = tree
@@ -86,7 +94,7 @@ class BucketView(QWidget):
         self.rows.setColumnWidth(BucketModel.MODIFIED, 16 * SPACE)
         self.rows.hideColumn(BucketModel.MODIFIED)
 
-        self.add = tool_button("plus", say("New bucket"))
+        self.add = tool_button("plus", say("New bucket…"))
         self.send = tool_button("upload", say("Upload files…"))
         self.fetch = tool_button("download", say("Download…"))
         self.delete = tool_button("trash", say("Delete…"))
@@ -99,38 +107,23 @@ class BucketView(QWidget):
         bar.addStretch(1)
         bar.addWidget(self.refresh)
 
-        self.new_name = QLineEdit()
-        self.new_name.setPlaceholderText(say("Name of the new bucket"))
-        self.new_name.setAccessibleName(say("Name of the new bucket"))
-        self.create_button = QPushButton(say("Create bucket"))
-        set_role(self.create_button, "primary")
-        naming = QHBoxLayout()
-        naming.setContentsMargins(SPACE, 0, SPACE, HALF)
-        naming.addWidget(self.new_name, 1)
-        naming.addWidget(self.create_button)
-        self._naming = _NamingBar(naming)
-
         self.empty = EmptyPage(say("No buckets yet."), say("Press + to create one; then drop files on it."))
         self.busy = QLabel()
         self.busy.setContentsMargins(SPACE, HALF, SPACE, HALF)
         self.busy.setWordWrap(True)
         set_role(self.busy, "small")
         self._pages = QStackedLayout()
-        layout = QVBoxLayout(self)
+        layout = self._column = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addLayout(bar)
-        layout.addWidget(self._naming)
         layout.addLayout(self._pages, 1)
         # Only now: without a parent the first of them would be shown as a window of its own.
         self._pages.addWidget(self.empty)
         self._pages.addWidget(self.rows)
         layout.addWidget(self.busy)
 
-        self.add.clicked.connect(self.name_bucket)
-        self.create_button.clicked.connect(self._create)
-        self.new_name.returnPressed.connect(self._create)
-        self._naming.left.connect(self._end_naming)
+        self.add.clicked.connect(self.new_wanted)
         self.send.clicked.connect(self.choose_uploads)
         self.fetch.clicked.connect(self.choose_download)
         self.delete.clicked.connect(self._delete)
@@ -170,9 +163,10 @@ class BucketView(QWidget):
         if target := self.target():
             self._tree.open(target)
 
-    def name_bucket(self) -> None:
-        self._naming.show()
-        self.new_name.setFocus()
+    def show_beside(self, widget: QWidget, marks: PublicMarks) -> None:
+        """What goes on with buckets, below them, and which of them are public."""
+        self._column.addWidget(widget)
+        self.model.show_marks(marks)
 
     def choose_uploads(self) -> None:
         if target := self.target():
@@ -187,6 +181,11 @@ class BucketView(QWidget):
         if chosen:
             choose_folder(self, say("Download into this folder"), partial(self._fetch, chosen))
 
+    def show_access(self) -> None:
+        chosen = self.selected()
+        if chosen:
+            self.access_wanted.emit(chosen[0].path.bucket)
+
     def menu(self) -> QMenu:
         """What can be done with what is selected."""
         menu = QMenu(self)
@@ -198,14 +197,24 @@ class BucketView(QWidget):
         send_folder = menu.addAction(say("Upload a folder…"), self.choose_upload_folder)
         fetch = menu.addAction(self._theme.icon("download"), say("Download…"), self.choose_download)
         menu.addSeparator()
-        menu.addAction(self._theme.icon("plus"), say("New bucket"), self.name_bucket)
+        menu.addAction(self._theme.icon("plus"), say("New bucket…"), self.new_wanted.emit)
         menu.addAction(self._theme.icon("refresh"), say("Refresh (F5)"), self._refresh)
         menu.addSeparator()
         delete = menu.addAction(self._theme.icon("trash"), say("Delete…") + "\tDel", self._delete)
-        look.setEnabled(has_target)
+        menu.addSeparator()
+        access = menu.addAction(self._theme.icon("key"), say("Access…"), self.show_access)
+        access.setEnabled(len(chosen) == 1 and chosen[0].path.is_bucket)
+        settings = menu.addAction(self._theme.icon("form"), say("Bucket settings…"), self.show_settings)
+        for action in (look, settings):
+            action.setEnabled(has_target)
         for action, possible in ((send, has_target), (send_folder, has_target), (fetch, chosen), (delete, chosen)):
             action.setEnabled(bool(possible))
         return menu
+
+    def show_settings(self) -> None:
+        """Those of the bucket that holds what is selected."""
+        if target := self.target():
+            self.settings_wanted.emit(target.bucket)
 
     def _dress(self) -> None:
         dress_tool_buttons(self, self._theme)
@@ -213,16 +222,6 @@ class BucketView(QWidget):
 
     def _show_menu(self, place: QPoint) -> None:
         self.menu().popup(self.rows.viewport().mapToGlobal(place))
-
-    def _create(self) -> None:
-        if name := self.new_name.text().strip():
-            self._tree.create_bucket(name)
-            self._end_naming()
-
-    def _end_naming(self) -> None:
-        self.new_name.clear()
-        self._naming.hide()
-        self.rows.setFocus()
 
     def _send(self, target: ObjectPath, sources: list[Path]) -> None:
         self._tree.upload(sources, target, self._confirm)
@@ -234,7 +233,12 @@ class BucketView(QWidget):
         self._tree.upload(sources, target, self._confirm)
 
     def _delete(self) -> None:
-        self._tree.remove([entry.path for entry in self.selected()], self._confirm)
+        """Buckets go in a way of their own, with all that is in them."""
+        chosen = [entry.path for entry in self.selected()]
+        buckets = {path.bucket for path in chosen if path.is_bucket}
+        if buckets:
+            self.removal_wanted.emit(sorted(buckets))
+        self._tree.remove([path for path in chosen if path.bucket not in buckets], self._confirm)
 
     def _refresh(self) -> None:
         """The folder that is selected, or everything that is open."""
@@ -267,20 +271,3 @@ class BucketView(QWidget):
             self.empty.restore()
         else:
             self.empty.say(say("Reading the buckets…"), "")
-
-
-class _NamingBar(QWidget):
-    """The line in which a new bucket gets its name; Escape leaves it."""
-
-    left = Signal()
-
-    def __init__(self, layout: QHBoxLayout) -> None:
-        super().__init__()
-        self.setLayout(layout)
-        self.hide()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.left.emit()
-        else:
-            super().keyPressEvent(event)

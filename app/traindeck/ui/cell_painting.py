@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, Q
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-from traindeck.ui.table_models import SHARE_ROLE, TONE_ROLE, tone_color
+from traindeck.ui.table_models import BADGE_ROLE, SHARE_ROLE, TONE_ROLE, tone_color
 from traindeck.ui.theme import HALF, ROW, SPACE, Theme
 from traindeck.viewmodels.run_words import Tone
 
@@ -27,22 +27,7 @@ class _CellDelegate(QStyledItemDelegate):
         style = option.widget.style() if option.widget else QApplication.style()
         style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, option.widget)
 
-
-class EndElidedDelegate(QStyledItemDelegate):
-    """Words that begin with what matters most, in a table that leaves out the middle."""
-
-    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
-        super().initStyleOption(option, index)
-        option.textElideMode = Qt.TextElideMode.ElideRight
-
-
-class StateChipDelegate(_CellDelegate):
-    """A word on the colour of what it means."""
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        words = str(index.data(Qt.ItemDataRole.DisplayRole))
-        tone = index.data(TONE_ROLE)
-        self._paint_ground(painter, option, index)
+    def _paint_chip(self, painter: QPainter, option: QStyleOptionViewItem, words: str, tone: Tone) -> None:
         ink, ground = tone_color(tone)
         metrics = option.fontMetrics
         room: QRect = option.rect.adjusted(HALF, 0, -HALF, 0)
@@ -61,13 +46,34 @@ class StateChipDelegate(_CellDelegate):
         painter.restore()
 
 
+class EndElidedDelegate(QStyledItemDelegate):
+    """Words that begin with what matters most, in a table that leaves out the middle."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        super().initStyleOption(option, index)
+        option.textElideMode = Qt.TextElideMode.ElideRight
+
+
+class StateChipDelegate(_CellDelegate):
+    """A word on the colour of what it means."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        words = str(index.data(Qt.ItemDataRole.DisplayRole))
+        tone = index.data(TONE_ROLE)
+        self._paint_ground(painter, option, index)
+        self._paint_chip(painter, option, words, tone)
+
+
 class ProgressDelegate(_CellDelegate):
-    """A thin bar with short words beside it; long ones, and an end that is not a success, stand alone."""
+    """A thin bar with short words beside it; long ones and a bad end stand alone, a badge on its colour."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         words = str(index.data(Qt.ItemDataRole.DisplayRole))
         tone, share = index.data(TONE_ROLE), index.data(SHARE_ROLE)
         self._paint_ground(painter, option, index)
+        if index.data(BADGE_ROLE):
+            self._paint_chip(painter, option, words, tone)
+            return
         ink, _ = tone_color(tone)
         metrics = option.fontMetrics
         room: QRect = option.rect.adjusted(SPACE, 0, -SPACE, 0)

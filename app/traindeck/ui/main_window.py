@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from PySide6.QtCore import QByteArray, Qt, Signal
-from PySide6.QtGui import QCloseEvent
+from PySide6.QtGui import QCloseEvent, QIcon
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget, QToolBar, QWidget
 
 from traindeck.domain.texts import say
@@ -103,6 +103,15 @@ class MainWindow(QMainWindow):
     def rename_tab(self, key: str, title: str) -> None:
         if key in self._pages:
             self.tabs.setTabText(self.tabs.indexOf(self._pages[key]), title)
+
+    def mark_tab(self, key: str, icon: QIcon, words: str) -> None:
+        """Show something about the page beside its title; an icon that is none and no words take it away."""
+        if key in self._pages:
+            at = self.tabs.indexOf(self._pages[key])
+            self.tabs.setTabIcon(at, icon)
+            self.tabs.setTabToolTip(at, words)
+            title = self.tabs.tabText(at)
+            self.tabs.tabBar().setAccessibleTabName(at, f"{title}. {words}" if words else title)
 
     def close_tab(self, key: str) -> None:
         page = self._pages.pop(key, None)

@@ -32,6 +32,7 @@ QLabel[role="chip-info"] { background: $info_soft; color: $link; border-radius: 
 QFrame[role="card"] { background: $surface; border: 1px solid $border; border-radius: 8px; }
 QFrame[role="page"], QWidget[role="page"] { background: $surface; }
 QFrame[role="line"] { background: $border; border: none; max-height: 1px; min-height: 1px; }
+QFrame[role="line-upright"] { background: $border; border: none; max-width: 1px; min-width: 1px; }
 QFrame[role="notice-bad"] { background: $bad_soft; border: none; border-radius: 6px; }
 QFrame[role="notice-info"] { background: $info_soft; border: none; border-radius: 6px; }
 
@@ -186,6 +187,9 @@ QLineEdit[role="palette"] {
     border: none; border-bottom: 1px solid $border; border-radius: 0; padding: 9px 12px; font-size: ${heading_pt}pt;
 }
 QListView[role="palette"] { padding: 4px; }
+QListView[role="pages"] { background: $window; padding: 6px; }
+QListView[role="pages"]::item { padding: 4px 8px; border-radius: 5px; }
+QListView[role="rules"] { border: 1px solid $border; border-radius: 5px; }
 QListView[role="completion"] { border: 1px solid $border_strong; padding: 2px; }
 QListView[role="completion"]::item { padding: 4px 6px; }
 QListView[role="palette"]::item { padding: 6px 8px; border-radius: 4px; }

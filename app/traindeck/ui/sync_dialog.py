@@ -189,6 +189,7 @@ class SyncDialog(QDialog):
         if plan is not None:
             self._files = self._transfers.files(number)
             self.table.show_model(FilesModel(self._files, plan, self.table))
+            self.table.setColumnHidden(FilesModel.CONFIRMED, True)  # nothing has moved yet
             self._files.show(_CHANGES)
 
     def _end(self, *_: int) -> None:

@@ -31,6 +31,8 @@ TONE_ROLE = Qt.ItemDataRole.UserRole + 1
 """A Tone: the cell is a chip of that meaning."""
 SHARE_ROLE = Qt.ItemDataRole.UserRole + 2
 """0 to 1, or None while unknown: the cell is a progress bar."""
+BADGE_ROLE = Qt.ItemDataRole.UserRole + 3
+"""Whether its words are a badge."""
 
 
 class RowsModel(QAbstractTableModel, Generic[Row]):
@@ -228,6 +230,8 @@ class TransferTableModel(RowsModel[TransferRow]):
             return row.share
         if role == TONE_ROLE and column == self.PROGRESS:
             return transfer_tone(row)
+        if role == BADGE_ROLE and column == self.PROGRESS:
+            return row.transfer.is_verified
         if role == Qt.ItemDataRole.ToolTipRole:
             return reason_words(row) if column == self.PROGRESS else self._tip(row, column)
         if role == Qt.ItemDataRole.TextAlignmentRole and column in (self.SIZE, self.RATE):

@@ -21,14 +21,17 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.objects import size_words
 from traindeck.domain.texts import say
-from traindeck.domain.transfers import Item, ItemState
+from traindeck.domain.transfers import Item
 from traindeck.ui.cell_painting import EndElidedDelegate, StateChipDelegate
 from traindeck.ui.elided_label import ElidedLabel
 from traindeck.ui.table_models import TONE_ROLE
 from traindeck.ui.theme import ROW, SPACE, Theme, set_role
-from traindeck.viewmodels.transfer_files import ALL, PROBLEMS, TransferFiles
+from traindeck.viewmodels.transfer_files import ALL, ENDED_WELL, PROBLEMS, TransferFiles
 from traindeck.viewmodels.transfer_list import TransferList, TransferRow
 from traindeck.viewmodels.transfer_words import (
+    UNCONFIRMED,
+    confirmed_sign,
+    confirmed_words,
     counts_words,
     item_line,
     item_place,
@@ -36,6 +39,7 @@ from traindeck.viewmodels.transfer_words import (
     item_words,
     progress_words,
     result_names,
+    verified_words,
 )
 
 Index = QModelIndex | QPersistentModelIndex
@@ -44,7 +48,7 @@ Index = QModelIndex | QPersistentModelIndex
 class FilesModel(QAbstractTableModel):
     """The rows that came so far; the rest comes when somebody scrolls there."""
 
-    RESULT, NAME, SIZE, REASON = range(4)
+    RESULT, CONFIRMED, NAME, SIZE, REASON = range(5)
 
     def __init__(self, files: TransferFiles, row: TransferRow, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -61,7 +65,7 @@ class FilesModel(QAbstractTableModel):
         return 0 if parent.isValid() else self._count
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else 4
+        return 0 if parent.isValid() else 5
 
     def canFetchMore(self, parent: Index) -> bool:
         return not parent.isValid() and self._count > 0 and self._files.state.has_more
@@ -71,7 +75,7 @@ class FilesModel(QAbstractTableModel):
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return (say("Result"), say("Name"), say("Size"), say("Reason"))[section]
+            return (say("Result"), say("MD5"), say("Name"), say("Size"), say("Reason"))[section]
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -82,8 +86,12 @@ class FilesModel(QAbstractTableModel):
             return self._words(item, column)
         if role == TONE_ROLE and column == self.RESULT:
             return item_tone(item)
+        if role == Qt.ItemDataRole.ToolTipRole and column == self.CONFIRMED:
+            return confirmed_words(item)
         if role == Qt.ItemDataRole.ToolTipRole:
             return item.error.sentence() if item.error and column == self.REASON else self._words(item, column)
+        if role == Qt.ItemDataRole.TextAlignmentRole and column == self.CONFIRMED:
+            return Qt.AlignmentFlag.AlignCenter
         if role == Qt.ItemDataRole.TextAlignmentRole and column == self.SIZE:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         return None
@@ -91,10 +99,14 @@ class FilesModel(QAbstractTableModel):
     def _words(self, item: Item, column: int) -> str:
         if column == self.RESULT:
             return item_words(item, self._row.transfer.kind)
+        if column == self.CONFIRMED:
+            return confirmed_sign(item)
         if column == self.NAME:
             return item_place(item, self._row)
         if column == self.SIZE:
             return size_words(item.size_bytes)
+        if item.error is None and item.state.is_open is False and confirmed_sign(item) == UNCONFIRMED:
+            return confirmed_words(item)
         return say(item.error.title) if item.error else ""
 
     def _empty(self) -> None:
@@ -139,7 +151,8 @@ class FilesTable(QTableView):
             return
         for column in (FilesModel.NAME, FilesModel.REASON):
             self.horizontalHeader().setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
-        self.setColumnWidth(FilesModel.RESULT, 14 * SPACE)
+        self.setColumnWidth(FilesModel.RESULT, 19 * SPACE)
+        self.setColumnWidth(FilesModel.CONFIRMED, 6 * SPACE)
         self.setColumnWidth(FilesModel.SIZE, 10 * SPACE)
 
 
@@ -167,7 +180,8 @@ class TransferFilesDialog(QDialog):
         transfers.changed.connect(self._look)
         self.finished.connect(self._files.close)
         self._on_selection()
-        self.filter.setCurrentIndex(1 if row.transfer.failed_files else 0)
+        has_problems = row.transfer.failed_files or row.transfer.differences or row.transfer.unknown_files
+        self.filter.setCurrentIndex(1 if has_problems else 0)
         self._narrow()
         self.table.setFocus()
 
@@ -179,10 +193,11 @@ class TransferFilesDialog(QDialog):
         set_role(self.summary, "dim")
         self.filter = QComboBox()
         self.filter.setAccessibleName(say("Which files"))
-        self.filter.addItem(say("All files"), ALL)
-        self.filter.addItem(say("Problems only"), PROBLEMS)
+        self.filter.addItem(say("All files"), (ALL, None))
+        self.filter.addItem(say("Problems only"), (PROBLEMS, None))
         for state, words in result_names(self._row.transfer.kind):
-            self.filter.addItem(words, (state,))
+            self.filter.addItem(words, ((state,), None))
+        self.filter.addItem(say("Not confirmed"), (ENDED_WELL, False))
         self.table = FilesTable(theme, say("Files of the transfer"))
         self.table.show_model(self.model)
         self.footing = QLabel()
@@ -215,8 +230,8 @@ class TransferFilesDialog(QDialog):
             QGuiApplication.clipboard().setText("\n".join(lines))
 
     def _narrow(self) -> None:
-        states: tuple[ItemState, ...] = tuple(self.filter.currentData())
-        self._files.show(states)
+        states, is_verified = self.filter.currentData()
+        self._files.show(states, is_verified)
 
     def _look(self) -> None:
         """Another state has other results; what moves is read anew when somebody asks."""
@@ -234,7 +249,9 @@ class TransferFilesDialog(QDialog):
 
     def _say(self) -> None:
         state = self._files.state
-        self.summary.setText(" · ".join(filter(None, (counts_words(self._row), progress_words(self._row)))))
+        words = dict.fromkeys((*counts_words(self._row).split(" · "), progress_words(self._row)))
+        self.summary.setText(" · ".join(filter(None, words)))
+        self.summary.setToolTip(verified_words(self._row))
         count = f"{len(self._files.rows):,}"
         if state.trouble is not None:
             self.footing.setText(say(state.trouble.title))

@@ -111,6 +111,7 @@ class TransferView(QWidget):
         self.pause = tool_button("pause", say("Pause (Space)"), partial(self._do, Deed.PAUSE))
         self.go_on = tool_button("play", say("Go on (Space)"), partial(self._do, Deed.GO_ON))
         self.retry = tool_button("again", say("Try again"), partial(self._do, Deed.RETRY))
+        self.verify = tool_button("shield", say("Verify again: compare size and MD5"), partial(self._do, Deed.VERIFY))
         self.first = tool_button("first", say("Move to the front of the queue"), partial(self._do, Deed.MOVE_FIRST))
         self.list = tool_button("runs", say("Show the files (Return)"), self.show_files)
         self.cancel = tool_button("close", say("Cancel transfer (Del)"), self._cancel)
@@ -182,6 +183,7 @@ class TransferView(QWidget):
         self._add(menu, say("Pause"), "Space", self.pause, partial(self._do, Deed.PAUSE))
         self._add(menu, say("Go on"), "Space", self.go_on, partial(self._do, Deed.GO_ON))
         self._add(menu, say("Try again"), "", self.retry, partial(self._do, Deed.RETRY))
+        self._add(menu, say("Verify again"), "", self.verify, partial(self._do, Deed.VERIFY))
         self._add(menu, say("Move to the front of the queue"), "", self.first, partial(self._do, Deed.MOVE_FIRST))
         menu.addSeparator()
         self._add(menu, say("Cancel transfer"), "Del", self.cancel, self._cancel)
@@ -197,7 +199,7 @@ class TransferView(QWidget):
         action.triggered.connect(act)
 
     def _tools(self) -> Iterator[QToolButton]:
-        yield from (self.begin, self.pause, self.go_on, self.retry, self.first, self.list, self.cancel)
+        yield from (self.begin, self.pause, self.go_on, self.retry, self.verify, self.first, self.list, self.cancel)
 
     def _do(self, deed: Deed, *_: bool) -> None:
         self._transfers.do(deed, self.selected_ids())
@@ -259,6 +261,7 @@ class TransferView(QWidget):
             (self.pause, Deed.PAUSE),
             (self.go_on, Deed.GO_ON),
             (self.retry, Deed.RETRY),
+            (self.verify, Deed.VERIFY),
             (self.first, Deed.MOVE_FIRST),
             (self.cancel, Deed.CANCEL),
         ):

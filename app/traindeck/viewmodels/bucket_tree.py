@@ -13,8 +13,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.credentials_file import is_credentials_name
-from traindeck.domain.errors import AppError, Conflict, InvalidInput
-from traindeck.domain.objects import ObjectEntry, ObjectPath, is_bucket_name, size_words
+from traindeck.domain.errors import AppError, Occupied
+from traindeck.domain.objects import ObjectEntry, ObjectPath, size_words
 from traindeck.domain.shards import SHARD_BYTES, advises_packing, likely_shards
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
@@ -111,13 +111,14 @@ class BucketTree(QObject):
     def open(self, folder: ObjectPath) -> None:
         self.opened.emit(folder)
 
-    def create_bucket(self, name: str) -> None:
-        self._scope.start(f"create bucket {name}", lambda: self._create_bucket(name.strip()))
-
     def upload(self, sources: Sequence[Path], target: ObjectPath, confirm: Confirm) -> None:
         """Say what would go where, and send it when the user agrees."""
         chosen = tuple(sources)
         self._scope.start(self._named("upload"), lambda: self._upload(chosen, target.as_folder(), confirm))
+
+    def pack(self, source: ObjectPath, target: ObjectPath, confirm: Confirm) -> None:
+        """Make tar archives of a folder in the service in another one."""
+        self._scope.start(f"pack {source} into {target}", partial(self._pack, source, target.as_folder(), confirm))
 
     def download(self, paths: Sequence[ObjectPath], target: Path) -> None:
         """Fetch objects and whole folders into a folder of this computer."""
@@ -125,8 +126,8 @@ class BucketTree(QObject):
             self._scope.start(f"download {path} to {target}", partial(self._download, path, target))
 
     def remove(self, paths: Sequence[ObjectPath], confirm: Confirm) -> None:
-        """Count what would be deleted, ask, and delete."""
-        chosen = _without_inner(paths)
+        """Count what would be deleted below buckets, ask, and delete."""
+        chosen = _without_inner(path for path in paths if not path.is_bucket)
         if chosen:
             self._scope.start("delete from OBS", lambda: self._remove(chosen, confirm))
 
@@ -169,18 +170,6 @@ class BucketTree(QObject):
             # Some programs mark a folder with an empty object of its own name; it is not one of its entries.
             yield [entry for entry in page if entry.path != folder]
 
-    async def _create_bucket(self, name: str) -> None:
-        if not is_bucket_name(name):
-            raise InvalidInput(
-                text("“{name}” cannot be the name of a bucket.", name=name),
-                text(
-                    "Use 3 to 63 of a–z, 0–9, dot and hyphen, with a letter or digit at both ends. "
-                    "The name must be free in the whole cloud."
-                ),
-            )
-        await (await self._storage()).create_bucket(name)
-        self.refresh(None)
-
     async def _upload(self, sources: tuple[Path, ...], target: ObjectPath, confirm: Confirm) -> None:
         self._say(text("Looking at what was dropped…"))
         try:
@@ -204,16 +193,31 @@ class BucketTree(QObject):
             way = _UPLOAD if files and await confirm(question, text("Upload")) else ""
         if way:
             for count in counts:
-                send = partial(self._send, count.source, target, is_packed=way == _PACK and count in small)
+                send = partial(self._send, count.source, target, confirm, is_packed=way == _PACK and count in small)
                 self._scope.start(self._named(f"upload {count.source.name}"), send)
 
-    async def _send(self, source: Path, target: ObjectPath, *, is_packed: bool) -> None:
+    async def _send(self, source: Path, target: ObjectPath, confirm: Confirm, *, is_packed: bool) -> None:
+        if is_packed:
+            await self._pack(source, target.join(source.name + "/"), confirm)
+            return
         async with self._moving:
             is_folder = await self._disk.run(lambda _: source.is_dir())
             into = target.join(source.name + "/") if is_folder else target.join(source.name)
-            send = self._mover.pack if is_packed else self._mover.upload
-            await send(self.state.profile, source, into)
-        self._refresh_touched(target)
+            await self._mover.upload(self.state.profile, source, into)
+        self.was_touched(target)
+
+    async def _pack(self, source: Path | ObjectPath, target: ObjectPath, confirm: Confirm) -> None:
+        profile = self.state.profile
+        try:
+            async with self._moving:
+                await self._mover.pack(profile, source, target)
+        except Occupied as error:
+            if not await confirm(text("{words} Go on?", words=error.title), text("Replace")):
+                return
+            async with self._moving:
+                await self._mover.pack(profile, source, target, may_replace=True)
+        for folder in (target, target.parent):
+            self.was_touched(folder)
 
     async def _download(self, path: ObjectPath, target: Path) -> None:
         async with self._moving:
@@ -227,22 +231,14 @@ class BucketTree(QObject):
                 self._say(text("Counting what is in {place}…", place=str(path)))
                 found += await _below(storage, path)
             self._say(None)
-            question = await self._question(storage, paths, found)
+            question = self._question(paths, found)
             if await confirm(question, text("Delete")):
                 await self._remove_all(storage, paths, [entry.path for entry in found])
         finally:
             self._say(None)
 
-    async def _question(self, storage: ObjectStorage, paths: tuple[ObjectPath, ...], found: list[ObjectEntry]) -> Text:
-        for path in paths:
-            if path.is_bucket and any(entry.path.bucket == path.bucket for entry in found):
-                raise Conflict(
-                    text("The bucket “{name}” is not empty.", name=path.bucket),
-                    text("Delete what is in it first; an empty bucket can be deleted."),
-                )
+    def _question(self, paths: tuple[ObjectPath, ...], found: list[ObjectEntry]) -> Text:
         names = ", ".join(str(path) for path in paths[:3]) + (" …" if len(paths) > 3 else "")
-        if all(path.is_bucket for path in paths):
-            return text("Delete the empty bucket {names}?", names=names)
         size = size_words(sum(entry.size_bytes or 0 for entry in found))
         if len(found) == 1:
             return text("Delete one object ({size}) for good? This is {names}.", size=size, names=names)
@@ -257,14 +253,12 @@ class BucketTree(QObject):
             for start in range(0, len(objects), _REMOVED_AT_ONCE):
                 self._say(text("Deleting: {done} of {all} objects…", done=start, all=len(objects)))
                 await storage.remove(objects[start : start + _REMOVED_AT_ONCE])
-            for path in paths:
-                if path.is_bucket:
-                    await storage.remove_bucket(path.bucket)
         finally:
-            for folder in {None if path.is_bucket else path.parent for path in paths}:
-                self._refresh_touched(folder)
+            for folder in {path.parent for path in paths}:
+                self.was_touched(folder)
 
-    def _refresh_touched(self, folder: Folder) -> None:
+    def was_touched(self, folder: Folder) -> None:
+        """Something there changed: read it again, here and wherever it is shown."""
         if folder in self._levels:
             self.refresh(folder)
         self.touched.emit(folder)

@@ -18,14 +18,17 @@ from traindeck.domain.transfers import Item, ItemState, Order
 from traindeck.runtime.listeners import Listeners
 from traindeck.services.bucket_listing import BucketListing
 from traindeck.services.log_files import Gap
+from traindeck.services.object_ports import ObjectProperties
 from traindeck.services.place_facts import PlaceFacts
 from traindeck.services.ports import ObjectStorage
 from traindeck.services.run_logs import LogGrowth
+from traindeck.services.settings_ports import Access
 from traindeck.services.transfers import Transfer
 from traindeck.store.object_index import ObjectIndex
 
 Stage = Callable[[Text], None]
 """Told, in words, what a long operation is doing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loss:
@@ -54,6 +57,15 @@ class Way:
 
 Choose = Callable[[Text, Sequence[Text], Sequence[Way]], Awaitable[str]]
 """Asks the user which way: the question, and what the ways mean. Empty: none of them."""
+
+
+class Tasks(Protocol):
+    """Owns what a dialog starts; each has a name and may be ended by it."""
+
+    def start(self, name: str, work: Callable[[], Awaitable[None]]) -> bool:
+        """False: it runs already, or the window is going."""
+
+    def cancel(self, name: str) -> None: ...
 
 
 class Watch(Protocol):
@@ -145,6 +157,12 @@ class Opened(Protocol):
     @property
     def storage(self) -> ObjectStorage: ...
 
+    @property
+    def objects(self) -> ObjectProperties: ...
+
+    @property
+    def access(self) -> Access: ...
+
 
 class Opener(Protocol):
     async def open(self, name: str) -> Opened: ...
@@ -173,7 +191,10 @@ class Mover(Protocol):
 
     async def download(self, profile: str, source: ObjectPath, target: Path) -> int: ...
 
-    async def pack(self, profile: str, source: Path, target: ObjectPath) -> int: ...
+    async def pack(
+        self, profile: str, source: Path | ObjectPath, target: ObjectPath, *, may_replace: bool = False
+    ) -> int:
+        """Occupied: another packing is there, and nothing was done."""
 
 
 class Transferring(Protocol):
@@ -185,7 +206,13 @@ class Transferring(Protocol):
     def rows(self) -> list[Transfer]: ...
 
     async def items(
-        self, transfer_id: int, states: Sequence[ItemState] = ..., *, after: str = ..., most: int = ...
+        self,
+        transfer_id: int,
+        states: Sequence[ItemState] = ...,
+        *,
+        is_verified: bool | None = ...,
+        after: str = ...,
+        most: int = ...,
     ) -> list[Item]: ...
 
     def cancel(self, transfer_id: int) -> None: ...
@@ -195,6 +222,8 @@ class Transferring(Protocol):
     def go_on(self, transfer_id: int) -> None: ...
 
     def retry(self, transfer_id: int) -> None: ...
+
+    def verify(self, transfer_id: int) -> None: ...
 
     def move_first(self, transfer_id: int) -> None: ...
 

@@ -10,6 +10,7 @@ from enum import Enum, auto
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from traindeck.domain.texts import text
+from traindeck.domain.transfers import Kind
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.transfers import Transfer, TransferState
 from traindeck.viewmodels.ports import Confirm, Transferring
@@ -29,6 +30,7 @@ class Deed(Enum):
     PAUSE = auto()
     GO_ON = auto()
     RETRY = auto()
+    VERIFY = auto()
     MOVE_FIRST = auto()
     CANCEL = auto()
 
@@ -39,6 +41,7 @@ _FITTING = {
     # What waits need not wait any longer when somebody says so.
     Deed.GO_ON: frozenset({TransferState.PAUSED, TransferState.WAITING}),
     Deed.RETRY: frozenset({TransferState.PARTLY, TransferState.FAILED, TransferState.CANCELLED}),
+    Deed.VERIFY: frozenset({TransferState.DONE, TransferState.PARTLY}),
     Deed.MOVE_FIRST: _UNDER_WAY,
     Deed.CANCEL: _UNDER_WAY | {TransferState.READY},
 }
@@ -127,7 +130,11 @@ class TransferList(QObject):
         wanted = set(ids)
         if deed is Deed.MOVE_FIRST and self.state.live < 2:
             return []
-        return [row.id for row in self.state.rows if row.id in wanted and row.transfer.state in _FITTING[deed]]
+        rows = [row.transfer for row in self.state.rows if row.id in wanted]
+        if deed is Deed.VERIFY:
+            # Archives are compared with nothing: the files they are made of are none of them.
+            rows = [row for row in rows if row.kind is not Kind.PACK]
+        return [row.id for row in rows if row.state in _FITTING[deed]]
 
     def do(self, deed: Deed, ids: Iterable[int]) -> None:
         """At once, to all of `ids` that it fits."""
@@ -136,6 +143,7 @@ class TransferList(QObject):
             Deed.PAUSE: self._transfers.pause,
             Deed.GO_ON: self._transfers.go_on,
             Deed.RETRY: self._transfers.retry,
+            Deed.VERIFY: self._transfers.verify,
             Deed.MOVE_FIRST: self._transfers.move_first,
             Deed.CANCEL: self._transfers.cancel,
         }[deed]

@@ -21,7 +21,7 @@ _TONES = {
     TransferState.FAILED: Tone.BAD,
     TransferState.CANCELLED: Tone.QUIET,
 }
-_SIGNS = {Kind.UPLOAD: "↑", Kind.DOWNLOAD: "↓", Kind.COPY: "→", Kind.PACK: "▣"}
+_SIGNS = {Kind.UPLOAD: "↑", Kind.DOWNLOAD: "↓", Kind.COPY: "→", Kind.PACK: "▣", Kind.CHECK: "="}
 # These do not pass by themselves: somebody has to do something.
 _NEEDS_SOMEBODY = (WaitsFor.KEYS, WaitsFor.CLOCK, WaitsFor.DISK)
 _MOVED = {
@@ -29,12 +29,14 @@ _MOVED = {
     Kind.DOWNLOAD: text("Downloaded"),
     Kind.COPY: text("Copied"),
     Kind.PACK: text("Packed"),
+    Kind.CHECK: text("Verified"),
 }
 _TO_MOVE = {
     Kind.UPLOAD: text("To upload"),
     Kind.DOWNLOAD: text("To download"),
     Kind.COPY: text("To copy"),
     Kind.PACK: text("To pack"),
+    Kind.CHECK: text("To verify"),
 }
 _ITEM_TONES = {
     ItemState.QUEUED: Tone.QUIET,
@@ -43,12 +45,28 @@ _ITEM_TONES = {
     ItemState.EQUAL: Tone.QUIET,
     ItemState.SKIPPED: Tone.DOUBTFUL,
     ItemState.FAILED: Tone.BAD,
+    ItemState.DIFFERENT: Tone.BAD,
+    ItemState.MISSING_HERE: Tone.BAD,
+    ItemState.MISSING_THERE: Tone.BAD,
+    ItemState.UNKNOWN: Tone.DOUBTFUL,
+}
+UNCONFIRMED = "–"
+_NOT_DONE = {False: text("Not moved"), True: text("Could not be read")}
+_FOUND = {
+    ItemState.DIFFERENT: text("Different"),
+    ItemState.MISSING_HERE: text("Missing here"),
+    ItemState.MISSING_THERE: text("Missing there"),
+    ItemState.UNKNOWN: text("Cannot be checked"),
 }
 
 
 def transfer_tone(row: TransferRow) -> Tone:
     if row.transfer.waits_for in _NEEDS_SOMEBODY:
         return Tone.DOUBTFUL
+    if row.transfer.kind is Kind.CHECK and row.transfer.differences and row.transfer.state.is_over:
+        return Tone.BAD
+    if row.transfer.unknown_files and row.transfer.state is TransferState.DONE:
+        return Tone.DOUBTFUL  # what nobody could check is not good
     return _TONES[row.transfer.state]
 
 
@@ -66,6 +84,8 @@ def kind_words(row: TransferRow) -> str:
             return say("Copy in the service")
         case Kind.PACK:
             return say("Pack into tar shards")
+        case Kind.CHECK:
+            return say("Verification: nothing moves")
 
 
 def progress_words(row: TransferRow) -> str:
@@ -75,6 +95,8 @@ def progress_words(row: TransferRow) -> str:
     match transfer.state:
         case TransferState.RUNNING:
             return size_words(transfer.done_bytes) if row.share is None else f"{row.share:.0%}"
+        case TransferState.PARTLY if transfer.differences:
+            return say("{count} differ", count=f"{transfer.differences:,}")
         case TransferState.FAILED | TransferState.PARTLY:
             return say(error.title) if error else say("Transfer failed")
         case TransferState.WAITING:
@@ -90,7 +112,27 @@ def progress_words(row: TransferRow) -> str:
         case TransferState.CANCELLED:
             return say("Cancelled")
         case TransferState.DONE:
+            if transfer.is_verified:
+                return f"✓ {say('Verified')}"
+            if transfer.unknown_files:
+                return say("Cannot be checked: {count}", count=f"{transfer.unknown_files:,}")
             return say("Done")
+
+
+def verified_words(row: TransferRow) -> str:
+    """What is known of the contents of a transfer that is over; empty while it is not."""
+    transfer = row.transfer
+    moved = transfer.done_files + transfer.equal_files - transfer.removals
+    if not transfer.state.is_over or moved <= 0:
+        return ""
+    if transfer.is_verified:
+        return say("✓ Size and MD5 of all {count} files are confirmed by the service.", count=f"{moved:,}")
+    unsure = moved - transfer.verified_files + transfer.unknown_files
+    if unsure <= 0:
+        return ""
+    return say(
+        "Not confirmed by size and MD5: {count} files. “Not confirmed” in the list names them.", count=f"{unsure:,}"
+    )
 
 
 def rate_words(row: TransferRow) -> str:
@@ -127,6 +169,8 @@ def reason_words(row: TransferRow) -> str:
         parts = [transfer.error.sentence()]
         if transfer.waits_for is not None:
             parts.insert(0, progress_words(row))
+    if words := verified_words(row):
+        parts.append(words)
     if transfer.next_try is not None:
         parts.append(say("Next try: {moment}", moment=moment_words(transfer.next_try)[11:]))
     return "\n".join(parts)
@@ -140,8 +184,15 @@ def counts_words(row: TransferRow) -> str:
         parts.append(say("{count} failed", count=f"{transfer.failed_files:,}"))
     if transfer.files and not transfer.state.is_over:
         parts.append(say("{done} of {all}", done=f"{transfer.done_files:,}", all=f"{transfer.files:,}"))
-    elif transfer.done_files:
+    elif transfer.done_files and transfer.kind is not Kind.CHECK:
         parts.append(say("{count} done", count=f"{transfer.done_files:,}"))
+    if transfer.differences:
+        parts.append(say("{count} differ", count=f"{transfer.differences:,}"))
+    if transfer.unknown_files:
+        parts.append(say("{count} cannot be checked", count=f"{transfer.unknown_files:,}"))
+    says_more = transfer.kind is Kind.CHECK or not transfer.is_verified
+    if transfer.state.is_over and transfer.verified_files and says_more:
+        parts.append(say("{count} verified", count=f"{transfer.verified_files:,}"))
     if transfer.skipped_files:
         parts.append(say("{count} skipped", count=f"{transfer.skipped_files:,}"))
     if transfer.equal_files:
@@ -189,22 +240,42 @@ def item_words(item: Item, kind: Kind) -> str:
         case ItemState.SKIPPED:
             return say("Skipped")
         case ItemState.FAILED:
-            return say("Not moved")
+            return say(_NOT_DONE[kind is Kind.CHECK])
         case ItemState.DONE:
             pass
+        case found:
+            return say(_FOUND[found])
     if item.action is Action.REMOVE:
         return say("Removed")
     return say(_MOVED[kind])
 
 
+def confirmed_sign(item: Item) -> str:
+    """Whether size and MD5 are confirmed: a tick, a dash where that is unknown, nothing where it is no question."""
+    if item.is_verified:
+        return "✓"
+    is_question = item.state in (ItemState.DONE, ItemState.EQUAL, ItemState.UNKNOWN)
+    return UNCONFIRMED if is_question and item.action is not Action.REMOVE else ""
+
+
+def confirmed_words(item: Item) -> str:
+    match confirmed_sign(item):
+        case "":
+            return ""
+        case sign if sign == UNCONFIRMED:
+            return say("Not confirmed: the service does not say what its MD5 is, or nobody asked.")
+        case _:
+            return say("Size and MD5 are confirmed.")
+
+
 def result_names(kind: Kind) -> list[tuple[ItemState, str]]:
     """The ends that a file can come to, in the words of a list to choose from."""
-    return [
-        (ItemState.DONE, say(_MOVED[kind])),
-        (ItemState.EQUAL, say("Equal")),
-        (ItemState.SKIPPED, say("Skipped")),
-        (ItemState.FAILED, say("Not moved")),
-    ]
+    states = [(ItemState.DONE, say(_MOVED[kind]))]
+    if kind is Kind.CHECK:
+        states += [(state, say(words)) for state, words in _FOUND.items()]
+    else:
+        states.append((ItemState.EQUAL, say("Equal")))
+    return [*states, (ItemState.SKIPPED, say("Skipped")), (ItemState.FAILED, say(_NOT_DONE[kind is Kind.CHECK]))]
 
 
 def item_place(item: Item, row: TransferRow) -> str:
@@ -214,5 +285,6 @@ def item_place(item: Item, row: TransferRow) -> str:
 def item_line(item: Item, row: TransferRow) -> str:
     """One line of text that a table program can take apart."""
     reason = item.error.sentence() if item.error else ""
-    cells = (item_words(item, row.transfer.kind), item_place(item, row), size_words(item.size_bytes), reason)
+    result = item_words(item, row.transfer.kind)
+    cells = (result, confirmed_sign(item), item_place(item, row), size_words(item.size_bytes), reason)
     return "\t".join(" ".join(cell.split()) for cell in cells).rstrip()

@@ -50,7 +50,9 @@ async def desk(home: Path, shelf: ObjectShelf, patience_s: float | None = None) 
         return LabAddress(profile, keys, "1")
 
     async def connect(profile: Profile, _: Credentials) -> Connection:
-        return Connection(profile, Nothing(), Nothing(), lambda _: shelf)
+        nothing = Nothing()
+        more = {"settings": nothing, "objects": nothing, "access": nothing}
+        return Connection(profile, nothing, nothing, lambda _: shelf, **more)
 
     try:
         connections = Connections(ProfileShelf(SettingsFile(paths.settings), disk), Nobody(), address, connect)
@@ -92,9 +94,7 @@ def let_go(shelf: ObjectShelf) -> None:
     shelf.put = type(shelf).put.__get__(shelf)
 
 
-async def test_a_command_that_is_interrupted_goes_on_when_it_is_given_again(
-    shelf: ObjectShelf, tmp_path: Path
-) -> None:
+async def test_a_command_that_is_interrupted_goes_on_when_it_is_given_again(shelf: ObjectShelf, tmp_path: Path) -> None:
     source = tree(tmp_path / "data", {f"{number:02}": b"x" for number in range(40)})
     held(shelf, 20)
     async with desk(tmp_path / "home", shelf, patience_s=5) as transfers:

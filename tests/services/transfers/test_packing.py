@@ -15,7 +15,7 @@ import pytest
 
 from object_shelf import ObjectShelf
 from traindeck.domain import transfers as sizes
-from traindeck.domain.errors import Conflict, InvalidInput, NoRight, NotFound, Unreachable
+from traindeck.domain.errors import Conflict, InvalidInput, NoRight, NotFound, Occupied, Unreachable
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import MD5_NAME, MEMBERS_NAME, ItemState, Kind, Links, Order, Rules, TransferState
@@ -323,6 +323,62 @@ async def test_places_that_cannot_be(shelf: ObjectShelf, home: Path, tmp_path: P
         assert isinstance((await done(engine, pack(source, there("p/")))).error, Conflict), "more shards are there"
         assert (await done(engine, pack(source, tmp_path / "out", shard_files=1))).state is TransferState.DONE
         assert isinstance((await done(engine, pack(source, tmp_path / "out"))).error, Conflict)
+
+
+async def test_a_packing_of_other_files_is_not_replaced_unasked(
+    shelf: ObjectShelf, home: Path, tmp_path: Path
+) -> None:
+    one = tree(tmp_path / "one", {f"{number}": b"a" * 40 for number in range(9)})
+    other = tree(tmp_path / "other", {f"x{number}": b"b" * 40 for number in range(9)})
+    async with working(home, shelf) as engine:
+        for target in (there("p/"), tmp_path / "out"):
+            assert (await done(engine, pack(one, target))).state is TransferState.DONE
+        (one / "3").write_bytes(b"c" * 40)
+        for target in (there("p/"), tmp_path / "out"):
+            assert (await done(engine, pack(one, target))).state is TransferState.DONE, "the same files, edited"
+        before = shelf.content(BUCKET, "p/")
+        assert unpacked(before)["3"] == b"c" * 40
+        shelf.asked.clear()
+        for target in (there("p/"), tmp_path / "out"):
+            refused = await done(engine, pack(other, target))
+            assert isinstance(refused.error, Occupied), "archives of the same size, with other files"
+            assert isinstance((await done(engine, pack(one, target, shard_files=2))).error, Occupied)
+        assert (shelf.content(BUCKET, "p/"), puts(shelf)) == (before, [])
+        for target in (there("p/"), tmp_path / "out"):
+            replaced = await done(engine, pack(other, target, may_replace=True))
+            assert replaced.state is TransferState.DONE
+        assert unpacked(shelf.content(BUCKET, "p/")) == unpacked(content_of(tmp_path / "out"))
+        assert set(unpacked(shelf.content(BUCKET, "p/"))) == {f"x{number}" for number in range(9)}
+        shelf.keep(there("q/index.jsonl"), b"somebody's own")
+        assert isinstance((await done(engine, pack(one, there("q/")))).error, Occupied)
+        assert shelf.content(BUCKET, "q/") == {"index.jsonl": b"somebody's own"}
+
+
+async def test_a_file_that_changes_while_its_small_archive_is_sent_is_packed_again(
+    shelf: ObjectShelf, home: Path, tmp_path: Path
+) -> None:
+    source = tree(tmp_path / "data", {"a": b"old", "gone": b"1"})
+    whole = shelf.put
+    sent: list[str] = []
+
+    async def put(target: ObjectPath, *more: object, **named: object) -> object:
+        stored = await whole(target, *more, **named)
+        if not sent:
+            (source / "a").write_bytes(b"new and longer")
+        elif len(sent) == 1:
+            (source / "gone").unlink()
+        sent.append(target.key)
+        return stored
+
+    shelf.put = put
+    async with working(home, shelf) as engine:
+        row = await done(engine, pack(source, there("p/")))
+        assert (row.state, row.error) == (TransferState.DONE, None)
+        assert row.done_bytes == row.total_bytes
+        assert sent[:2] == ["p/shard-000000.tar"] * 2
+        assert unpacked(shelf.content(BUCKET, "p/")) == {"a": b"new and longer", "gone": b"1"}
+        (shard,) = [item for item in await all_items(engine, row.id) if item.name.endswith(".tar")]
+        assert shard.etag == hashlib.md5(shelf.content(BUCKET, "p/")["shard-000000.tar"]).hexdigest()
 
 
 @pytest.mark.parametrize("asks_again", [False, True])

@@ -30,6 +30,7 @@ from traindeck.domain.transfers import (
 )
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.data_ports import Page
+from traindeck.services.transfers import signs
 from traindeck.services.transfers.digests import etag_of_parts, md5
 from traindeck.services.transfers.planning import Outline, Planner
 
@@ -192,8 +193,8 @@ async def test_sync_up_moves_only_what_differs(shelf: ObjectShelf, disk: Blockin
     shelf.keep(remote("to/size"), b"short", LATER)
     shelf.keep(remote("to/only-there"), b"x", LATER)
     found = await plan(shelf, disk, Kind.UPLOAD, folder, remote("to/"), compare=CompareBy.SIZE_AND_TIME)
-    assert found.names(ItemState.QUEUED) == ["newer", "only-here", "size"]
-    assert found.names(ItemState.EQUAL) == ["equal", "kept-time", "older"]
+    assert found.names(ItemState.QUEUED) == ["older", "only-here", "size"], "a time does not make it the same"
+    assert found.names(ItemState.EQUAL) == ["equal", "kept-time", "newer"]
     by_content = await plan(shelf, disk, Kind.UPLOAD, folder, remote("to/"), compare=CompareBy.MD5)
     assert by_content.names(ItemState.QUEUED) == ["older", "only-here", "size"]
     by_size = await plan(shelf, disk, Kind.UPLOAD, folder, remote("to/"), compare=CompareBy.SIZE, delete=True)
@@ -212,8 +213,9 @@ async def test_nothing_is_asked_about_files_the_listing_knows(
 
 
 async def test_parts_are_compared_by_their_layout_or_by_the_kept_md5(
-    shelf: ObjectShelf, disk: BlockingCalls, folder: Path
+    shelf: ObjectShelf, disk: BlockingCalls, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(signs, "LEAST_PART_BYTES", 1)
     make(folder, "a", "b", "c", content=b"0123456789")
     etag = etag_of_parts([md5(b"0123").digest(), md5(b"4567").digest(), md5(b"89").digest()])
     for name, metadata in (("a", {PART_BYTES_NAME: "4"}), ("b", {MD5_NAME: md5_of(b"0123456789")}), ("c", {})):
@@ -222,6 +224,36 @@ async def test_parts_are_compared_by_their_layout_or_by_the_kept_md5(
     found = await plan(shelf, disk, Kind.UPLOAD, folder, remote(), compare=CompareBy.MD5)
     assert found.names(ItemState.EQUAL) == ["a", "b"]
     assert found.names(ItemState.QUEUED) == ["c"], "nobody knows, so it goes up"
+
+
+async def test_parts_of_other_programs_are_compared_by_the_sizes_they_use(
+    shelf: ObjectShelf, disk: BlockingCalls, folder: Path
+) -> None:
+    mib = 1024 * 1024
+    content = os.urandom(20 * mib)
+    make(folder, "aws", "odd", content=content)
+    for name, size in (("aws", 8 * mib), ("odd", 7 * mib + 1)):
+        parts = [md5(content[at : at + size]).digest() for at in range(0, len(content), size)]
+        shelf.keep(remote(name), content, LATER)
+        shelf.objects[remote(name)].etag = etag_of_parts(parts)
+    found = await plan(shelf, disk, Kind.UPLOAD, folder, remote(), compare=CompareBy.SIZE_AND_TIME)
+    assert found.names(ItemState.EQUAL) == ["aws"]
+    assert found.names(ItemState.QUEUED) == ["odd"], "what nobody can tell is moved, not believed"
+
+
+async def test_with_encryption_the_kept_time_or_md5_decides(
+    shelf: ObjectShelf, disk: BlockingCalls, folder: Path
+) -> None:
+    make(folder, "by-md5", "by-time", "other", "unknown")
+    shelf.keep(remote("by-md5"), b"content", LATER, **{MD5_NAME: md5_of(b"content")})
+    shelf.keep(remote("by-time"), b"content", LATER, **{TIME_NAME: f"{NOW.timestamp():.6f}"})
+    shelf.keep(remote("other"), b"CONTENT", LATER, **{MD5_NAME: md5_of(b"CONTENT")})
+    shelf.keep(remote("unknown"), b"content", LATER)
+    for kept in shelf.objects.values():
+        kept.etag, kept.is_encrypted = md5_of(b"encrypted"), True
+    found = await plan(shelf, disk, Kind.UPLOAD, folder, remote(), compare=CompareBy.SIZE_AND_TIME)
+    assert found.names(ItemState.EQUAL) == ["by-md5", "by-time"]
+    assert [item.is_verified for item in found.items if item.state is ItemState.EQUAL] == [True, False]
 
 
 async def test_ignored_names_are_neither_moved_nor_removed(
@@ -280,7 +312,7 @@ async def test_sync_down_compares_and_removes_what_is_not_there(
 ) -> None:
     make(folder, "same", "touched", "extra", "sub/extra", "by-metadata")
     shelf.keep(remote("same"), b"content", NOW)
-    shelf.keep(remote("touched"), b"content", EARLIER)
+    shelf.keep(remote("touched"), b"CONTENT", EARLIER)
     shelf.keep(remote("by-metadata"), b"content", EARLIER, **{TIME_NAME: f"{NOW.timestamp():.6f}"})
     shelf.keep(remote("new"), b"content", EARLIER)
     found = await plan(shelf, disk, Kind.DOWNLOAD, remote(), folder, compare=CompareBy.SIZE_AND_TIME, delete=True)

@@ -45,6 +45,13 @@ async def test_pages_of_a_thousand_and_nothing_at_all(lab: LabProcess, lab_obs: 
         assert await left(plane, bucket) == []
 
 
+async def test_a_name_that_is_none_never_means_the_bucket(lab_obs: Store, bucket: str) -> None:
+    async with lab_obs.plane() as plane:
+        (refused,) = await plane.remove(bucket, ["a", ""])
+        assert refused.key == "" and refused.message
+        assert await left(plane, bucket) == []  # and it is still there
+
+
 async def test_what_may_not_be_deleted_is_named(lab: LabProcess, lab_obs: Store, bucket: str) -> None:
     deny = {
         "Effect": "Deny",

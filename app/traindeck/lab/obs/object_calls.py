@@ -269,6 +269,8 @@ def _metadata_change(request: ObsRequest, *, keep_unnamed: bool) -> Callable[[Ob
         before = info.attributes if keep_unnamed else Attributes(traits=info.traits)
         traits = before.traits
         if wanted_class:
+            if is_frozen(info) and storage_class(wanted_class) != traits.storage_class:
+                raise ObsError(403, "InvalidObjectState", "The object must be restored before its class is changed.")
             traits = replace(traits, storage_class=storage_class(wanted_class), restored_days=0)
         if redirect is not None or not keep_unnamed:
             traits = replace(traits, redirect=redirect or "")

@@ -34,9 +34,14 @@ class ObsStorage:
     """One account's object storage; progress goes back when bytes have to be moved again."""
 
     def __init__(
-        self, profile: Profile, credentials: Credentials, calls: BlockingCalls, refused: Refused = nobody_listens
+        self,
+        profile: Profile,
+        credentials: Credentials,
+        calls: BlockingCalls,
+        refused: Refused = nobody_listens,
+        account: ObsAccount | None = None,
     ) -> None:
-        self._account = ObsAccount(profile, credentials, calls, refused)
+        self._account = account or ObsAccount(profile, credentials, calls, refused)
         self._is_foreign = profile.signature == Signature.V4
         self._work_in = ObjectPath.parse(profile.work_in).as_folder() if profile.work_in else None
 
@@ -74,9 +79,7 @@ class ObsStorage:
 
     async def create_bucket(self, name: str) -> None:
         def create(client: Client, _: CancelToken) -> Any:
-            # S3 knows its first region by not being named, and refuses it when it is.
-            region = self._account.region
-            return client.createBucket(name, location=None if region == "us-east-1" else region)
+            return client.createBucket(name, location=self._account.location)
 
         await self._account.ask(create, ObjectPath(name), fine=("BucketAlreadyOwnedByYou",))
 
@@ -187,4 +190,3 @@ def _entries(page: Page, folder: ObjectPath) -> list[ObjectEntry]:
     entries = [ObjectEntry(ObjectPath(folder.bucket, key)) for key in page.folders]
     # Its own marker is not one of them.
     return entries + [entry_of(folder.bucket, row) for row in page.rows if row.key != folder.key]
-

@@ -11,11 +11,12 @@ from urllib.parse import urlsplit
 
 from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected
 from traindeck.domain.objects import ObjectPath
-from traindeck.domain.profiles import Profile
+from traindeck.domain.profiles import Profile, Signature
 from traindeck.domain.secret import Credentials
 from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
 from traindeck.services.call_lines import breakable
 from traindeck.services.keys_news import Refused, nobody_listens
+from traindeck.services.loopback import is_loopback
 from traindeck.services.proxies import proxy_of, proxy_to
 from traindeck.services.retrying import TRIES, retried
 from traindeck.services.sdk_errors import (
@@ -58,6 +59,33 @@ class ObsAccount:
         self._making = threading.Lock()
         self._client: Client | None = None
 
+    @property
+    def is_foreign(self) -> bool:
+        """Somebody else's store, which knows no more than S3."""
+        return self._profile.signature == Signature.V4
+
+    @property
+    def has_token(self) -> bool:
+        """The keys are good for hours only."""
+        return self._credentials.token is not None
+
+    @property
+    def profile(self) -> Profile:
+        return self._profile
+
+    @property
+    def speaks_obs(self) -> bool:
+        """Requests and documents are those of OBS itself: the SDK takes S3's where the bucket is in the path."""
+        profile = self._profile
+        if profile.path_style or profile.signature not in (Signature.AUTO, Signature.OBS):
+            return False
+        return profile.signature == Signature.OBS or not is_loopback(profile.obs_url)
+
+    @property
+    def location(self) -> str | None:
+        """The region as a new bucket is told it: S3 knows its first by not being named, and refuses it when it is."""
+        return None if self.region == "us-east-1" else self.region
+
     def close(self) -> None:
         if self._client is not None:
             self._client.close_idle()
@@ -94,6 +122,10 @@ class ObsAccount:
         if ahead_s is not None:
             self.clock_ahead_s = ahead_s
 
+    async def with_client(self, work: Callable[[Client], Result]) -> Result:
+        """For what the SDK does without asking anybody."""
+        return await self._calls.run(lambda token: self._in_worker(lambda client, _: work(client), token))
+
     def body(self, answer: Any) -> Any:
         """What a successful answer holds; the SDK leaves out what it cannot read."""
         if answer.body is None:
@@ -117,7 +149,7 @@ class ObsAccount:
             header.get("date", ""),
         )
 
-    def _in_worker(self, request: Request, token: CancelToken) -> Any:
+    def _in_worker(self, request: Callable[[Client, CancelToken], Result], token: CancelToken) -> Result:
         load("obs", "traindeck.services.storage.obs_client")
         from traindeck.services.storage.obs_client import NotReached
 

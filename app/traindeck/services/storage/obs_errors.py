@@ -96,7 +96,7 @@ def obs_error(answer: Answer, place: ObjectPath | None) -> AppError:
         case "InvalidObjectState":
             return Conflict(
                 text("“{place}” is archived.", place=where),
-                text("Restore it in the console first; that takes minutes to hours."),
+                text("Restore it first (Properties, Storage); that takes minutes to hours."),
                 answer.detail,
             )
         case "InsufficientStorageSpace":

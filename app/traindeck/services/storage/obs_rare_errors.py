@@ -44,7 +44,7 @@ def rare_status(answer: Answer, bucket: str, where: str) -> AppError | None:
         case 416:
             return _shorter(answer, where)
         case 405 | 501:
-            return _not_offered(answer, where)
+            return not_offered(answer, where)
         case _:
             return None
 
@@ -166,7 +166,7 @@ def _about_request(answer: Answer, bucket: str, where: str) -> AppError | None:
                 answer.detail,
             )
         case "ServiceNotImplemented" | "NotImplemented" | "MethodNotAllowed":
-            return _not_offered(answer, where)
+            return not_offered(answer, where)
         case "InternalError" | "ServiceUnavailable":
             return service_failed(answer)
         case code if code in _NOT_ACCEPTED:
@@ -212,7 +212,8 @@ def _elsewhere(answer: Answer, bucket: str) -> AppError:
     )
 
 
-def _not_offered(answer: Answer, where: str) -> AppError:
+def not_offered(answer: Answer, where: str) -> AppError:
+    """The service does not know this kind of request, or took it for another one."""
     return NotOffered(
         text("{host} does not offer what was asked of “{place}”.", host=answer.service.host, place=where),
         text("Another way to the same end may work; the details say what was asked."),

@@ -110,6 +110,16 @@ def _looks_same(found: os.stat_result, item: Item) -> bool:
     return (found.st_size, found.st_mtime_ns, found.st_ino) == (item.size_bytes, item.modified_ns, item.inode)
 
 
+def has_changed(place: str, item: Item) -> bool:
+    """Whether there is another file now; one that is gone was sent as it was."""
+    try:
+        return not _looks_same(os.stat(place), item)  # noqa: PTH116
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # reading it again says what is wrong
+
+
 def read_exactly(descriptor: int, start: int, size: int) -> bytes:
     os.lseek(descriptor, start, os.SEEK_SET)
     pieces: list[bytes] = []

@@ -6,19 +6,33 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum, auto
 from functools import partial
 from pathlib import Path
 
+from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.objects import ObjectPath
-from traindeck.domain.sync_rules import Side, Verdict, is_same_time, local_and_remote
-from traindeck.domain.transfers import MD5_NAME, PART_BYTES_NAME, TIME_NAME, CompareBy, is_plain_md5
+from traindeck.domain.sync_rules import Side, is_same_time
+from traindeck.domain.transfers import (
+    SINGLE_PUT_BYTES,
+    TIME_NAME,
+    CompareBy,
+    Item,
+    Known,
+    Order,
+    is_plain_md5,
+    known_place,
+)
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
 from traindeck.runtime.together import together
 from traindeck.services.data_ports import DataPlane, Found, Row
 from traindeck.services.transfers.digests import etag_of_parts, file_digests
+from traindeck.services.transfers.ports import Journal
+from traindeck.services.transfers.signs import likely_layouts, part_layout, whole_md5
 
 _LOOKS_AT_ONCE = 32
+_READ_AT_ONCE = 50
 _MOST_NS = 1 << 63  # no system takes more, and it need not be we who wrote it
 
 
@@ -32,6 +46,29 @@ class Doubt:
     row: Row
 
 
+class Sameness(Enum):
+    """Why two files are taken for the same."""
+
+    NO = auto()
+    BY_TIME = auto()
+    BY_CONTENT = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What this computer remembers of one transfer's files, from earlier ones."""
+
+    journal: Journal
+    order: Order
+
+    async def known(self, root: Path, first: str, last: str) -> dict[str, Known]:
+        return await self.journal.known(known_place(self.order, str(root)), first, last)
+
+    async def remember(self, root: Path, items: Sequence[Item]) -> None:
+        if items:
+            await self.journal.remember(known_place(self.order, str(root)), items)
+
+
 @dataclass(frozen=True, slots=True)
 class Comparing:
     """How one transfer compares."""
@@ -41,34 +78,80 @@ class Comparing:
     by: CompareBy
     bucket: str
     is_upload: bool
+    memory: Memory | None = None
 
-    def verdict(self, local: Side, row: Row) -> Verdict:
-        return local_and_remote(local, side_of(row), self.by, is_upload=self.is_upload)
+    async def known(self, root: Path, keys: Sequence[str]) -> dict[str, Known]:
+        """What is remembered of these, which come in the order of a listing."""
+        if self.memory is None or self.by is not CompareBy.SIZE_AND_TIME or not keys:
+            return {}
+        return await self.memory.known(root, keys[0], keys[-1])
 
-    async def equal_among(self, doubts: Sequence[Doubt]) -> list[int]:
-        """The places in the batch of those that are the same after all."""
-        if not doubts:
-            return []
+    async def remember(self, root: Path, doubts: Sequence[Doubt]) -> None:
+        if self.memory is not None:
+            items = [
+                Item(one.row.key, "", one.local.size_bytes, one.local.modified_ns, one.local.inode, etag=one.row.etag)
+                for one in doubts
+                if one.row.etag
+            ]
+            await self.memory.remember(root, items)
+
+    async def looked_at(self, doubts: Sequence[Doubt]) -> list[Sameness]:
+        """Whether they are the same after all."""
+        # Their MD5s are in the listing: many in one go, without a request.
+        plain = [doubt for doubt in doubts if self._is_read_first(doubt)]
+        same = {id(doubt) for doubt in await self._equal_at_once(plain)}
+        rest = [doubt for doubt in doubts if id(doubt) not in same]
+        read = {id(doubt) for doubt in plain}
         limit = asyncio.Semaphore(_LOOKS_AT_ONCE)
+        answers = await together(self._limited(limit, doubt, is_read=id(doubt) in read) for doubt in rest)
+        known = dict(zip(map(id, rest), answers, strict=True))
+        return [known.get(id(doubt), Sameness.BY_CONTENT) for doubt in doubts]
 
-        async def looked_at(doubt: Doubt) -> bool:
-            async with limit:
-                return await self._is_same(doubt)
+    def _is_read_first(self, doubt: Doubt) -> bool:
+        is_small = doubt.row.size_bytes <= SINGLE_PUT_BYTES or self.by is CompareBy.MD5
+        return is_small and is_plain_md5(doubt.row.etag)
 
-        answers = await together(looked_at(doubt) for doubt in doubts)
-        return [doubt.index for doubt, is_equal in zip(doubts, answers, strict=True) if is_equal]
+    async def _equal_at_once(self, doubts: Sequence[Doubt]) -> list[Doubt]:
+        steps = range(0, len(doubts), _READ_AT_ONCE)
+        batches = [doubts[at : at + _READ_AT_ONCE] for at in steps]
 
-    async def _is_same(self, doubt: Doubt) -> bool:
-        remote, row = ObjectPath(self.bucket, doubt.row.key), doubt.row
-        found: Found | None = Found(remote, row.size_bytes, row.etag)
-        if self.by is not CompareBy.MD5 or not is_plain_md5(row.etag):
-            found = await self.plane.head(remote)
-        if found is None:
-            return False
-        if self.by is CompareBy.SIZE_AND_TIME:
-            kept = time_of(found.metadata)
-            return kept is not None and is_same_time(kept, doubt.local.modified_ns)
-        return await self.disk.run(partial(has_content, doubt.place, found))
+        def read(batch: Sequence[Doubt], token: CancelToken) -> list[Doubt]:
+            return [doubt for doubt in batch if _md5_of(doubt.place, token) == doubt.row.etag]
+
+        found = await together(self.disk.run(partial(read, batch)) for batch in batches)
+        return [doubt for batch in found for doubt in batch]
+
+    async def _limited(self, limit: asyncio.Semaphore, doubt: Doubt, *, is_read: bool) -> Sameness:
+        async with limit:
+            try:
+                return await self._closer(doubt, is_read=is_read)
+            except LocalTrouble:
+                return Sameness.NO  # moving it says what is wrong
+
+    async def _closer(self, doubt: Doubt, *, is_read: bool) -> Sameness:
+        """`is_read`: its MD5 is not the ETag, which says all where nothing is encrypted."""
+        row, local = doubt.row, doubt.local
+        found = await self.plane.head(ObjectPath(self.bucket, row.key))
+        if found is None or found.size_bytes != local.size_bytes:
+            return Sameness.NO
+        if is_read and found.etag == row.etag and not found.is_encrypted:
+            return Sameness.NO
+        kept = time_of(found.metadata)
+        if self.by is CompareBy.SIZE_AND_TIME and kept is not None and is_same_time(kept, local.modified_ns):
+            return Sameness.BY_TIME
+        has_it = await self.disk.run(partial(has_content, doubt.place, found))
+        if has_it is None and self.by is CompareBy.SIZE_AND_TIME and not self.is_upload:
+            # Fetched by a program that gave it the time of the object.
+            return Sameness.BY_TIME if is_same_time(time_ns(row), local.modified_ns) else Sameness.NO
+        return Sameness.BY_CONTENT if has_it else Sameness.NO
+
+
+def _md5_of(place: Path, token: CancelToken) -> str:
+    """Empty where it cannot be read: sending or fetching it will say why."""
+    try:
+        return file_digests(place, token)[0]
+    except OSError:
+        return ""
 
 
 def side_of(row: Row) -> Side:
@@ -98,14 +181,16 @@ def _nanoseconds(seconds: str) -> int:
     return int(whole) * 1_000_000_000 + int((rest + "000000000")[:9])
 
 
-def has_content(place: Path, found: Found, token: CancelToken) -> bool:
-    """Whether a file has the content an object says it has; False also where the object does not say."""
-    known = found.metadata.get(MD5_NAME, "") or ("" if found.is_encrypted else found.etag)
-    sizes = found.metadata.get(PART_BYTES_NAME, "")
+def has_content(place: Path, found: Found, token: CancelToken) -> bool | None:
+    """Whether a file has the content an object says it has; None: it does not say."""
+    whole = whole_md5(found)
     with local_errors(place):
-        if is_plain_md5(known):
-            return file_digests(place, token)[0] == known
-        if sizes.isdecimal() and int(sizes) > 0 and not found.is_encrypted:
-            _, parts = file_digests(place, token, int(sizes))
-            return etag_of_parts(parts) == found.etag
-    return False
+        if is_plain_md5(found.etag) and whole:
+            return file_digests(place, token)[0] == whole
+        for size in likely_layouts(found):
+            _, parts = file_digests(place, token, size)
+            if etag_of_parts(parts) == found.etag:
+                return True
+            if size == part_layout(found):
+                return False
+        return file_digests(place, token)[0] == whole if whole else None

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
-from traindeck.domain.errors import Conflict, NotFound
+from traindeck.domain.errors import AppError, Conflict, NotFound
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import (
     MD5_NAME,
     MOST_PART_BYTES,
+    PART_BYTES_NAME,
     Item,
     ItemState,
     SentPart,
@@ -20,12 +21,17 @@ from traindeck.domain.transfers import (
     part_count,
 )
 from traindeck.services.data_ports import Found, Part
+from traindeck.services.transfers.bodies import SourceChanged
 from traindeck.services.transfers.lane import Lane, Unit
-from traindeck.services.transfers.pieces import Pieces
+from traindeck.services.transfers.orphans import remove_orphans, target_of
+from traindeck.services.transfers.parted import InParts
+from traindeck.services.transfers.signs import count_in, part_layout
 
 # A copy in one request is at most this; the service would take twenty times that for hours.
 _ONE_COPY_BYTES = 1024 * 1024 * 1024
 _LEAST_PART_BYTES = 256 * 1024 * 1024
+# So many requests are worth a copy that can be verified.
+_MOST_SAME_PARTS = 1000
 
 
 @dataclass(slots=True)
@@ -66,80 +72,93 @@ class Copies:
         lane.ended(item, ItemState.DONE, is_verified=is_plain_md5(item.etag) and stored.etag == item.etag)
 
 
-@dataclass(slots=True)
-class PartedCopy:
+class PartedCopy(InParts):
     """One object too large to be copied in one request."""
 
-    lane: Lane
-    item: Item
-    sent: dict[int, SentPart] = field(default_factory=dict)
-    pieces: Pieces = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.pieces = Pieces(self.lane, lambda: self.item, self._finish)
-
-    def first_unit(self) -> Unit:
-        return self.pieces.first_unit(self._begin)
-
-    async def _begin(self) -> None:
+    async def take_up(self, kept: Mapping[int, SentPart]) -> dict[int, SentPart] | None:
         lane, item = self.lane, self.item
         plane, target = await lane.plane(), target_of(lane, item)
-        found = await plane.head(lane.remote(item))
+        found = await self._source()
+        is_same = bool(item.etag) and (found.etag, found.size_bytes) == (item.etag, item.size_bytes)
+        if item.upload_id and item.part_bytes and is_same:
+            listed = await plane.parts(target, item.upload_id)
+            if listed is not None:
+                there = {part.number: part.etag for part in listed if part.etag}
+                return {number: part for number, part in kept.items() if there.get(number) == part.etag}
+        elif item.upload_id:
+            await self.drop()
+        await self._begin_anew(found, target)
+        return {}
+
+    def memory_of(self, number: int) -> int:
+        return 0
+
+    async def _source(self) -> Found:
+        found = await (await self.lane.plane()).head(self.lane.remote(self.item))
         if found is None:
             raise NotFound(
-                text("{place} is no longer there.", place=str(lane.remote(item))),
+                text("{place} is no longer there.", place=str(self.lane.remote(self.item))),
                 text("It was deleted or moved since the list was made. Refresh the list."),
             )
-        await lane.ground.ledger.flush()
-        kept = {part.number: part for part in await lane.ground.journal.parts(lane.id, item.key)}
-        listed = None
-        if item.upload_id and item.part_bytes and (found.etag, found.size_bytes) == (item.etag, item.size_bytes):
-            listed = await plane.parts(target, item.upload_id)
-        elif item.upload_id:
-            await plane.abort_upload(target, item.upload_id)
-        if listed is None:
-            lane.count(-sum(part.size_bytes for part in kept.values()))
-            await self._begin_anew(found, target)
-            self.sent = {}
-        else:
-            there = {part.number: part.etag for part in listed}
-            self.sent = {number: part for number, part in kept.items() if there.get(number) == part.etag}
-            lane.count(-sum(part.size_bytes for number, part in kept.items() if number not in self.sent))
-        count = part_count(self.item.size_bytes, self.item.part_bytes)
-        missing = [number for number in range(1, count + 1) if number not in self.sent]
-        await self.pieces.hand_out(missing, lambda _: 0, self._copy)
+        return found
 
     async def _begin_anew(self, found: Found, target: ObjectPath) -> None:
         lane = self.lane
-        size = min(MOST_PART_BYTES, max(_LEAST_PART_BYTES, part_bytes(found.size_bytes)))
-        metadata = dict(found.metadata)
+        size = part_layout(found)
+        if not size or part_count(found.size_bytes, size) > _MOST_SAME_PARTS:
+            size = min(MOST_PART_BYTES, max(_LEAST_PART_BYTES, part_bytes(found.size_bytes)))
+        # The metadata goes along, and what it says of the parts must be true of the copy.
+        metadata = dict(found.metadata) | {PART_BYTES_NAME: str(size)}
         if not found.is_encrypted and is_plain_md5(found.etag):
             metadata[MD5_NAME] = found.etag
+        if self.item.part_bytes and not self.item.upload_id:
+            await remove_orphans(lane, [target])
+        self.item = replace(self.item, etag=found.etag, size_bytes=found.size_bytes, upload_id="", part_bytes=size)
+        lane.begun.add(target)
+        await lane.ground.journal.begin_parts(lane.id, self.item)
         upload_id = await (await lane.plane()).begin_upload(target, metadata)
-        self.item = replace(
-            self.item, etag=found.etag, size_bytes=found.size_bytes, upload_id=upload_id, part_bytes=size
-        )
+        self.item = replace(self.item, upload_id=upload_id)
         await lane.ground.journal.begin_parts(lane.id, self.item)
 
-    async def _copy(self, number: int) -> None:
+    async def move(self, number: int) -> SentPart:
         lane, item = self.lane, self.item
-        offset = (number - 1) * item.part_bytes
-        size = min(item.part_bytes, item.size_bytes - offset)
-        part = await (await lane.plane()).copy_part(
-            lane.remote(item), target_of(lane, item), item.upload_id, number, offset, size, item.etag
-        )
-        self.sent[number] = SentPart(number, size, part.etag)
+        size = self.size_of(number)
+        try:
+            part = await (await lane.plane()).copy_part(
+                lane.remote(item), target_of(lane, item), item.upload_id, number,
+                (number - 1) * item.part_bytes, size, item.etag,
+            )  # fmt: skip
+        except Conflict as error:
+            if (await self._source()).etag == item.etag:
+                raise
+            raise SourceChanged from error
         lane.count(size)
-        lane.part_done(item, self.sent[number])
+        return SentPart(number, size, part.etag)
 
-    async def _finish(self) -> None:
+    async def finish(self) -> bool:
+        """A service that does not heed the condition may have taken the parts from two versions."""
         lane, item = self.lane, self.item
-        parts = [Part(part.number, part.size_bytes, part.etag) for _, part in sorted(self.sent.items())]
-        await (await lane.plane()).finish_upload(target_of(lane, item), item.upload_id, parts)
-        lane.ended(item, ItemState.DONE)
+        found = await self._source()
+        if (found.etag, found.size_bytes) != (item.etag, item.size_bytes):
+            return False
+        parts = [Part(part.number, part.size_bytes, part.etag) for _, part in sorted(self.parts.items())]
+        try:
+            stored = await (await lane.plane()).finish_upload(target_of(lane, item), item.upload_id, parts)
+        except (NotFound, Conflict):
+            # Somebody took the upload away, or a part of it was replaced.
+            return False
+        # The same parts of the same content have the same name.
+        lane.ended(item, ItemState.DONE, is_verified=bool(count_in(item.etag)) and stored.etag == item.etag)
+        return True
 
+    async def drop(self) -> None:
+        item = self.item
+        if item.upload_id:
+            await (await self.lane.plane()).abort_upload(target_of(self.lane, item), item.upload_id)
+        self.item = replace(item, upload_id="", part_bytes=0)
 
-def target_of(lane: Lane, item: Item) -> ObjectPath:
-    """Where a copy goes."""
-    bucket, _, key = lane.record.root.removeprefix("obs://").partition("/")
-    return ObjectPath(bucket, key + item.name)
+    def given_up(self) -> AppError:
+        return Conflict(
+            text("{place} changes all the time and was not copied.", place=str(self.lane.remote(self.item))),
+            text("Wait until whoever writes it is done, then try again."),
+        )

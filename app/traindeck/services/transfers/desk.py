@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from traindeck.domain.errors import AppError, Unexpected
+from traindeck.domain.errors import AppError, Occupied, Unexpected
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.transfers import Item, ItemState, Kind, Order, Rules, TransferState
 from traindeck.runtime.blocking import BlockingCalls
@@ -73,6 +73,8 @@ class Transfers:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stop_listening()
+        if self._forgotten:  # forgetting may take longer than this program lives
+            await self._journal.drop(sorted(self._forgotten))
         # What went wrong with those who asked is theirs.
         await self._scope.__aexit__(None, None, None)
 
@@ -83,10 +85,18 @@ class Transfers:
         return [self._rows[number] for number in sorted(self._rows, reverse=True)]
 
     async def items(
-        self, transfer_id: int, states: Sequence[ItemState] = tuple(ItemState), *, after: str = "", most: int = 1000
+        self,
+        transfer_id: int,
+        states: Sequence[ItemState] = tuple(ItemState),
+        *,
+        is_verified: bool | None = None,
+        after: str = "",
+        most: int = 1000,
     ) -> list[Item]:
         """A page of the list of files; `after` is the key of the last one of the page before."""
-        return await self._call(lambda engine: engine.items(transfer_id, states, after=after, most=most))
+        return await self._call(
+            lambda engine: engine.items(transfer_id, states, is_verified=is_verified, after=after, most=most)
+        )
 
     # What is wanted, at once
 
@@ -105,6 +115,10 @@ class Transfers:
 
     def retry(self, transfer_id: int) -> None:
         self._ask("retry", transfer_id, lambda engine: engine.retry(transfer_id))
+
+    def verify(self, transfer_id: int) -> None:
+        """Compare again what a finished transfer brought, file by file."""
+        self._ask("verify", transfer_id, lambda engine: engine.verify(transfer_id))
 
     def move_first(self, transfer_id: int) -> None:
         self._ask("move first", transfer_id, lambda engine: engine.move_first(transfer_id))
@@ -143,8 +157,8 @@ class Transfers:
             self.go_on_with(profile)
 
     async def take_up(self) -> None:
-        """Go on with what earlier programs left undone."""
-        if not await self._journal.unfinished():
+        """Go on with what earlier programs left undone, and show what they did."""
+        if not await self._journal.all():
             return  # nothing needs the engine yet
         await self._call(lambda engine: engine.resume())
 
@@ -178,11 +192,25 @@ class Transfers:
         return _count(await self.move(order, progress=progress))
 
     async def pack(
-        self, profile: str, source: Path, target: ObjectPath, *, rules: Rules = _PLAIN, progress: Counted | None = None
+        self,
+        profile: str,
+        source: Path | ObjectPath,
+        target: ObjectPath,
+        *,
+        may_replace: bool = False,
+        progress: Counted | None = None,
     ) -> int:
-        """Send a folder as a few tar archives into the target folder; the answer counts those, and their index."""
-        order = Order(Kind.PACK, profile, _here(source), str(target.as_folder()), rules)
-        return _count(await self.move(order, progress=progress))
+        """Bring a folder as a few tar archives into the target folder; the answer counts those, and their index.
+
+        Occupied: another packing is there, and nothing was done.
+        """
+        order = Order(Kind.PACK, profile, _folder(source), str(target.as_folder()), Rules(may_replace=may_replace))
+        number = await self.begin(order)
+        try:
+            return _count(await self.finished(number, progress=progress))
+        except Occupied:
+            await self.drop(number)
+            raise
 
     async def fetch(
         self, profile: str, source: ObjectPath, target: Path, *, progress: Counted | None = None
@@ -321,6 +349,10 @@ class Transfers:
 def _here(place: Path) -> str:
     """The journal outlives the folder this program was started in."""
     return str(place.absolute())
+
+
+def _folder(place: Path | ObjectPath) -> str:
+    return str(place.as_folder()) if isinstance(place, ObjectPath) else _here(place)
 
 
 def _count(row: Transfer) -> int:

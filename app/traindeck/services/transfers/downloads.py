@@ -3,44 +3,41 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from datetime import datetime
+from functools import cache, partial
 from pathlib import Path
 from typing import BinaryIO
 
 from traindeck.domain.errors import AppError, Conflict, LocalTrouble, NotFound
 from traindeck.domain.local_names import System, part_name
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import (
-    MD5_NAME,
-    MODE_NAME,
-    PART_BYTES_NAME,
-    CompareBy,
-    Item,
-    ItemState,
-    SentPart,
-    is_plain_md5,
-    part_count,
-)
+from traindeck.domain.transfers import MODE_NAME, CompareBy, Item, ItemState, SentPart, is_plain_md5
 from traindeck.runtime.blocking import CancelToken
+from traindeck.runtime.disk_barrier import on_the_disk, write_for_later
 from traindeck.runtime.platform_files import local_errors
 from traindeck.services.data_ports import Found, Sink
-from traindeck.services.transfers.bodies import CHANGED_TRIES, IN_MEMORY_BYTES
+from traindeck.services.transfers.bodies import CHANGED_TRIES, IN_MEMORY_BYTES, SourceChanged, seen
 from traindeck.services.transfers.comparing import has_content, time_of
 from traindeck.services.transfers.digests import etag_of_parts, md5, still_there
+from traindeck.services.transfers.gathering import Gathering
 from traindeck.services.transfers.in_order import InOrder, damaged
 from traindeck.services.transfers.lane import Lane, Unit
 from traindeck.services.transfers.moved import Moved
-from traindeck.services.transfers.pieces import Pieces
+from traindeck.services.transfers.parted import InParts
+from traindeck.services.transfers.signs import part_layout, whole_md5
 
 RANGE_BYTES = 16 * 1024 * 1024
 _MOST_RANGE_BYTES = 64 * 1024 * 1024
 _WRITE_AT_ONCE = 64
 # Above this, whoever fetched more writes it himself before he fetches the next.
 _ARRIVED_BYTES = 64 * 1024 * 1024
+_SETTLE_AT_ONCE = 4096
+_SETTLE_AFTER_S = 0.5
 _SYSTEM = System(is_windows=os.name == "nt")
 
 
@@ -54,15 +51,34 @@ class _Arrived:
     moved: Moved
 
 
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A file under its name, which a power cut could still take away."""
+
+    item: Item
+    is_verified: bool
+    here: Item | None  # what it is like on this computer, where that is worth remembering
+
+
 @dataclass(slots=True)
 class Downloads:
     """Makes units out of the objects of one transfer."""
 
     lane: Lane
     folders: Folders
-    arrived: list[_Arrived] = field(default_factory=list)
+    arrived: Gathering[_Arrived] = field(init=False)
     arrived_bytes: int = 0
-    is_writing: bool = False
+    written: Gathering[_Written] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.arrived = Gathering(self.lane, self._write, self._cannot_write, most=_WRITE_AT_ONCE)
+        self.written = Gathering(
+            self.lane,
+            self._settle,
+            lambda one, error: self.lane.failed(one.item, error),
+            most=_SETTLE_AT_ONCE,
+            wait_s=_SETTLE_AFTER_S,
+        )
 
     async def feed(self, items: Sequence[Item]) -> None:
         for item in items:
@@ -103,139 +119,117 @@ class Downloads:
                     return
                 continue
             arrived = _Arrived(item, b"".join(pieces), found, moved)
-            if self.arrived_bytes > _ARRIVED_BYTES:
-                await moved.by(self._write_batch([arrived]))
-                return
-            self.arrived.append(arrived)
             self.arrived_bytes += len(arrived.content)
-            if not self.is_writing:
-                self.is_writing = True
-                lane.put_back(Unit(item, self._write, fail=self._cannot_write))
-                lane.tell()
+            if self.arrived_bytes > _ARRIVED_BYTES + len(arrived.content):
+                try:
+                    await moved.by(self._write([arrived]))
+                except BaseException:
+                    self.arrived_bytes -= len(arrived.content)
+                    raise
+            else:
+                self.arrived.add(item, arrived)
             return
         raise _keeps_changing(str(lane.remote(item)))
 
-    async def _write(self) -> None:
-        """Put on the disk what has arrived, and what arrives meanwhile; one does it for all."""
-        while self.arrived:
-            batch = self.arrived[:_WRITE_AT_ONCE]
-            await self._write_batch(batch)  # one that is cancelled here is done again
-            del self.arrived[: len(batch)]
-            self.arrived_bytes -= sum(len(one.content) for one in batch)
-        self.is_writing = False
-
-    def _cannot_write(self, error: AppError) -> None:
-        """Only a mistake of ours comes here: what the disk refuses is told of each file."""
-        self.is_writing = False
-        arrived, self.arrived, self.arrived_bytes = self.arrived, [], 0
-        for one in arrived:
-            one.moved.settle(0)
-            self.lane.failed(one.item, error)
-
-    async def _write_batch(self, batch: list[_Arrived]) -> None:
+    async def _write(self, batch: Sequence[_Arrived]) -> None:
         lane = self.lane
         places = [(lane.place(one.item), one) for one in batch]
         answers = await lane.ground.disk.run(lambda _: [self._keep(place, one) for place, one in places])
         for one, answer in zip(batch, answers, strict=True):
+            self.arrived_bytes -= len(one.content)
             if isinstance(answer, AppError):
                 one.moved.settle(0)
                 lane.failed(one.item, answer)
             else:
                 one.moved.settle(len(one.content))
-                lane.ended(one.item, ItemState.DONE, is_verified=answer)
+                self.written.add(one.item, answer)
 
-    def _keep(self, place: Path, one: _Arrived) -> bool | AppError:
+    def _cannot_write(self, one: _Arrived, error: AppError) -> None:
+        """Only a mistake of ours comes here: what the disk refuses is told of each file."""
+        self.arrived_bytes -= len(one.content)
+        one.moved.settle(0)
+        self.lane.failed(one.item, error)
+
+    def _keep(self, place: Path, one: _Arrived) -> _Written | AppError:
         """Whether the content could be verified; blocks."""
+        lane = self.lane
         try:
-            is_verified = _verified_whole(one.content, one.found, str(self.lane.remote(one.item)))
+            is_verified = _verified_whole(one.content, one.found, str(lane.remote(one.item)))
             with local_errors(place):
                 self.folders.make_above(place)
-                part = place.with_name(part_name(place.name, _SYSTEM))
+                part = part_of(lane, one.item)
                 try:
-                    part.write_bytes(one.content)
-                    settle(self.lane, part, one.found)
+                    write_for_later(part, one.content)
+                    settle(lane, part, one.found)
+                    here = seen(one.item, part.stat()) if lane.remembers else None
                     part.replace(place)
                 except BaseException:
                     part.unlink(missing_ok=True)
                     raise
         except AppError as error:
             return error
-        return is_verified
+        return _Written(one.item, is_verified, here)
+
+    async def _settle(self, batch: Sequence[_Written]) -> None:
+        """Only now it counts as done: a power cut before this costs a second fetch, and no file."""
+        lane = self.lane
+        await lane.ground.disk.run(lambda _: _on_the_disk(self.folders))
+        for one in batch:
+            if one.here is not None and one.is_verified:
+                lane.remember(one.here)
+            lane.ended(one.item, ItemState.DONE, is_verified=one.is_verified)
 
 
-@dataclass(slots=True)
-class RangedDownload:
+class RangedDownload(InParts):
     """One large object: fetched in ranges, each written down, hashed in order while the rest arrives."""
 
-    lane: Lane
-    folders: Folders
-    item: Item
-    found: Found | None = None
-    kept: dict[int, SentPart] = field(default_factory=dict)
-    digest: InOrder | None = None
-    has_changed: bool = False
-    tries: int = 0
-    pieces: Pieces = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.pieces = Pieces(self.lane, lambda: self.item, self._close)
-
-    def first_unit(self) -> Unit:
-        return self.pieces.first_unit(self._begin)
+    def __init__(self, lane: Lane, folders: Folders, item: Item) -> None:
+        super().__init__(lane, item)
+        self._folders = folders
+        self._found: Found | None = None
+        self._digest: InOrder | None = None
+        self._is_damaged = False
 
     @property
     def part(self) -> Path:
         return part_of(self.lane, self.item)
 
-    async def _begin(self) -> None:
+    async def take_up(self, kept: Mapping[int, SentPart]) -> dict[int, SentPart] | None:
         lane, item = self.lane, self.item
-        self.tries += 1
-        if self.tries > CHANGED_TRIES:
-            raise _keeps_changing(str(lane.remote(item)))
         found = await (await lane.plane()).head(lane.remote(item))
         if found is None:
             raise _gone(str(lane.remote(item)))
-        await lane.ground.ledger.flush()
-        kept = {one.number: one for one in await lane.ground.journal.parts(lane.id, item.key)}
-        is_same = (found.etag, found.size_bytes) == (item.etag, item.size_bytes)
+        # Where the service names no content, nothing tells that it is still the same.
+        is_same = bool(item.etag) and (found.etag, found.size_bytes) == (item.etag, item.size_bytes)
         is_here = await lane.ground.disk.run(lambda _: _size_of(self.part) == item.size_bytes)
-        self.found, self.has_changed, self.kept = found, False, kept
+        self._found, self._is_damaged = found, False
         may_be_done = bool(item.part_bytes) or lane.is_doubtful(item)
         if may_be_done and is_same and not is_here and await self._is_finished(found):
-            lane.count(item.size_bytes - sum(one.size_bytes for one in kept.values()))
-            lane.ended(item, ItemState.DONE, is_verified=True)
-            return
+            self.was_done(kept)
+            return None
+        good = dict(kept)
         if not (item.part_bytes and is_same and is_here):
-            lane.count(-sum(one.size_bytes for one in kept.values()))
-            self.kept = {}
+            good = {}
             size = _range_bytes(found)
             self.item = replace(item, etag=found.etag, size_bytes=found.size_bytes, part_bytes=size)
             place, part, whole = lane.place(item), self.part, found.size_bytes
             await lane.ground.journal.begin_parts(lane.id, self.item)
-            await lane.ground.disk.run(lambda _: _prepare(self.folders, place, part, whole))
-        wants_whole = _expected_whole(found) and not _has_layout(found, self.item.part_bytes)
-        if self.kept and not wants_whole:
+            await lane.ground.disk.run(lambda _: _prepare(self._folders, place, part, whole))
+        is_in_parts = part_layout(found) == self.item.part_bytes
+        wants_whole = not is_in_parts and bool(whole_md5(found))
+        if good and not wants_whole:
             # Their signs are of what came; a power cut may have kept it from the disk.
-            still = await lane.ground.disk.run(partial(still_there, self.part, self.item.part_bytes, self.kept))
-            lane.count(-sum(one.size_bytes for number, one in self.kept.items() if number not in still))
-            self.kept = still
-        self.digest = InOrder(self.part, self.item, set(self.kept)) if wants_whole else None
-        count = part_count(self.item.size_bytes, self.item.part_bytes)
-        missing = [number for number in range(1, count + 1) if number not in self.kept]
-        await self.pieces.hand_out(missing, self._size, self._fetch)
+            good = await lane.ground.disk.run(partial(still_there, self.part, self.item.part_bytes, good))
+        self._digest = InOrder(self.part, self.item, set(good)) if wants_whole else None
+        return good
 
     async def _is_finished(self, found: Found) -> bool:
         """Whether an earlier program was done with it, and only did not write that down any more."""
         return await self.lane.ground.disk.run(partial(_is_there, self.lane.place(self.item), found))
 
-    def _size(self, number: int) -> int:
-        return min(self.item.part_bytes, self.item.size_bytes - (number - 1) * self.item.part_bytes)
-
-    async def _fetch(self, number: int) -> None:
-        if self.has_changed:
-            return
+    async def move(self, number: int) -> SentPart:
         lane, item, part = self.lane, self.item, self.part
-        offset, size = (number - 1) * item.part_bytes, self._size(number)
+        offset, size = (number - 1) * item.part_bytes, self.size_of(number)
         moved, pieces = Moved(lane), list[bytes]()
         try:
             await moved.by((await lane.plane()).get(
@@ -243,11 +237,9 @@ class RangedDownload:
             ))  # fmt: skip
         except Conflict as error:
             await pinned_anew(lane, item, error)
-            self.has_changed = True
-            return
+            raise SourceChanged from error
         sign = await moved.by(lane.ground.disk.run(lambda token: self._keep(part, number, pieces, token)))
-        self.kept[number] = SentPart(number, size, sign)
-        lane.part_done(item, self.kept[number])
+        return SentPart(number, size, sign)
 
     def _keep(self, part: Path, number: int, pieces: list[bytes], token: CancelToken) -> str:
         """Write a range where it belongs; its MD5 where that helps to verify. Blocks."""
@@ -256,55 +248,56 @@ class RangedDownload:
             sign = md5()
             for piece in pieces:
                 _write_all(file, piece)
-                if self.digest is None:
+                if self._digest is None:
                     sign.update(piece)
-        if self.digest is not None:
-            self.digest.has(number, token)
+        if self._digest is not None:
+            self._digest.has(number, token)
             return ""
         return sign.hexdigest()
 
-    async def _close(self) -> None:
-        if self.has_changed:
-            self._begin_again()
-        else:
-            await self._finish()
-
-    def _begin_again(self) -> None:
-        self.item = replace(self.item, part_bytes=0)
-        self.lane.add(self.first_unit())
-
-    async def _finish(self) -> None:
-        lane, found, part, place = self.lane, self.found, self.part, self.lane.place(self.item)
+    async def finish(self) -> bool:
+        lane, found, part, place = self.lane, self._found, self.part, self.lane.place(self.item)
         assert found is not None
         is_verified = await lane.ground.disk.run(lambda token: self._verified(found, token))
         if is_verified is False:
-            if self.tries < CHANGED_TRIES:
-                self._begin_again()
-                return
-            raise damaged(str(lane.remote(self.item)))
-        await lane.ground.disk.run(lambda _: _complete(lane, part, place, found))
+            self._is_damaged = True
+            return False
+        here = await lane.ground.disk.run(lambda _: _complete(lane, part, place, self.item, found))
+        if lane.remembers and is_verified:
+            lane.remember(here)
         lane.ended(self.item, ItemState.DONE, is_verified=bool(is_verified))
+        return True
 
     def _verified(self, found: Found, token: CancelToken) -> bool | None:
         """None: the service does not say what the content should be."""
-        if self.digest is not None:
-            return self.digest.whole(token) == _expected_whole(found)
-        if _has_layout(found, self.item.part_bytes):
-            signs = [one.etag for _, one in sorted(self.kept.items())]
+        if self._digest is not None:
+            return self._digest.whole(token) == whole_md5(found)
+        if part_layout(found) == self.item.part_bytes:
+            signs = [one.etag for _, one in sorted(self.parts.items())]
             return etag_of_parts([bytes.fromhex(sign) for sign in signs]) == found.etag
         return None
+
+    async def drop(self) -> None:
+        part = self.part
+        with local_errors(part):
+            await self.lane.ground.disk.run(lambda _: part.unlink(missing_ok=True))
+        self.item = replace(self.item, part_bytes=0)
+
+    def given_up(self) -> AppError:
+        place = str(self.lane.remote(self.item))
+        return damaged(place) if self._is_damaged else _keeps_changing(place)
 
 
 class Folders:
     """Makes folders below one target, and sees that nothing leads out of it."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self.root = root
         self._known: set[Path] = set()
         self._real: Path | None = None
 
     def make_above(self, place: Path) -> None:
-        if place == self._root:
+        if place == self.root:
             place.parent.mkdir(parents=True, exist_ok=True)
         else:
             self.make(place.parent)
@@ -314,8 +307,8 @@ class Folders:
             return
         with local_errors(folder):
             if self._real is None:
-                self._root.mkdir(parents=True, exist_ok=True)
-                self._real = self._root.resolve()
+                self.root.mkdir(parents=True, exist_ok=True)
+                self._real = self.root.resolve()
             folder.mkdir(parents=True, exist_ok=True)
             if not folder.resolve().is_relative_to(self._real):
                 raise _leads_out(folder)
@@ -323,9 +316,15 @@ class Folders:
 
 
 def part_of(lane: Lane, item: Item) -> Path:
-    """Where the object is while it is not whole."""
+    """Where the object is while it is not whole; no two transfers share one."""
     place = lane.place(item)
-    return place.with_name(part_name(place.name, _SYSTEM))
+    return place.with_name(part_name(place.name, _SYSTEM, _mark(lane.id, lane.record.created)))
+
+
+@cache
+def _mark(transfer_id: int, created: datetime) -> str:
+    """The time is of use against another program, whose journal counts from one as well."""
+    return hashlib.blake2b(f"{transfer_id} {created}".encode(), digest_size=4).hexdigest()
 
 
 def _sink(lane: Lane, moved: Moved, pieces: list[bytes]) -> Sink:
@@ -366,40 +365,26 @@ def settle(lane: Lane, place: Path, found: Found) -> None:
 def _verified_whole(content: bytes, found: Found, place: str) -> bool:
     if len(content) != found.size_bytes:
         raise damaged(place)
-    expected = _expected_whole(found)
-    if expected:
-        if md5(content).hexdigest() != expected:
-            raise damaged(place)
-        return True
-    size = found.metadata.get(PART_BYTES_NAME, "")
-    if size.isdecimal() and int(size) and _has_layout(found, int(size)):
-        parts = [md5(content[at : at + int(size)]).digest() for at in range(0, len(content), int(size))]
+    size = part_layout(found)
+    if size:
+        parts = [md5(content[at : at + size]).digest() for at in range(0, len(content), size)]
         if etag_of_parts(parts) != found.etag:
             raise damaged(place)
         return True
-    return False
-
-
-def _expected_whole(found: Found) -> str:
-    if not found.is_encrypted and is_plain_md5(found.etag):
-        return found.etag
-    kept = found.metadata.get(MD5_NAME, "")
-    return kept if is_plain_md5(kept) else ""
-
-
-def _has_layout(found: Found, size: int) -> bool:
-    return not found.is_encrypted and "-" in found.etag and found.metadata.get(PART_BYTES_NAME, "") == str(size)
+    expected = whole_md5(found)
+    if expected and md5(content).hexdigest() != expected:
+        raise damaged(place)
+    return bool(expected)
 
 
 def _range_bytes(found: Found) -> int:
     """The parts it was sent in, where that is known: then each can be verified alone."""
-    kept = found.metadata.get(PART_BYTES_NAME, "")
-    size = int(kept) if kept.isdecimal() else 0
-    return size if 0 < size <= _MOST_RANGE_BYTES and _has_layout(found, size) else RANGE_BYTES
+    size = part_layout(found)
+    return size if 0 < size <= _MOST_RANGE_BYTES else RANGE_BYTES
 
 
 def _is_there(place: Path, found: Found, token: CancelToken) -> bool:
-    return _size_of(place) == found.size_bytes and has_content(place, found, token)
+    return _size_of(place) == found.size_bytes and bool(has_content(place, found, token))
 
 
 def _size_of(place: Path) -> int:
@@ -419,12 +404,20 @@ def _prepare(folders: Folders, place: Path, part: Path, size: int) -> None:
             file.truncate(size)
 
 
-def _complete(lane: Lane, part: Path, place: Path, found: Found) -> None:
+def _complete(lane: Lane, part: Path, place: Path, item: Item, found: Found) -> Item:
     with local_errors(place):
         with part.open("r+b") as file:
             os.fsync(file.fileno())
         settle(lane, part, found)
+        here = seen(item, part.stat())
         part.replace(place)
+    return here
+
+
+def _on_the_disk(folders: Folders) -> None:
+    folder = folders.root if folders.root.is_dir() else folders.root.parent
+    with local_errors(folder):
+        on_the_disk(folder)
 
 
 def _write_all(file: BinaryIO, piece: bytes) -> None:

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected, Unreachable
-from traindeck.domain.transfers import Item, ItemState, Order, TransferRecord, TransferState
+from traindeck.domain.transfers import Item, ItemState, Kind, Order, TransferRecord, TransferState, check_of
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import utc_now
 from traindeck.runtime.listeners import Listeners
@@ -26,6 +26,7 @@ from traindeck.services.ports import Clock
 from traindeck.services.transfers.feeding import live
 from traindeck.services.transfers.lane import Ground, Lane, Unit
 from traindeck.services.transfers.ledger import Ledger
+from traindeck.services.transfers.orphans import remove_all_orphans
 from traindeck.services.transfers.ports import Journal, OpenPlane
 from traindeck.services.transfers.rate_limit import RateLimit
 from traindeck.services.transfers.rows import Transfer
@@ -95,10 +96,16 @@ class TransferEngine:
     # What is wanted
 
     async def resume(self) -> None:
-        """Take up what earlier programs left undone, unless one still works on it."""
+        """Take up what earlier programs left undone, unless one still works on it, and show what they did."""
         for record in await self._journal.unfinished():
             if record.id not in self._lanes:
                 self._start(record)
+        for record in await self._journal.all():
+            if record.state.is_over and not self._is_forgotten(record) and record.id not in self._lanes:
+                lane = Lane(record, self._ground)
+                await lane.count_again()
+                self._over[record.id] = lane.row
+                self._has_news(lane)
 
     async def add(
         self, order: Order, *, needs_yes: bool = False, patience_s: float | None = None, takes_up: bool = False
@@ -177,11 +184,29 @@ class TransferEngine:
         record = await self._journal.get(transfer_id)
         if not record.state.is_over:
             return
+        if record.order.kind is Kind.CHECK:
+            await self._check_anew(record)
+            return
         await self._journal.open_again(transfer_id, [ItemState.FAILED, ItemState.WAITING])
         state = TransferState.RUNNING if record.is_planned else TransferState.PLANNING
         if not record.is_planned and record.order.rules.delete:
             state = TransferState.READY  # nobody has seen yet what it would remove
         self._start(await self._journal.change(transfer_id, state=state, error=None, ended=None))
+
+    async def _check_anew(self, record: TransferRecord) -> None:
+        await self._journal.forget_unbegun(record.id)
+        changes = {"is_planned": False, "state": TransferState.PLANNING, "error": None, "started": None, "ended": None}
+        self._start(await self._journal.change(record.id, **changes))
+
+    async def verify(self, transfer_id: int) -> None:
+        """Look whether all that a transfer brought, which is over, is still where it should be."""
+        if transfer_id in self._lanes:
+            return
+        record = await self._journal.get(transfer_id)
+        if record.order.kind is Kind.CHECK:
+            await self._check_anew(record)
+        else:
+            await self.add(check_of(record))
 
     async def move_first(self, transfer_id: int) -> None:
         lane = self._lanes.get(transfer_id)
@@ -190,13 +215,11 @@ class TransferEngine:
             self._share_turns()
 
     async def forget(self, transfer_id: int) -> None:
-        """Take one that is over out of the list; unfinished pieces at the service go too."""
+        """Take one that is over out of the list; unfinished pieces here and at the service go first."""
         if transfer_id in self._lanes:
             return
         self._over.pop(transfer_id, None)
-        lane = Lane(await self._journal.get(transfer_id), self._ground)
-        await self._remove_pieces(lane)
-        await self._journal.forget(transfer_id)
+        await self._forget(await self._journal.get(transfer_id))
 
     async def ended(self, transfer_id: int) -> Transfer:
         """How it ended, as soon as it has."""
@@ -205,7 +228,9 @@ class TransferEngine:
             await lane.is_over.wait()
         row = self._over.get(transfer_id)
         if row is None:
-            row = Lane(await self._journal.get(transfer_id), self._ground).row
+            lane = Lane(await self._journal.get(transfer_id), self._ground)
+            await lane.count_again()
+            row = lane.row
         return row
 
     async def planned(self, transfer_id: int) -> Transfer:
@@ -220,19 +245,37 @@ class TransferEngine:
         return [found[number] for number in sorted(found, reverse=True)]
 
     async def items(
-        self, transfer_id: int, states: Sequence[ItemState] = tuple(ItemState), *, after: str = "", most: int = 1000
+        self,
+        transfer_id: int,
+        states: Sequence[ItemState] = tuple(ItemState),
+        *,
+        is_verified: bool | None = None,
+        after: str = "",
+        most: int = 1000,
     ) -> list[Item]:
         """A page of what is to be done and was done, with the results of this moment."""
         await self._ledger.flush()
-        return await self._journal.items(transfer_id, states, after=after, most=most)
+        return await self._journal.items(transfer_id, states, is_verified=is_verified, after=after, most=most)
 
     # How it is done
 
     async def _forget_old(self) -> None:
-        old = self._clock() - _FORGET_AFTER
         for record in await self._journal.all():
-            if record.state.is_over and (record.ended or record.created) < old:
+            if record.state.is_over and self._is_forgotten(record) and record.id not in self._lanes:
+                await self._forget(record)
+
+    def _is_forgotten(self, record: TransferRecord) -> bool:
+        return record.is_dropped or (record.ended or record.created) < self._clock() - _FORGET_AFTER
+
+    async def _forget(self, record: TransferRecord) -> None:
+        """What cannot be taken back now stays in the journal, and the next program tries again."""
+        async with held(self._lock(record.id), self._disk) as is_free:
+            if not is_free:
+                return
+            if await self._remove_pieces(Lane(record, self._ground)):
                 await self._journal.forget(record.id)
+            elif not record.is_dropped:
+                await self._journal.change(record.id, is_dropped=True)
 
     def _start(self, record: TransferRecord, patience_s: float | None = None) -> None:
         self._over.pop(record.id, None)
@@ -258,6 +301,7 @@ class TransferEngine:
     async def _live_to_the_end(self, lane: Lane) -> None:
         try:
             await live(lane)
+            await remove_all_orphans(lane)
         except Exception as error:
             # Also a journal that cannot be written: then the next program takes it up where this one left it.
             log.exception("transfer %d ended", lane.id)
@@ -277,18 +321,27 @@ class TransferEngine:
     async def _take_back(self, lane: Lane) -> None:
         if lane.workers:
             await asyncio.wait(lane.workers)
-        await self._remove_pieces(lane)
-        await lane.change(state=TransferState.CANCELLED, ended=self._clock())
-        self._end(lane)
+        async with held(self._lock(lane.id), self._disk) as is_ours:
+            if is_ours:
+                await self._remove_pieces(lane)
+                await lane.change(state=TransferState.CANCELLED, ended=self._clock())
+        self._end(lane, is_shown=is_ours)
 
-    async def _remove_pieces(self, lane: Lane) -> None:
+    async def _remove_pieces(self, lane: Lane) -> bool:
+        """Whether all that was half there is gone."""
         await self._ledger.flush()
+        is_clean = True
         for item in await self._journal.begun(lane.id):
             try:
                 await take_back(lane, item)
             except AppError as error:
-                # Its parts show among the fragments of the bucket.
+                is_clean = False
                 log.warning("unfinished pieces of %s were not removed: %s", item.key, error)
+            else:
+                await self._journal.begin_parts(lane.id, replace(item, upload_id="", part_bytes=0))
+        if lane.begun:
+            await remove_all_orphans(lane)
+        return is_clean
 
     def _lock(self, transfer_id: int) -> Path:
         return self._locks / f"{transfer_id}.lock"

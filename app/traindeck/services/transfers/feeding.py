@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Protocol
 
-from traindeck.domain.errors import AppError, Conflict
+from traindeck.domain import kept_errors
+from traindeck.domain.errors import AppError, Conflict, Unexpected
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import Action, Item, Kind, TransferState, waits_for
+from traindeck.domain.transfers import Action, Item, ItemState, Kind, TransferState, waits_for
+from traindeck.services.transfers.check_planning import CheckPlanner
+from traindeck.services.transfers.checks import Checks
+from traindeck.services.transfers.comparing import Memory
 from traindeck.services.transfers.copies import Copies
 from traindeck.services.transfers.downloads import Downloads, Folders
 from traindeck.services.transfers.lane import Lane
@@ -33,17 +38,21 @@ async def live(lane: Lane) -> None:
     try:
         if not lane.record.is_planned:
             await _plan(lane)
+        # What an earlier program let wait is tried at once.
+        await lane.ground.journal.open_again(lane.id, [ItemState.WAITING])
         await lane.count_again()
         await lane.until_yes()
         if lane.record.state is not TransferState.RUNNING:
             await lane.change(state=TransferState.RUNNING)
         await _move(lane)
         await lane.count_again()
-        if lane.failed_files and not lane.good_files:
-            raise await lane.first_failure()
+        if lane.failed_files and not lane.good_files and lane.kind is not Kind.CHECK:
+            raise await _first_failure(lane)
         if lane.failed_files:
-            error = await lane.first_failure()
+            error = await _first_failure(lane)
             await lane.change(state=TransferState.PARTLY, error=error, ended=lane.ground.clock())
+        elif lane.differences:
+            await lane.change(state=TransferState.PARTLY, error=_differ(lane.differences), ended=lane.ground.clock())
         else:
             await lane.change(state=TransferState.DONE, ended=lane.ground.clock())
     except AppError as error:
@@ -70,9 +79,13 @@ async def _outline(lane: Lane) -> Outline:
                 await lane.change(started=ground.clock())
             await ground.journal.forget_removals(lane.id)
             if order.kind is Kind.PACK:
-                return await PackPlanner(lane.id, order, lane.plane, ground.disk, ground.journal).plan()
-            planner = Planner(order, await lane.plane(), ground.disk, lambda batch: ground.journal.plan(lane.id, batch))
-            return await planner.plan()
+                has_begun = bool(lane.record.fed_to)
+                planner = PackPlanner(lane.id, order, lane.plane, ground.disk, ground.journal, has_begun=has_begun)
+                return await planner.plan()
+            memory = Memory(ground.journal, order)
+            keep = partial(ground.journal.plan, lane.id)
+            kind = CheckPlanner if order.kind is Kind.CHECK else Planner
+            return await kind(order, await lane.plane(), ground.disk, keep, memory).plan()
         except AppError as error:
             if waits_for(error) is None:
                 raise
@@ -101,6 +114,8 @@ def _mover(lane: Lane) -> Mover:
             return Copies(lane)
         case Kind.PACK:
             return Packs(lane)
+        case Kind.CHECK:
+            return Checks(lane)
 
 
 async def _feed(lane: Lane, mover: Mover, action: Action) -> None:
@@ -130,6 +145,30 @@ async def _feed(lane: Lane, mover: Mover, action: Action) -> None:
         if not await lane.next_round():
             return
         after = ""
+
+
+async def _first_failure(lane: Lane) -> AppError:
+    """Of one file its own, of many one that says how many they are."""
+    (first,) = await lane.ground.journal.items(lane.id, [ItemState.FAILED], most=1)
+    error = first.error or Unexpected(first.key)
+    if lane.failed_files == 1:
+        return error
+    return kept_errors.told_as(
+        error,
+        text(
+            "{count} files could not be moved. The first, {file}: {words}",
+            count=lane.failed_files,
+            file=first.key,
+            words=error.title,
+        ),
+    )
+
+
+def _differ(count: int) -> AppError:
+    return Conflict(
+        text("Files that are not the same on both sides: {count}.", count=count),
+        text("The list of files names each of them."),
+    )
 
 
 def _not_removed() -> AppError:

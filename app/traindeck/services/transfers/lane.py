@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from traindeck.domain import kept_errors
-from traindeck.domain.errors import AccessRefused, AppError, DiskFull, KeysRefused, Unexpected
+from traindeck.domain.errors import AccessRefused, AppError, DiskFull, KeysRefused
 from traindeck.domain.objects import ObjectPath
-from traindeck.domain.texts import text
 from traindeck.domain.transfers import (
+    DIFFERENCES,
     Action,
+    CompareBy,
     Item,
     ItemState,
     Kind,
@@ -24,6 +24,7 @@ from traindeck.domain.transfers import (
     TransferRecord,
     TransferState,
     WaitsFor,
+    known_place,
     waits_for,
 )
 from traindeck.runtime.blocking import BlockingCalls
@@ -98,14 +99,18 @@ class Lane:
         self.wants_yes = record.state is TransferState.READY
         self._doubt_to = record.fed_to
         order = record.order
-        is_target = order.kind in (Kind.UPLOAD, Kind.PACK)
-        self._bucket = (order.remote_target if is_target else order.remote_source).bucket
+        self._bucket = order.remote.bucket
+        self._is_upload = order.kind is Kind.UPLOAD
+        self.remembers = order.kind is Kind.DOWNLOAD and order.rules.compare is CompareBy.SIZE_AND_TIME
+        self.begun: set[ObjectPath] = set()  # uploads in parts, of which an answer may have been lost
         self._patience_s = patience_s
         self._plane: DataPlane | None = None
         self._news = asyncio.Event()
         self._has_turn = False
         self._files: dict[ItemState, int] = {}
         self._totals = Totals()
+        self._verified = 0
+        self._place = ""
         self._waiting = 0
         # Trouble that is not about one file
         self._failures = 0
@@ -230,9 +235,18 @@ class Lane:
             is_verified,
             error,
         )
+        self._verified += is_verified
         self._note(over)
         if state is ItemState.DONE:
+            if self._is_upload and over.etag and over.action is Action.MOVE:
+                self.remember(over)
             self.went_well()
+
+    def remember(self, here: Item) -> None:
+        """This file, as it is on this computer, has the content that the service calls by this ETag."""
+        if here.etag:
+            self._place = self._place or known_place(self.record.order, self.record.root)
+            self.ground.ledger.known(self._place, here)
 
     def failed(self, item: Item, error: AppError) -> None:
         """It waits where waiting may help, else it is over."""
@@ -402,6 +416,7 @@ class Lane:
         await self.ground.ledger.flush()
         self._totals = await self.ground.journal.totals(self.id)
         self._files = dict(self._totals.files)
+        self._verified = self._totals.verified
         self._waiting = self._files.get(ItemState.WAITING, 0)
         if not self.workers:
             self.done_bytes = self._totals.done_bytes
@@ -417,24 +432,12 @@ class Lane:
         return self._files.get(ItemState.FAILED, 0)
 
     @property
+    def differences(self) -> int:
+        return sum(self._files.get(state, 0) for state in DIFFERENCES)
+
+    @property
     def good_files(self) -> int:
         return self._files.get(ItemState.DONE, 0) + self._files.get(ItemState.EQUAL, 0)
-
-    async def first_failure(self) -> AppError:
-        """Of one file its own, of many one that says how many they are."""
-        (first,) = await self.ground.journal.items(self.id, [ItemState.FAILED], most=1)
-        error = first.error or Unexpected(first.key)
-        if self.failed_files == 1:
-            return error
-        return kept_errors.told_as(
-            error,
-            text(
-                "{count} files could not be moved. The first, {file}: {words}",
-                count=self.failed_files,
-                file=first.key,
-                words=error.title,
-            ),
-        )
 
     @property
     def row(self) -> Transfer:
@@ -456,6 +459,11 @@ class Lane:
             equal_files=files.get(ItemState.EQUAL, 0),
             skipped_files=files.get(ItemState.SKIPPED, 0),
             failed_files=self.failed_files,
+            verified_files=self._verified,
+            different_files=files.get(ItemState.DIFFERENT, 0),
+            missing_there=files.get(ItemState.MISSING_THERE, 0),
+            missing_here=files.get(ItemState.MISSING_HERE, 0),
+            unknown_files=files.get(ItemState.UNKNOWN, 0),
             removals=self._totals.removals,
             small_files=self._totals.small_files,
             error=record.error or (self._trouble if waits else None),

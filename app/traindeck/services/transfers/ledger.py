@@ -23,6 +23,7 @@ class Ledger:
         self._journal = journal
         self._items: defaultdict[int, dict[str, Item]] = defaultdict(dict)
         self._parts: defaultdict[int, list[tuple[str, SentPart]]] = defaultdict(list)
+        self._known: defaultdict[str, list[Item]] = defaultdict(list)
         self._news = asyncio.Event()
         self._writing = asyncio.Lock()
 
@@ -32,6 +33,10 @@ class Ledger:
 
     def part(self, transfer_id: int, key: str, part: SentPart) -> None:
         self._parts[transfer_id].append((key, part))
+        self._news.set()
+
+    def known(self, place: str, here: Item) -> None:
+        self._known[place].append(here)
         self._news.set()
 
     async def keep(self) -> None:
@@ -58,9 +63,20 @@ class Ledger:
                     transfer_id, items = next(iter(self._items.items()))
                     del self._items[transfer_id]
                     await self._write_items(transfer_id, items)
+                while self._known:
+                    place, known = next(iter(self._known.items()))
+                    del self._known[place]
+                    await self._write_known(place, known)
             finally:
-                if self._parts or self._items:
+                if self._parts or self._items or self._known:
                     self._news.set()
+
+    async def _write_known(self, place: str, known: list[Item]) -> None:
+        try:
+            await self._journal.remember(place, known)
+        except BaseException:
+            self._known[place] = known + self._known[place]
+            raise
 
     async def _write_parts(self, transfer_id: int, parts: list[tuple[str, SentPart]]) -> None:
         try:

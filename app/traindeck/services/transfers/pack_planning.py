@@ -8,15 +8,20 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from traindeck.domain.errors import AppError, Conflict, InvalidInput, LocalTrouble, NoRight, NotFound
+from traindeck.domain.errors import AppError, Conflict, InvalidInput, LocalTrouble, NoRight, NotFound, Occupied
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.shards import (
+    INDEX_NAME,
     LEAST_SHARD_BYTES,
     MOST_SHARDS,
+    SUMMARY_NAME,
     Cutter,
     Layout,
     Member,
+    ShardFacts,
+    facts_of,
     is_safe_path,
+    names_of,
     shard_name,
     shard_number,
     written,
@@ -36,9 +41,11 @@ from traindeck.domain.transfers import (
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors, not_a_folder
 from traindeck.services.data_ports import DataPlane, Row
+from traindeck.services.packed_places import PackedBucket, PackedFolder
 from traindeck.services.transfers.comparing import time_ns
+from traindeck.services.transfers.digests import md5
 from traindeck.services.transfers.local_tree import LocalEntry, LocalTree
-from traindeck.services.transfers.planning import Outline, ignore_rules_of, some_entries
+from traindeck.services.transfers.planning import Outline, rules_of, some_entries
 from traindeck.services.transfers.ports import Journal
 from traindeck.services.transfers.shard_source import fingerprint
 
@@ -55,6 +62,19 @@ class _Problem:
     is_left_out: bool  # by a rule, not for being broken
 
 
+@dataclass(frozen=True, slots=True)
+class _Shard:
+    """One archive to be made."""
+
+    size_bytes: int
+    content: bytes  # as the journal keeps it
+    names_md5: str
+
+    @classmethod
+    def of(cls, members: list[Member]) -> _Shard:
+        return cls(Layout(members).size_bytes, written(members), md5(names_of(members)).hexdigest())
+
+
 class PackPlanner:
     """Makes the plan of one packing; the same plan again when nothing has changed."""
 
@@ -65,14 +85,18 @@ class PackPlanner:
         plane: Callable[[], Awaitable[DataPlane]],
         disk: BlockingCalls,
         journal: Journal,
+        *,
+        has_begun: bool = False,
     ) -> None:
+        """`has_begun`: what is at the target may be from an earlier try of the same transfer."""
         self._id = transfer_id
         self._order = order
         self._rules = order.rules
         self._plane = plane
         self._disk = disk
         self._journal = journal
-        self._count = 0
+        self._has_begun = has_begun
+        self._shards: list[ShardFacts] = []
         self._broken = 0
         self._first: _Problem | None = None
 
@@ -86,10 +110,10 @@ class PackPlanner:
         async for members, problems in found:
             await self._keep_problems(problems)
             await self._keep_shards(await self._disk.run(partial(_cut, cutter, members)))
-        await self._keep_shards(await self._disk.run(lambda _: [_kept(shard) for shard in cutter.rest()]))
+        await self._keep_shards(await self._disk.run(lambda _: [_Shard.of(shard) for shard in cutter.rest()]))
         if self._first is not None:
             raise _not_packed(self._broken, self._first)
-        if not self._count:
+        if not self._shards:
             raise NotFound(
                 text("There are no files in {place} that could be packed.", place=self._order.source),
                 text("Look into the folder, and at the rules that leave files out."),
@@ -130,7 +154,7 @@ class PackPlanner:
         await self._disk.run(lambda _: _check_folder(folder))
         ignored = IgnoreRules(self._rules.ignore)
         if self._rules.has_ignore_files:
-            ignored = await self._disk.run(lambda _: ignore_rules_of(folder, self._rules.ignore))
+            ignored = await self._disk.run(lambda _: rules_of(folder, self._rules.ignore))
         walk = LocalTree(folder, ignored, self._rules.links).entries()
         while entries := await self._disk.run(lambda token: some_entries(walk, token)):
             yield self._sorted_out(entries)
@@ -191,19 +215,19 @@ class PackPlanner:
         if items:
             await self._journal.plan(self._id, items)
 
-    async def _keep_shards(self, shards: Iterable[tuple[int, bytes]]) -> None:
+    async def _keep_shards(self, shards: Iterable[_Shard]) -> None:
         # Written first: an item without its list could not be made.
         items: list[Item] = []
-        for size_bytes, content in shards:
-            if self._count >= MOST_SHARDS:
+        for shard in shards:
+            if len(self._shards) >= MOST_SHARDS:
                 raise InvalidInput(
                     text("That would be more than {most} shards.", most=f"{MOST_SHARDS:,}"),
                     text("Let each be larger."),
                 )
-            name = shard_name(self._count)
-            await self._journal.keep_shard(self._id, self._key(name), content)
-            items.append(Item(self._key(name), name, size_bytes, inode=fingerprint(content)))
-            self._count += 1
+            name = shard_name(len(self._shards))
+            await self._journal.keep_shard(self._id, self._key(name), shard.content)
+            items.append(Item(self._key(name), name, shard.size_bytes, inode=fingerprint(shard.content)))
+            self._shards.append(ShardFacts(name, shard.size_bytes, shard.names_md5))
         if items:
             await self._journal.plan(self._id, items)
 
@@ -214,32 +238,62 @@ class PackPlanner:
 
     async def _check_target(self) -> None:
         """Shards of another, larger packing would be read together with these."""
-        beyond = [name async for name in self._there() if (shard_number(name) or 0) >= self._count]
-        if beyond:
-            raise Conflict(
+        target, count = self._order.target, len(self._shards)
+        others: list[str] = []
+        async for name, size_bytes in self._there():
+            number = shard_number(name)
+            if number is not None and number >= count:
+                raise Conflict(
+                    text("There are shards of another packing at {target}: {name}.", target=target, name=name),
+                    text("Remove them, or pack into another folder."),
+                )
+            if number is not None and size_bytes != self._shards[number].size_bytes:
+                others.append(name)
+        if self._rules.may_replace or self._has_begun:
+            return
+        if not others and await self._is_described_otherwise():
+            others.append(INDEX_NAME)
+        if others:
+            raise Occupied(
                 text(
-                    "There are shards of another packing at {target}: {name}.",
-                    target=self._order.target,
-                    name=beyond[0],
+                    "There is a packing of other files at {target}; {name} would be replaced.",
+                    target=target,
+                    name=others[0],
                 ),
-                text("Remove them, or pack into another folder."),
+                text("Pack into another folder, or say that it may be replaced."),
             )
 
-    async def _there(self) -> AsyncIterator[str]:
+    async def _there(self) -> AsyncIterator[tuple[str, int]]:
         if is_remote(self._order.target):
             folder = self._order.remote_target.as_folder()
-            last = self._key(shard_name(self._count - 1))
             with suppress(NoRight):  # keys that may only write cannot look
-                async for rows in self._listing(folder.bucket, f"{folder.key}shard-", last):
+                async for rows in self._listing(folder.bucket, f"{folder.key}shard-"):
                     for row in rows:
-                        yield row.key[len(folder.key) :]
+                        yield row.key[len(folder.key) :], row.size_bytes
             return
-        for name in await self._disk.run(lambda _: _names_in(Path(self._order.target))):
-            yield name
+        for name, size_bytes in await self._disk.run(lambda _: _shards_in(Path(self._order.target))):
+            yield name, size_bytes
+
+    async def _is_described_otherwise(self) -> bool:
+        """Whether an index that is there tells of other files than these."""
+        if is_remote(self._order.target):
+            plane, folder = await self._plane(), self._order.remote_target.as_folder()
+            try:
+                found = [await plane.head(folder.join(name)) for name in (INDEX_NAME, SUMMARY_NAME)]
+                summary = await PackedBucket(folder, plane, self._disk).summary() if any(found) else None
+            except NoRight:
+                return False  # keys that may only write cannot look
+            is_there = any(found)
+        else:
+            here = Path(self._order.target)
+            names = (INDEX_NAME, SUMMARY_NAME)
+            is_there = await self._disk.run(lambda _: any((here / name).exists() for name in names))
+            summary = await PackedFolder(here, self._disk).summary() if is_there else None
+        return is_there and (summary is None or facts_of(summary) != self._shards)
 
     async def _forget_rest(self) -> None:
         """Shards that an earlier planning found, when there were more files."""
-        after = self._key(shard_name(self._count - 1))
+        after = self._key(self._shards[-1].name)
         while items := await self._journal.items(self._id, after=after, most=_PAGE):
             after = items[-1].key
             stale = [item for item in items if item.action is Action.MOVE and shard_number(item.name) is not None]
@@ -255,12 +309,8 @@ def target_key(order: Order, name: str) -> str:
     return order.remote_target.as_folder().key + name if is_remote(order.target) else name
 
 
-def _cut(cutter: Cutter, members: Iterable[Member], _: CancelToken) -> list[tuple[int, bytes]]:
-    return [_kept(shard) for member in members for shard in cutter.add(member)]
-
-
-def _kept(members: list[Member]) -> tuple[int, bytes]:
-    return Layout(members).size_bytes, written(members)
+def _cut(cutter: Cutter, members: Iterable[Member], _: CancelToken) -> list[_Shard]:
+    return [_Shard.of(shard) for member in members for shard in cutter.add(member)]
 
 
 def _check_folder(folder: Path) -> None:
@@ -270,11 +320,12 @@ def _check_folder(folder: Path) -> None:
             raise not_a_folder(folder)
 
 
-def _names_in(folder: Path) -> list[str]:
+def _shards_in(folder: Path) -> list[tuple[str, int]]:
     if not folder.is_dir():
         return []
     with local_errors(folder):
-        return sorted(place.name for place in folder.iterdir() if shard_number(place.name) is not None)
+        places = sorted(place for place in folder.iterdir() if shard_number(place.name) is not None)
+        return [(place.name, place.stat().st_size) for place in places]
 
 
 def _unfit(name: str, size_bytes: int) -> AppError | None:

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from traindeck.domain.errors import NoRight
 from traindeck.domain.local_names import System, part_name
 from traindeck.domain.shards import INDEX_NAME
 from traindeck.domain.transfers import (
@@ -21,7 +20,7 @@ from traindeck.domain.transfers import (
 )
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.platform_files import local_errors
-from traindeck.services.transfers.bodies import CHANGED_TRIES, SourceChanged
+from traindeck.services.transfers.bodies import SourceChanged
 from traindeck.services.transfers.digests import file_digests
 from traindeck.services.transfers.lane import Lane, Unit
 from traindeck.services.transfers.moved import Moved
@@ -29,7 +28,8 @@ from traindeck.services.transfers.pack_planning import target_key
 from traindeck.services.transfers.shard_index import ShardIndex
 from traindeck.services.transfers.shard_reading import BucketReader, FolderReader, Reader
 from traindeck.services.transfers.shard_source import ShardSource
-from traindeck.services.transfers.uploads import PartedUpload
+from traindeck.services.transfers.sources import until_still
+from traindeck.services.transfers.uploads import send
 
 # One is hashed while the parts of another are sent; with more, what was hashed is no longer in the system's memory
 # when it is read again.
@@ -74,61 +74,25 @@ class Packs:
         return FolderReader(order.source, self.lane.ground.disk)
 
     async def _send(self, item: Item) -> None:
-        lane, source = self.lane, await ShardSource.of(self.lane, item, self._reader())
-        for _ in range(CHANGED_TRIES):
-            now = await source.look(item)
-            if item.upload_id:
-                lane.add(PartedUpload(lane, item, source).first_unit())
-                return
-            if await self._is_there(now, source):
-                lane.count(now.size_bytes)
-                lane.ended(now, ItemState.DONE, is_verified=True)
-                return
-            if now.size_bytes > SINGLE_PUT_BYTES:
-                lane.add(PartedUpload(lane, item, source).first_unit())
-                return
-            try:
-                await self._send_in_one_piece(now, source)
-            except SourceChanged:
-                continue
-            lane.ended(now, ItemState.DONE, is_verified=True)
-            return
-        raise source.keeps_changing(item)
-
-    async def _is_there(self, item: Item, source: ShardSource) -> bool:
-        try:
-            found = await (await self.lane.plane()).head(self.lane.remote(item))
-        except NoRight:
-            return False  # keys that may only write cannot look
-        return found is not None and await source.is_in(item, found)
-
-    async def _send_in_one_piece(self, item: Item, source: ShardSource) -> None:
-        body = await source.body(item, 0, item.size_bytes)
-        metadata = await source.metadata(item, in_parts=False)
-        moved, plane = Moved(self.lane), await self.lane.plane()
-        await moved.by(plane.put(self.lane.remote(item), body, metadata=metadata, counted=moved.count))
-        moved.settle(item.size_bytes)
+        await send(self.lane, item, await ShardSource.of(self.lane, item, self._reader()))
 
     # Into a folder of this computer
 
     async def _write(self, item: Item) -> None:
         lane, source = self.lane, await ShardSource.of(self.lane, item, self._reader())
         place = Path(lane.record.order.target) / item.name
-        for _ in range(CHANGED_TRIES):
+
+        async def attempt() -> None:
             now = await source.laid_out(item)
             if await self._is_on_disk(place, now, source):
                 lane.count(now.size_bytes)
-                lane.ended(now, ItemState.DONE, is_verified=True)
-                return
-            # So that a cancel finds what a killed program left half written.
-            await lane.ground.journal.begin_parts(lane.id, replace(now, part_bytes=now.size_bytes))
-            try:
+            else:
+                # So that a cancel finds what a killed program left half written.
+                await lane.ground.journal.begin_parts(lane.id, replace(now, part_bytes=now.size_bytes))
                 await self._write_whole(place, now, source)
-            except SourceChanged:
-                continue
             lane.ended(now, ItemState.DONE, is_verified=True)
-            return
-        raise source.keeps_changing(item)
+
+        await until_still(source, item, attempt)
 
     async def _is_on_disk(self, place: Path, item: Item, source: ShardSource) -> bool:
         known = source.digests
@@ -154,6 +118,8 @@ class Packs:
 
             async def counted() -> None:
                 await source.hash(item, take, moved.count)
+                if await source.has_changed(item):
+                    raise SourceChanged
                 await disk.run(lambda _: _closed(file, part, place))
 
             await moved.by(counted())

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
 
-from traindeck.domain.errors import AccessRefused, InvalidInput, NotFound, Unexpected
+from traindeck.domain.errors import AccessRefused, AppError, InvalidInput, NotFound, Unexpected
 from traindeck.domain.local_names import LocalNames, System, folded
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.sync_rules import (
@@ -20,6 +20,7 @@ from traindeck.domain.sync_rules import (
     Pair,
     Side,
     Verdict,
+    local_and_remote,
     paired,
     remote_and_remote,
     too_many_removals,
@@ -27,9 +28,11 @@ from traindeck.domain.sync_rules import (
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import (
     Action,
+    CompareBy,
     Item,
     ItemState,
     Kind,
+    Known,
     Links,
     Order,
     refusal,
@@ -37,7 +40,7 @@ from traindeck.domain.transfers import (
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
 from traindeck.services.data_ports import DataPlane, Found, Row
-from traindeck.services.transfers.comparing import Comparing, Doubt, side_of, time_ns
+from traindeck.services.transfers.comparing import Comparing, Doubt, Memory, Sameness, side_of, time_ns
 from traindeck.services.transfers.local_tree import LocalEntry, LocalTree
 
 Keep = Callable[[list[Item]], Awaitable[None]]
@@ -55,7 +58,7 @@ class Outline:
 
 
 @dataclass(slots=True)
-class _Listed:
+class Listed:
     """An object by its name below the folder that is listed."""
 
     name: str
@@ -65,7 +68,9 @@ class _Listed:
 class Planner:
     """Makes the plan of one transfer; the same plan again when nothing has changed."""
 
-    def __init__(self, order: Order, plane: DataPlane, disk: BlockingCalls, keep: Keep) -> None:
+    def __init__(
+        self, order: Order, plane: DataPlane, disk: BlockingCalls, keep: Keep, memory: Memory | None = None
+    ) -> None:
         self._order = order
         self._rules = order.rules
         self._plane = plane
@@ -74,10 +79,8 @@ class Planner:
         self._has_gaps = False
         self._removals = 0
         self._ignored = IgnoreRules(order.rules.ignore)
-        is_upload = order.kind is Kind.UPLOAD
-        remote = order.remote_target if is_upload else order.remote_source
-        by = order.rules.compare
-        self._comparing = Comparing(plane, disk, by, remote.bucket, is_upload) if by else None
+        is_upload, by = order.kind is Kind.UPLOAD, order.rules.compare
+        self._comparing = Comparing(plane, disk, by, order.remote.bucket, is_upload, memory) if by else None
 
     async def plan(self) -> Outline:
         """Raises AppError when there is nothing to begin with, or when it would remove more than is allowed."""
@@ -88,8 +91,8 @@ class Planner:
                 return await self._plan_download()
             case Kind.COPY:
                 return await self._plan_copy()
-            case Kind.PACK:
-                raise ValueError("archives are planned elsewhere")
+            case Kind.PACK | Kind.CHECK:
+                raise Unexpected("archives and checks are planned in another way")
 
     async def _keep(self, items: list[Item]) -> None:
         if not items:
@@ -103,16 +106,16 @@ class Planner:
 
     async def _plan_upload(self) -> Outline:
         source, target = Path(self._order.source), self._order.remote_target
-        if await self._disk.run(lambda _: _is_file(source)):
+        if await self._disk.run(lambda _: is_file(source)):
             into = target.join(source.name) if target.is_folder else target
-            entry = await self._disk.run(lambda _: _entry_of(source))
+            entry = await self._disk.run(lambda _: entry_of(source))
             there = await self._plane.head(into) if self._rules.compare else None
-            pair = Pair(entry, _Listed("", _one_row(there)) if there else None)
+            pair = Pair(entry, Listed("", one_row(there)) if there else None)
             await self._keep(await self._uploads([pair], into.key, source))
             return Outline(str(source))
         folder = target.as_folder()
         if self._rules.has_ignore_files:
-            self._ignored = await self._disk.run(lambda _: ignore_rules_of(source, self._rules.ignore))
+            self._ignored = await self._disk.run(lambda _: rules_of(source, self._rules.ignore))
         if self._rules.compare:
             is_empty = True
             async for pairs in paired(self._local(source), self._listing(folder)):
@@ -126,7 +129,7 @@ class Planner:
         else:
             await self._see_bucket(folder)
             async for entries in self._local(source):
-                await self._keep(self._wanted([_upload_item(folder.key + entry.name, entry) for entry in entries]))
+                await self._keep(self._wanted([upload_item(folder.key + entry.name, entry) for entry in entries]))
         return Outline(str(source), self._has_gaps)
 
     async def _see_bucket(self, folder: ObjectPath) -> None:
@@ -146,31 +149,47 @@ class Planner:
             return list(items)
         return [item for item in items if item.action is not Action.MAKE_FOLDER]
 
-    async def _uploads(self, pairs: Sequence[Pair[LocalEntry, _Listed]], prefix: str, source: Path) -> list[Item]:
+    async def _uploads(self, pairs: Sequence[Pair[LocalEntry, Listed]], prefix: str, source: Path) -> list[Item]:
         items: list[Item] = []
         doubts: list[Doubt] = []
+        both = [prefix + pair.left.name for pair in pairs if pair.left is not None and pair.right is not None]
+        known = await self._comparing.known(source, both) if self._comparing is not None else {}
         for entry, right in ((pair.left, pair.right) for pair in pairs):
             if entry is None:
                 removal = self._removal(right) if right else None
                 items += [removal] if removal else []
                 continue
-            verdict = Verdict.DIFFERENT
-            if right is not None and self._comparing is not None:
-                is_folder = entry.name.endswith("/")
-                verdict = Verdict.EQUAL if is_folder else self._comparing.verdict(_side(entry), right.row)
-                if verdict is Verdict.LOOK_CLOSER and entry.problem is None:
+            verdict, key = Verdict.DIFFERENT, prefix + entry.name
+            if right is not None and self._comparing is not None and entry.problem is None:
+                verdict = self._verdict(entry.name, entry, right.row, known)
+                if verdict is Verdict.LOOK_CLOSER:
                     place = source / entry.name if entry.name else source
                     doubts.append(Doubt(len(items), place, _side(entry), right.row))
-            items.append(_upload_item(prefix + entry.name, entry, is_equal=verdict is Verdict.EQUAL))
-        return self._wanted(await self._without_doubts(items, doubts))
+            item = upload_item(key, entry)
+            is_equal = verdict is Verdict.EQUAL and item.error is None
+            items.append(_equal(item, self._rules.compare) if is_equal else item)
+        return self._wanted(await self._without_doubts(items, doubts, source))
 
-    async def _without_doubts(self, items: list[Item], doubts: Sequence[Doubt]) -> list[Item]:
-        if doubts and self._comparing is not None:
-            for index in await self._comparing.equal_among(doubts):
-                items[index] = replace(items[index], state=ItemState.EQUAL)
+    def _verdict(self, name: str, entry: LocalEntry, row: Row, known: Mapping[str, Known]) -> Verdict:
+        if name.endswith("/"):
+            return Verdict.EQUAL
+        by = self._rules.compare
+        assert by is not None
+        return local_and_remote(_side(entry), side_of(row), by, known.get(row.key))
+
+    async def _without_doubts(self, items: list[Item], doubts: Sequence[Doubt], root: Path) -> list[Item]:
+        if not doubts or self._comparing is None:
+            return items
+        sure: list[Doubt] = []
+        for doubt, sameness in zip(doubts, await self._comparing.looked_at(doubts), strict=True):
+            if sameness is not Sameness.NO:
+                is_verified = sameness is Sameness.BY_CONTENT
+                items[doubt.index] = replace(items[doubt.index], state=ItemState.EQUAL, is_verified=is_verified)
+                sure += [doubt] if is_verified else []
+        await self._comparing.remember(root, sure)
         return items
 
-    def _removal(self, listed: _Listed) -> Item | None:
+    def _removal(self, listed: Listed) -> Item | None:
         """What stands only at the target; ignored names are left alone there too, and the markers of folders."""
         if not self._rules.delete or listed.name.endswith("/") or not listed.name:
             return None
@@ -186,55 +205,48 @@ class Planner:
         if not source.is_folder:
             found = await self._plane.head(source)
             if found is not None:
-                into = await self._disk.run(lambda _: target / _file_name(source) if target.is_dir() else target)
-                await self._keep(await self._downloads([(_one_row(found), "")], into))
+                into = await self._disk.run(lambda _: target / file_name(source) if target.is_dir() else target)
+                await self._keep(await self._downloads([(one_row(found), "")], into))
                 return Outline(str(into))
             source = source.as_folder()
         system = await self._disk.run(lambda _: system_of(target))
-        names, seen = LocalNames(system), _SeenNames(system)
+        names, seen = LocalNames(system), SeenNames(system)
         is_empty = True
         if self._rules.has_ignore_files:
-            self._ignored = await self._disk.run(lambda _: ignore_rules_of(target, self._rules.ignore))
+            self._ignored = await self._disk.run(lambda _: rules_of(target, self._rules.ignore))
         async for batch in self._listing(source):
             is_empty = False
             wanted = [listed for listed in batch if not self._ignored.leaves_out_below(listed.name)]
-            placed = [(listed.row, self._placed(names, listed)) for listed in wanted if listed.name]
-            for _, place in placed:
+            places = [(listed.row, placed(names, listed)) for listed in wanted if listed.name]
+            for _, place in places:
                 seen.add(place)
-            await self._keep(await self._downloads(placed, target))
+            await self._keep(await self._downloads(places, target))
         if is_empty:
-            raise NotFound(
-                text("There is nothing at {place}.", place=str(source)),
-                text("List the folder above it to see what is there."),
-            )
+            raise nothing_at(str(source))
         if self._rules.delete:
             await self._plan_local_removals(source, target, seen)
         return Outline(str(target), self._has_gaps)
-
-    @staticmethod
-    def _placed(names: LocalNames, listed: _Listed) -> str:
-        if not listed.name.endswith("/"):
-            return names.place(listed.name)
-        return names.inside(listed.name) if listed.row.size_bytes else names.place(listed.name) + "/"
 
     async def _downloads(self, placed: Sequence[tuple[Row, str]], target: Path) -> list[Item]:
         comparing = self._comparing
         if comparing is None:
             return self._wanted([_fetch_item(row, place) for row, place in placed])
         places = [target / name if name else target for _, name in placed]
-        entries = await self._disk.run(lambda _: [_known(place) for place in places])
+        entries = await self._disk.run(lambda _: [known_entry(place) for place in places])
         items: list[Item] = []
         doubts: list[Doubt] = []
+        known = await comparing.known(target, [row.key for row, _ in placed])
         for (row, name), place, entry in zip(placed, places, entries, strict=True):
             verdict = Verdict.DIFFERENT
             if entry is not None:
-                verdict = Verdict.EQUAL if name.endswith("/") else comparing.verdict(_side(entry), row)
+                verdict = self._verdict(name, entry, row, known)
                 if verdict is Verdict.LOOK_CLOSER:
                     doubts.append(Doubt(len(items), place, _side(entry), row))
-            items.append(_fetch_item(row, name, is_equal=verdict is Verdict.EQUAL))
-        return self._wanted(await self._without_doubts(items, doubts))
+            item = _fetch_item(row, name)
+            items.append(_equal(item, self._rules.compare) if verdict is Verdict.EQUAL else item)
+        return self._wanted(await self._without_doubts(items, doubts, target))
 
-    async def _plan_local_removals(self, source: ObjectPath, target: Path, seen: _SeenNames) -> None:
+    async def _plan_local_removals(self, source: ObjectPath, target: Path, seen: SeenNames) -> None:
         if not await self._disk.run(lambda _: target.is_dir()):
             return
         # What a link leads to is outside the target.
@@ -264,7 +276,7 @@ class Planner:
             if found is not None:
                 into = target.join(source.name) if target.is_folder else target
                 right = await self._plane.head(into) if self._rules.compare else None
-                item = self._copied(_Listed("", _one_row(found)), _Listed("", _one_row(right)) if right else None)
+                item = self._copied(Listed("", one_row(found)), Listed("", one_row(right)) if right else None)
                 await self._keep([item])
                 return Outline(str(into))
             source = source.as_folder()
@@ -287,13 +299,10 @@ class Planner:
             found_items = [self._copied_pair(pair) for pair in pairs]
             await self._keep([item for item in found_items if item is not None])
         if is_empty:
-            raise NotFound(
-                text("There is nothing at {place}.", place=str(source)),
-                text("List the folder above it to see what is there."),
-            )
+            raise nothing_at(str(source))
         return Outline(str(target))
 
-    def _copied_pair(self, pair: Pair[_Listed, _Listed]) -> Item | None:
+    def _copied_pair(self, pair: Pair[Listed, Listed]) -> Item | None:
         if pair.left is None:
             removal = self._removal(pair.right) if pair.right else None
             # The key of an item is that of its source, and another object of the source may be called so.
@@ -303,22 +312,24 @@ class Planner:
             return None
         return self._copied(pair.left, pair.right)
 
-    def _copied(self, left: _Listed, right: _Listed | None) -> Item:
+    def _copied(self, left: Listed, right: Listed | None) -> Item:
         row = left.row
         item = Item(row.key, left.name, row.size_bytes, time_ns(row), etag=row.etag)
         if right is None or self._rules.compare is None:
             return item
         verdict = remote_and_remote(side_of(row), side_of(right.row), self._rules.compare)
-        return replace(item, state=ItemState.EQUAL) if verdict is Verdict.EQUAL else item
+        if verdict is not Verdict.EQUAL:
+            return item
+        return replace(item, state=ItemState.EQUAL, is_verified=bool(row.etag) and row.etag == right.row.etag)
 
-    async def _listing(self, folder: ObjectPath) -> AsyncIterator[list[_Listed]]:
+    async def _listing(self, folder: ObjectPath) -> AsyncIterator[list[Listed]]:
         start, marker = len(folder.key), ""
         while True:
             page = await self._plane.page(folder.bucket, folder.key, marker=marker)
             if self._rules.delete:
                 _check_order([marker, *(row.key for row in page.rows)])
             if page.rows:
-                yield [_Listed(row.key[start:], row) for row in page.rows]
+                yield [Listed(row.key[start:], row) for row in page.rows]
             marker = page.next_marker
             if not marker:
                 return
@@ -331,12 +342,12 @@ def _check_order(keys: Sequence[str]) -> None:
             raise Unexpected(f"{key!a} is listed after {before!a}")
 
 
-async def _nothing() -> AsyncIterator[list[_Listed]]:
+async def _nothing() -> AsyncIterator[list[Listed]]:
     return
     yield []
 
 
-class _SeenNames:
+class SeenNames:
     """Which files the target should have; hashes are enough: two that agree spare a file, they never cost one."""
 
     def __init__(self, system: System) -> None:
@@ -351,6 +362,20 @@ class _SeenNames:
 
     def _hash(self, name: str) -> int:
         return hash(folded(name) if self._folds else name)
+
+
+def placed(names: LocalNames, listed: Listed) -> str:
+    """Where an object stands below a folder of this computer; a marker of a folder ends with a slash."""
+    if not listed.name.endswith("/"):
+        return names.place(listed.name)
+    return names.inside(listed.name) if listed.row.size_bytes else names.place(listed.name) + "/"
+
+
+def nothing_at(place: str) -> AppError:
+    return NotFound(
+        text("There is nothing at {place}.", place=place),
+        text("List the folder above it to see what is there."),
+    )
 
 
 def system_of(target: Path) -> System:
@@ -370,7 +395,7 @@ def some_entries(walk: Iterator[LocalEntry], token: CancelToken) -> list[LocalEn
         return list(islice(walk, _BATCH))
 
 
-def _is_file(source: Path) -> bool:
+def is_file(source: Path) -> bool:
     with local_errors(source):
         if source.is_file():
             return True
@@ -382,20 +407,20 @@ def _is_file(source: Path) -> bool:
         return False
 
 
-def ignore_rules_of(folder: Path, more: Sequence[str]) -> IgnoreRules:
+def rules_of(folder: Path, more: Sequence[str]) -> IgnoreRules:
     lines: list[str] = []
     with local_errors(folder), suppress(FileNotFoundError):
         lines = (folder / DATA_IGNORE_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
     return IgnoreRules([*lines, *more])
 
 
-def _entry_of(place: Path) -> LocalEntry:
+def entry_of(place: Path) -> LocalEntry:
     with local_errors(place):
         found = place.stat()
     return LocalEntry("", found.st_size, found.st_mtime_ns, found.st_ino, found.st_mode & 0o7777)
 
 
-def _known(place: Path) -> LocalEntry | None:
+def known_entry(place: Path) -> LocalEntry | None:
     try:
         found = place.stat()
     except OSError:
@@ -403,11 +428,17 @@ def _known(place: Path) -> LocalEntry | None:
     return LocalEntry("", found.st_size, found.st_mtime_ns, found.st_ino)
 
 
-def _upload_item(key: str, entry: LocalEntry, *, is_equal: bool = False) -> Item:
+def _equal(item: Item, by: CompareBy | None) -> Item:
+    """What is remembered was MD5's word once; a size is nobody's, but of an empty file it is all."""
+    is_verified = by is not CompareBy.SIZE or not item.size_bytes
+    return replace(item, state=ItemState.EQUAL, is_verified=is_verified)
+
+
+def upload_item(key: str, entry: LocalEntry) -> Item:
     problem = entry.problem or refusal(key, entry.size_bytes)
     if problem:
         state = ItemState.SKIPPED if entry.is_left_out else ItemState.FAILED
-        return _shown(Item(key, entry.name, entry.size_bytes, state=state, error=problem))
+        return shown_item(Item(key, entry.name, entry.size_bytes, state=state, error=problem))
     return Item(
         key,
         entry.name,
@@ -416,29 +447,27 @@ def _upload_item(key: str, entry: LocalEntry, *, is_equal: bool = False) -> Item
         entry.inode,
         entry.mode,
         action=Action.MAKE_FOLDER if entry.name.endswith("/") else Action.MOVE,
-        state=ItemState.EQUAL if is_equal else ItemState.QUEUED,
     )
 
 
-def _fetch_item(row: Row, name: str, *, is_equal: bool = False) -> Item:
+def _fetch_item(row: Row, name: str) -> Item:
     action = Action.MAKE_FOLDER if name.endswith("/") else Action.MOVE
-    state = ItemState.EQUAL if is_equal else ItemState.QUEUED
-    return Item(row.key, name, row.size_bytes, time_ns(row), etag=row.etag, action=action, state=state)
+    return Item(row.key, name, row.size_bytes, time_ns(row), etag=row.etag, action=action)
 
 
-def _file_name(source: ObjectPath) -> str:
+def file_name(source: ObjectPath) -> str:
     return LocalNames(System(is_windows=os.name == "nt")).place(source.name)
 
 
-def _shown(item: Item) -> Item:
+def shown_item(item: Item) -> Item:
     """As the journal can hold it: a name that is no UTF-8 is written out."""
     key, name = (value.encode(errors="backslashreplace").decode() for value in (item.key, item.name))
     return replace(item, key=key, name=name)
 
 
-def _one_row(found: Found) -> Row:
+def one_row(found: Found) -> Row:
     return Row(found.path.key, found.size_bytes, found.modified, found.etag, found.storage_class)
 
 
 def _side(entry: LocalEntry) -> Side:
-    return Side(entry.size_bytes, entry.modified_ns)
+    return Side(entry.size_bytes, entry.modified_ns, inode=entry.inode)

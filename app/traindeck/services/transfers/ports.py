@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from traindeck.domain.errors import AppError
-from traindeck.domain.transfers import Action, Item, ItemState, Order, SentPart, Totals, TransferRecord
+from traindeck.domain.transfers import Action, Item, ItemState, Known, Order, SentPart, Totals, TransferRecord
 from traindeck.services.data_ports import DataPlane
 
 OpenPlane = Callable[[str], Awaitable[DataPlane]]
@@ -44,7 +44,13 @@ class Journal(Protocol):
     async def parts(self, transfer_id: int, key: str) -> list[SentPart]: ...
 
     async def items(
-        self, transfer_id: int, states: Iterable[ItemState] = ..., *, after: str = "", most: int = 1000
+        self,
+        transfer_id: int,
+        states: Iterable[ItemState] = ...,
+        *,
+        is_verified: bool | None = None,
+        after: str = "",
+        most: int = 1000,
     ) -> list[Item]: ...
 
     async def begun(self, transfer_id: int) -> list[Item]: ...
@@ -70,5 +76,10 @@ class Journal(Protocol):
     async def keep_digests(self, transfer_id: int, key: str, digests: bytes) -> None: ...
 
     async def shard(self, transfer_id: int, key: str) -> tuple[bytes, bytes]: ...
+    async def drop(self, transfers: Sequence[int]) -> None: ...
 
     async def forget(self, transfer_id: int) -> None: ...
+
+    async def remember(self, place: str, items: Sequence[Item]) -> None: ...
+
+    async def known(self, place: str, first: str, last: str) -> dict[str, Known]: ...

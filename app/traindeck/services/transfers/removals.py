@@ -12,8 +12,8 @@ from traindeck.domain.texts import text
 from traindeck.domain.transfers import Item, ItemState, Kind
 from traindeck.runtime.platform_files import local_error
 from traindeck.services.transfers.bodies import is_same, look
-from traindeck.services.transfers.copies import target_of
 from traindeck.services.transfers.lane import Lane, Unit
+from traindeck.services.transfers.orphans import target_of
 
 
 @dataclass(slots=True)

@@ -27,6 +27,12 @@ class Transfer:
     equal_files: int = 0
     skipped_files: int = 0
     failed_files: int = 0
+    verified_files: int = 0  # size and MD5 are confirmed, of those moved and of those found equal
+    # What a check finds
+    different_files: int = 0
+    missing_here: int = 0
+    missing_there: int = 0
+    unknown_files: int = 0
     removals: int = 0
     small_files: int = 0
     error: AppError | None = None
@@ -34,3 +40,14 @@ class Transfer:
     next_try: datetime | None = None
     started: datetime | None = None
     ended: datetime | None = None
+
+    @property
+    def differences(self) -> int:
+        return self.different_files + self.missing_there + self.missing_here
+
+    @property
+    def is_verified(self) -> bool:
+        """It is over, and of every file size and MD5 are confirmed."""
+        confirmable = self.done_files + self.equal_files - self.removals
+        is_whole = self.state is TransferState.DONE and not (self.skipped_files or self.unknown_files)
+        return is_whole and 0 < confirmable == self.verified_files

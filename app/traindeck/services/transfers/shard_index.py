@@ -8,7 +8,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from traindeck.domain.shards import INDEX_NAME, SUMMARY_NAME, SUMMARY_VERSION, Layout, index_line, read, shard_number
+from traindeck.domain.shards import (
+    INDEX_NAME,
+    SUMMARY_NAME,
+    SUMMARY_VERSION,
+    Layout,
+    index_line,
+    names_of,
+    read,
+    shard_number,
+)
 from traindeck.domain.transfers import Action, Item, ItemState, is_remote
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.platform_files import local_errors, write_whole
@@ -84,18 +93,18 @@ class ShardIndex:
         if digests is None:
             raise ValueError(f"{item.key} was sent without being hashed")
 
-        def made() -> tuple[bytes, int, int]:
+        def made() -> tuple[bytes, int, int, str]:
             layout, found, size = Layout(read(members)), [], 0
             for number, content in enumerate(digests.members):
                 if not layout.members[number].is_folder:
                     found.append(index_line(item.name, layout, number, content))
                     size += layout.members[number].size_bytes
-            return "".join(found).encode(), len(found), size
+            return "".join(found).encode(), len(found), size, md5(names_of(layout.members)).hexdigest()
 
-        lines, files, size = await self.lane.ground.disk.run(lambda _: made())
+        lines, files, size, names = await self.lane.ground.disk.run(lambda _: made())
         counted.files += files
         counted.content_bytes += size
-        shard: dict[str, object] = {"name": item.name, "size": item.size_bytes, "files": files}
+        shard: dict[str, object] = {"name": item.name, "size": item.size_bytes, "files": files, "names": names}
         counted.shards.append(shard | ({"md5": digests.whole_md5} if digests.whole_md5 else {}))
         return lines
 

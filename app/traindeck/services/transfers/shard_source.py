@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from traindeck.domain.errors import AppError, LocalTrouble
+from traindeck.domain.errors import AppError, LocalTrouble, NotFound
 from traindeck.domain.shards import Layout, Member, read, written
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import (
@@ -21,11 +21,12 @@ from traindeck.domain.transfers import (
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.together import together
 from traindeck.services.data_ports import Body, Counted, Found
-from traindeck.services.transfers.bodies import CHANGED_TRIES, IN_MEMORY_BYTES, Content, SourceChanged
+from traindeck.services.transfers.bodies import IN_MEMORY_BYTES, Content, SourceChanged
 from traindeck.services.transfers.digests import md5
 from traindeck.services.transfers.lane import Lane
 from traindeck.services.transfers.rate_limit import RateLimit
 from traindeck.services.transfers.shard_reading import BucketReader, Digesting, MemberTrouble, Reader
+from traindeck.services.transfers.sources import until_still
 
 _STEP_BYTES = 4 * 1024 * 1024
 _SEND_BYTES = 1024 * 1024
@@ -93,15 +94,24 @@ class ShardSource:
 
     async def look(self, item: Item) -> Item:
         """The files as they are now, hashed; what they are is in the journal when it returns."""
-        for _ in range(CHANGED_TRIES):
+        now = item
+
+        async def attempt() -> None:
+            nonlocal now
             now = await self.laid_out(item)
-            try:
-                if self.digests is None:
-                    await self.hash(now)
-            except SourceChanged:
-                continue
-            return now
-        raise self.keeps_changing(item)
+            if self.digests is None:
+                await self.hash(now)
+
+        await until_still(self, item, attempt)
+        return now
+
+    async def has_changed(self, item: Item) -> bool:
+        before = self.layout.members
+        found = zip(before, await self.reader.look(before), strict=True)
+        return any(now != member and not isinstance(now, NotFound) for member, now in found)
+
+    def may_be_there(self, item: Item) -> bool:
+        return True  # what an earlier packing of the same files has sent
 
     async def laid_out(self, item: Item) -> Item:
         """The archive that can be made of the files as they are now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,14 @@ from typing import Protocol
 from traindeck.domain.errors import AppError
 from traindeck.domain.transfers import MD5_NAME, MODE_NAME, TIME_NAME, Item
 from traindeck.services.data_ports import Body, Found
-from traindeck.services.transfers.bodies import keeps_changing, look, stretch
+from traindeck.services.transfers.bodies import (
+    CHANGED_TRIES,
+    SourceChanged,
+    has_changed,
+    keeps_changing,
+    look,
+    stretch,
+)
 from traindeck.services.transfers.comparing import has_content
 from traindeck.services.transfers.digests import file_digests
 from traindeck.services.transfers.lane import Lane
@@ -21,6 +29,12 @@ class Source(Protocol):
 
     async def look(self, item: Item) -> Item:
         """The item as it is now."""
+
+    async def has_changed(self, item: Item) -> bool:
+        """Whether there is another now; one that is gone was sent as it was."""
+
+    def may_be_there(self, item: Item) -> bool:
+        """Whether it is worth a request to ask if the object has this content already."""
 
     async def body(self, item: Item, offset: int, size: int) -> Body:
         """A stretch of it, hashed."""
@@ -46,6 +60,13 @@ class FileSource:
         place = self._place(item)
         return await self.lane.ground.disk.run(lambda _: look(place, item))
 
+    async def has_changed(self, item: Item) -> bool:
+        place = str(self._place(item))
+        return await self.lane.ground.disk.run(lambda _: has_changed(place, item))
+
+    def may_be_there(self, item: Item) -> bool:
+        return self.lane.is_doubtful(item)
+
     async def body(self, item: Item, offset: int, size: int) -> Body:
         place, ground = self._place(item), self.lane.ground
         return await ground.disk.run(lambda token: stretch(place, item, offset, size, ground.disk, ground.limit, token))
@@ -58,10 +79,21 @@ class FileSource:
         return kept
 
     async def is_in(self, item: Item, found: Found) -> bool:
-        return await self.lane.ground.disk.run(partial(has_content, self._place(item), found))
+        return bool(await self.lane.ground.disk.run(partial(has_content, self._place(item), found)))
 
     def keeps_changing(self, item: Item) -> AppError:
         return keeps_changing(self._place(item))
+
+
+async def until_still(source: Source, item: Item, attempt: Callable[[], Awaitable[None]]) -> None:
+    """Try again when the source changes meanwhile, but not for ever."""
+    for _ in range(CHANGED_TRIES):
+        try:
+            await attempt()
+        except SourceChanged:
+            continue
+        return
+    raise source.keeps_changing(item)
 
 
 def metadata_of(lane: Lane, item: Item) -> dict[str, str]:

@@ -12,6 +12,7 @@ from traindeck.runtime.together import together
 from traindeck.services.data_bodies import BytesBody
 from traindeck.services.data_ports import NotRemoved
 from traindeck.services.storage.documents import element, is_writable
+from traindeck.services.storage.obs_errors import need_key
 from traindeck.services.storage.wire.account import WireAccount
 from traindeck.services.storage.wire.answers import document_of
 from traindeck.services.storage.wire.connection import Answered
@@ -28,8 +29,8 @@ async def removed(account: WireAccount, bucket: str, keys: Sequence[str]) -> lis
     """Delete them all; the answer names those still there."""
     gate = asyncio.Semaphore(AT_ONCE)
     # No document can hold some names; those go singly.
-    writable = [key for key in keys if is_writable(key)]
-    singly = [NotRemoved(key, "", "") for key in keys if not is_writable(key)]
+    writable = [key for key in keys if key and is_writable(key)]
+    singly = [NotRemoved(key, "", "") for key in keys if not (key and is_writable(key))]
 
     async def page(names: Sequence[str]) -> list[NotRemoved]:
         async with gate:
@@ -69,9 +70,10 @@ async def _page(account: WireAccount, bucket: str, keys: Sequence[str]) -> list[
 
 
 async def _one(account: WireAccount, bucket: str, refused: NotRemoved) -> NotRemoved | None:
-    request = Request("DELETE", ObjectPath(bucket, refused.key))
+    target = ObjectPath(bucket, refused.key)
     try:
-        await account.ask(request, fine=_MISSING)
+        need_key(target)  # without one it would be the bucket
+        await account.ask(Request("DELETE", target), fine=_MISSING)
     except AppError as error:
         return replace(refused, message=error.sentence())
     return None

@@ -1,0 +1,134 @@
+"""What fails, what waits for better times, and who gives up when."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from object_shelf import ObjectShelf
+from traindeck.domain.errors import AppError, DiskFull, NotFound, Unreachable
+from traindeck.domain.texts import text
+from traindeck.domain.transfers import (
+    ItemState,
+    TransferState,
+    WaitsFor,
+)
+from transfer_works import (
+    BUCKET,
+    done,
+    download,
+    failing,
+    listed,
+    offline,
+    refused,
+    there,
+    tree,
+    upload,
+    working,
+)
+from waiting import until
+
+
+async def test_one_file_failing_does_not_stop_the_rest(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
+    source = tree(tmp_path / "data", {f"{number:02}": b"x" for number in range(50)})
+    wrong = NotFound(text("The bucket is gone."), text("Make it."))
+    failing(shelf, "put", lambda key: wrong if key == "07" else None)
+    async with working(home, shelf) as engine:
+        row = await done(engine, upload(source, there()))
+        assert (row.state, row.done_files, row.failed_files) == (TransferState.PARTLY, 49, 1)
+        states = await listed(engine, row.id)
+        assert [name for name, state in states.items() if state is not ItemState.DONE] == ["07"]
+        (failed,) = await engine.items(row.id, [ItemState.FAILED])
+        assert failed.error is not None and "gone" in failed.error.sentence()
+        failing(shelf, "put", lambda _: None)
+        shelf.put = type(shelf).put.__get__(shelf)
+        await engine.retry(row.id)
+        again = await engine.ended(row.id)
+        assert (again.state, again.done_files, again.failed_files) == (TransferState.DONE, 50, 0)
+    assert len(shelf.keys(BUCKET)) == 50
+
+
+async def test_a_key_that_is_refused_waits_and_the_rest_goes_on(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, soon: None
+) -> None:
+    source = tree(tmp_path / "data", {f"{number:02}": b"x" for number in range(20)})
+    is_shut = True
+    failing(shelf, "put", lambda key: refused() if is_shut and key == "03" else None)
+    async with working(home, shelf) as engine:
+        number = await engine.add(upload(source, there()))
+        await until(lambda: len(shelf.keys(BUCKET)) == 19)
+        await until(lambda: engine.rows()[0].state is TransferState.WAITING)
+        row = engine.rows()[0]
+        assert (row.waits_for, row.done_files) == (WaitsFor.KEYS, 19)
+        assert row.next_try is not None and row.error is not None
+        is_shut = False
+        assert (await engine.ended(number)).state is TransferState.DONE
+
+
+async def test_without_a_network_everything_waits_and_then_goes_on(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, soon: None
+) -> None:
+    source = tree(tmp_path / "data", {f"{number:03}": b"x" for number in range(200)})
+    tries = 0
+    is_down = True
+
+    def line(_: str) -> AppError | None:
+        nonlocal tries
+        tries += is_down
+        return offline() if is_down else None
+
+    failing(shelf, "put", line)
+    async with working(home, shelf) as engine:
+        number = await engine.add(upload(source, there()))
+        await until(lambda: engine.rows()[0].state is TransferState.WAITING)
+        assert engine.rows()[0].waits_for is WaitsFor.NETWORK
+        assert tries < 100, "not every file is tried where none can go"
+        is_down = False
+        row = await engine.ended(number)
+        assert (row.state, row.done_files, row.failed_files) == (TransferState.DONE, 200, 0)
+
+
+async def test_what_waits_is_tried_at_once_by_the_next_program(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, soon: None
+) -> None:
+    source = tree(tmp_path / "data", {"a": b"a", "b": b"b"})
+    failing(shelf, "put", lambda key: refused() if key == "a" else None)
+    async with working(home, shelf) as engine:
+        await engine.add(upload(source, there()))
+        await until(lambda: engine.rows()[0].waits_for is WaitsFor.KEYS)
+    shelf.put = type(shelf).put.__get__(shelf)
+    async with working(home, shelf) as engine:
+        await engine.resume()
+        row = await engine.ended(engine.rows()[0].id)
+        assert (row.state, row.done_files) == (TransferState.DONE, 2)
+
+
+async def test_a_script_does_not_wait_for_ever(shelf: ObjectShelf, home: Path, tmp_path: Path, soon: None) -> None:
+    source = tree(tmp_path / "data", {f"{number:03}": b"x" for number in range(50)})
+    failing(shelf, "put", lambda _: offline())
+    async with working(home, shelf) as engine:
+        row = await done(engine, upload(source, there()), patience_s=0.1)
+        assert row.state is TransferState.FAILED
+        assert isinstance(row.error, Unreachable)
+    shelf.put = type(shelf).put.__get__(shelf)
+    failing(shelf, "put", lambda key: refused() if key == "007" else None)
+    async with working(home, shelf) as engine:
+        row = await done(engine, upload(source, there("x/")), patience_s=60)
+        assert row.state is TransferState.DONE
+        row = await done(engine, upload(source, there()), patience_s=60)
+        assert (row.state, row.failed_files) == (TransferState.PARTLY, 1)
+
+
+async def test_a_full_disk_waits_for_the_user_and_not_for_a_script(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, soon: None
+) -> None:
+    shelf.keep(there("big"), b"x")
+    is_full = True
+    failing(shelf, "get", lambda _: DiskFull(text("Full."), text("Make room.")) if is_full else None)
+    order = download(there("big"), tmp_path / "big")
+    async with working(home, shelf) as engine:
+        failed = await done(engine, order, patience_s=60)
+        assert failed.state is TransferState.FAILED and isinstance(failed.error, DiskFull)
+        number = await engine.add(order)
+        await until(lambda: engine.rows()[0].waits_for is WaitsFor.DISK)
+        is_full = False
+        assert (await engine.ended(number)).state is TransferState.DONE

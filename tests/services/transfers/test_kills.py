@@ -192,15 +192,16 @@ async def test_a_large_tree_goes_up_through_thirty_kills(lab: LabProcess, bucket
 
 async def packed_under_fire(lab: LabProcess, tmp_path: Path, source: Path, shard_mib: int, **how: float) -> None:
     """Archives are the folder, whole, and none that was there went again."""
+    target = ObjectPath("kills", f"in/{tmp_path.name}/")
     plane = plane_to(lab.obs, lab.access_key, lab.secret_key, lab.region)
     try:
         with Lost(lab):
             parts = await moved_under_fire(
                 lab, tmp_path / "home", source,
-                kind="pack", target="obs://kills/in/packed/", rules={"shard_bytes": shard_mib * MIB}, **how,
+                kind="pack", target=str(target), rules={"shard_bytes": shard_mib * MIB}, **how,
             )  # fmt: skip
         await check_nothing_left(plane)
-        rows = (await plane.page("kills", "in/packed/")).rows
+        rows = (await plane.page(target.bucket, target.key)).rows
         found: dict[str, str] = {}
         for row in rows:
             pieces: list[bytes] = []

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import inspect
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from traindeck.domain.errors import NotFound, NotOffered
+from object_shelf import ObjectShelf, md5_of
+from traindeck.domain.errors import Conflict, NotFound, NotOffered
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.services.data_ports import Body, Counted, Found, Fragment, NotRemoved, Page, Part, Row, Sink, Stored
+from traindeck.services.data_ports import Body, Counted, Found, NotRemoved, Page, Row, Sink, Stored
 
 if TYPE_CHECKING:
     from folder_cloud import FolderStorage
 
 
-class FolderPlane:
+class FolderPlane(ObjectShelf):
     """Takes files in one piece only; waits and fails as its storage does, though on another loop."""
 
     def __init__(self, storage: FolderStorage) -> None:
+        super().__init__()
         self._storage = storage
 
     async def _gate(self) -> None:
@@ -35,7 +36,7 @@ class FolderPlane:
         if not place.is_file():
             return None
         content = place.read_bytes()
-        return Found(path, len(content), _md5(content), datetime.now(UTC))
+        return Found(path, len(content), md5_of(content), datetime.now(UTC))
 
     async def put(
         self,
@@ -44,15 +45,22 @@ class FolderPlane:
         *,
         metadata: Mapping[str, str] | None = None,
         counted: Counted | None = None,
+        content_type: str = "",
+        web_headers: Mapping[str, str] | None = None,
+        storage_class: str = "",
+        if_match: str = "",
     ) -> Stored:
         await self._gate()
+        before = self._found(target)
+        if if_match and (before is None or before.etag != if_match):
+            raise Conflict(text("It was changed."), text("Look at it again."))
         content = b"".join([piece async for piece in body.pieces()])
         place = self._storage.place(target)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
         if counted:
             counted(len(content))
-        return Stored(_md5(content))
+        return Stored(md5_of(content))
 
     async def get(
         self,
@@ -68,6 +76,8 @@ class FolderPlane:
         found = self._found(source)
         if found is None:
             raise NotFound(text("There is no such object."), text("Refresh the list."))
+        if if_match and found.etag != if_match:
+            raise Conflict(text("It was changed."), text("Look at it again."))
         content = self._storage.place(source).read_bytes()[offset:]
         waiting = sink(content if length is None else content[:length])
         if inspect.isawaitable(waiting):
@@ -88,36 +98,7 @@ class FolderPlane:
         return Page([Row(one.path.key, one.size_bytes, one.modified, one.etag) for one in found if one], [], "")
 
     async def begin_upload(self, target: ObjectPath, metadata: Mapping[str, str] | None = None) -> str:
-        raise _not_offered()
-
-    async def put_part(
-        self, target: ObjectPath, upload_id: str, number: int, body: Body, counted: Counted | None = None
-    ) -> Part:
-        raise _not_offered()
-
-    async def copy_part(
-        self,
-        source: ObjectPath,
-        target: ObjectPath,
-        upload_id: str,
-        number: int,
-        offset: int,
-        length: int,
-        if_match: str,
-    ) -> Part:
-        raise _not_offered()
-
-    async def parts(self, target: ObjectPath, upload_id: str) -> list[Part] | None:
-        return None
-
-    async def finish_upload(self, target: ObjectPath, upload_id: str, parts: Sequence[Part]) -> Stored:
-        raise _not_offered()
-
-    async def abort_upload(self, target: ObjectPath, upload_id: str) -> None:
-        """There is none."""
-
-    async def fragments(self, bucket: str, prefix: str = "") -> AsyncIterator[list[Fragment]]:
-        yield []
+        raise NotOffered(text("This service takes files in one piece only."), text("Nothing has to be done."))
 
     async def copy(
         self, source: ObjectPath, target: ObjectPath, *, metadata: Mapping[str, str] | None = None, if_match: str = ""
@@ -127,19 +108,8 @@ class FolderPlane:
         place = self._storage.place(target)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
-        return Stored(_md5(content))
+        return Stored(md5_of(content))
 
     async def remove(self, bucket: str, keys: Sequence[str]) -> list[NotRemoved]:
         await self._storage.remove([ObjectPath(bucket, key) for key in keys])
         return []
-
-    async def close(self) -> None:
-        """There is nothing to close."""
-
-
-def _md5(content: bytes) -> str:
-    return hashlib.md5(content, usedforsecurity=False).hexdigest()
-
-
-def _not_offered() -> NotOffered:
-    return NotOffered(text("This service takes files in one piece only."), text("Nothing has to be done."))

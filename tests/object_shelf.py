@@ -12,7 +12,19 @@ from datetime import UTC, datetime
 from traindeck.domain.errors import Conflict, NotFound
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.services.data_ports import Body, Counted, Found, Fragment, NotRemoved, Page, Part, Row, Sink, Stored
+from traindeck.services.data_ports import (
+    Body,
+    Counted,
+    Found,
+    Fragment,
+    NotRemoved,
+    Page,
+    Part,
+    Row,
+    Sink,
+    Stored,
+    VersionPage,
+)
 
 
 @dataclass
@@ -190,6 +202,17 @@ class ObjectShelf:
         self.asked.append(f"remove {len(keys)}")
         for key in keys:
             self.objects.pop(ObjectPath(bucket, key), None)
+        return []
+
+    async def keeps_versions(self, bucket: str) -> bool:
+        return False
+
+    async def versions(
+        self, bucket: str, prefix: str = "", *, after: str = "", after_version: str = "", most: int = 1000
+    ) -> VersionPage:
+        return VersionPage([], "", "")
+
+    async def remove_versions(self, bucket: str, versions: Mapping[str, str]) -> list[NotRemoved]:
         return []
 
     async def close(self) -> None:

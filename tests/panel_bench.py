@@ -99,3 +99,23 @@ def drop(widget: QWidget, paths: Sequence[Path], place: QPoint) -> bool:
     let_go = QDropEvent(QPointF(place), action, data, button, no_key)
     QApplication.sendEvent(widget, let_go)
     return let_go.isAccepted()
+
+
+def let_go(
+    widget: QWidget, data: QMimeData, place: QPoint, keys: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
+) -> Qt.DropAction | None:
+    """Bring it over the widget and let go of it; what the widget did with it."""
+    actions = Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
+    button = Qt.MouseButton.LeftButton
+    enter = QDragEnterEvent(place, actions, data, button, keys)
+    QApplication.sendEvent(widget, enter)
+    if not enter.isAccepted():
+        return None
+    move = QDragMoveEvent(place, actions, data, button, keys)
+    QApplication.sendEvent(widget, move)
+    if not move.isAccepted():
+        return None
+    drop = QDropEvent(QPointF(place), actions, data, button, keys)
+    QApplication.sendEvent(widget, drop)
+    assert drop.dropAction() == move.dropAction(), "the mouse showed something else than what was done"
+    return drop.dropAction() if drop.isAccepted() else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -100,6 +101,18 @@ def failing(shelf: ObjectShelf, name: str, fails: Callable[[str], AppError | Non
         return await work
 
     setattr(shelf, name, asked)
+
+
+def hold_gets(shelf: ObjectShelf, until: asyncio.Event, *offsets: int) -> None:
+    """Requests for what begins there are not answered before that."""
+    whole = shelf.get
+
+    async def held(*given: object, **named: object) -> object:
+        if named["offset"] in offsets:
+            await until.wait()
+        return await whole(*given, **named)
+
+    shelf.get = held
 
 
 def written_parts(home: Path) -> int:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from traindeck.assembly.core import Core
 from traindeck.domain.jobs import Run, RunState
 from traindeck.domain.objects import ObjectPath
-from traindeck.domain.texts import Text, say
+from traindeck.domain.texts import Text, say, text
 from traindeck.domain.transfers import Order
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import TaskScope
@@ -26,6 +26,7 @@ from traindeck.ui.bucket_parts import BucketParts
 from traindeck.ui.bucket_settings_dialogs import BucketSettingsDialogs
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.credentials_drop import CredentialsDrop
+from traindeck.ui.deleted_dialog import DeletedDialog
 from traindeck.ui.dialogs import CANCEL, Answer, asked, chosen_file, chosen_place, shown
 from traindeck.ui.frame_commands import frame_commands
 from traindeck.ui.job_form_view import JobFormView
@@ -33,14 +34,19 @@ from traindeck.ui.lab_page_view import LabPageView
 from traindeck.ui.log_view import LogView
 from traindeck.ui.main_window import MainWindow
 from traindeck.ui.menus import SPACER
+from traindeck.ui.object_deeds import ObjectDeeds
 from traindeck.ui.object_properties import ObjectPropertiesExtension
 from traindeck.ui.pack_command import add_pack
 from traindeck.ui.panel import Panel
+from traindeck.ui.picture_drawing import drawn_picture
+from traindeck.ui.preview_following import follow_with
+from traindeck.ui.preview_view import PreviewView
 from traindeck.ui.profile_dialog import ProfileDialog
 from traindeck.ui.property_dialog import PropertyDialogs
 from traindeck.ui.run_list_view import RunListView
 from traindeck.ui.run_page_view import RunPageView
 from traindeck.ui.sync_dialog import SyncDialog
+from traindeck.ui.text_editor_dialog import TextEditorDialog
 from traindeck.ui.theme import Theme
 from traindeck.ui.transfer_view import TransferView
 from traindeck.ui.verify_command import add_verify
@@ -51,25 +57,32 @@ from traindeck.viewmodels.bucket_removals import BucketRemovals
 from traindeck.viewmodels.bucket_settings import BucketDesk
 from traindeck.viewmodels.bucket_tree import BucketTree
 from traindeck.viewmodels.commands import Command, Commands
+from traindeck.viewmodels.deleted_objects import DeletedObjects
+from traindeck.viewmodels.deleting import News
+from traindeck.viewmodels.dragged_files import DraggedFiles
 from traindeck.viewmodels.favourites import Favourites
 from traindeck.viewmodels.job_form import JobForm
 from traindeck.viewmodels.key_news import KeyNews, is_kept_here
 from traindeck.viewmodels.lab_page import LabPage
 from traindeck.viewmodels.log_feed import LogFeed
 from traindeck.viewmodels.many_objects import BulkWork
+from traindeck.viewmodels.moving import Moving
 from traindeck.viewmodels.new_bucket import NewBucketForm
 from traindeck.viewmodels.notices import Notices
 from traindeck.viewmodels.object_browser import ObjectBrowser
+from traindeck.viewmodels.object_clipboard import CutObjects
 from traindeck.viewmodels.object_sheet import ObjectSheet
 from traindeck.viewmodels.place_notes import PlaceNotes
 from traindeck.viewmodels.ports import Loss, Way
 from traindeck.viewmodels.preferences import Preferences
+from traindeck.viewmodels.preview import Preview
 from traindeck.viewmodels.profile_form import ProfileForm
 from traindeck.viewmodels.public_marks import PublicMarks
 from traindeck.viewmodels.run_list import RunList
 from traindeck.viewmodels.run_page import RunPage
 from traindeck.viewmodels.status import Status
 from traindeck.viewmodels.sync_form import SyncForm
+from traindeck.viewmodels.text_editor import TextEditor
 from traindeck.viewmodels.transfer_list import TransferList
 from traindeck.viewmodels.window_state import WindowState
 
@@ -96,17 +109,25 @@ class Models:
     log: LogFeed
     transfers: TransferList
     buckets: BucketTree
+    moving: Moving
+    cut: CutObjects
+    dragged: DraggedFiles
     marks: PublicMarks
     removals: BucketRemovals
     lab: LabPage
     favourites: Favourites
+    preview: Preview
     bulk: BulkWork
 
     @classmethod
     def over(cls, core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> Models:
+        buckets = BucketTree(core.connections, core.transfers, core.disk, scope)
+        buckets.deleting.told.connect(partial(_tell, notices))
+        moving = Moving(core.transfers, scope)
+        moving.touched.connect(buckets.was_touched)
+        moving.arrived.connect(buckets.arrived)
         preferences = Preferences(core.settings, core.disk, scope, settings)
         form = JobForm(core.submission, core.choices, core.profiles, core.disk, scope)
-        buckets = BucketTree(core.connections, core.transfers, core.disk, scope)
         return cls(
             notices=notices,
             preferences=preferences,
@@ -121,10 +142,14 @@ class Models:
                 core.transfers, scope, rate_limit=settings.bytes_per_s, keep_rate=preferences.keep_rate
             ),
             buckets=buckets,
+            moving=moving,
+            cut=CutObjects(),
+            dragged=DraggedFiles(core.paths.dragged, core.planes, core.disk, scope),
             marks=PublicMarks(core.connections, buckets, scope),
             removals=BucketRemovals(core.connections, scope),
             lab=LabPage(core.lab_keeper, scope),
             favourites=Favourites(core.settings, core.disk, scope, settings),
+            preview=Preview(core.planes, core.previews, scope, drawn_picture),
             bulk=BulkWork(core.connections, scope, notices),
         )
 
@@ -163,6 +188,7 @@ class Workspace:
         models.buckets.ask_with(self._choose)
         self.buckets = BucketView(models.buckets, theme, self._confirm)
         self.transfers = TransferView(models.transfers, theme, self._confirm)
+        self.preview = PreviewView(models.preview, theme)
         self.bucket_parts = BucketParts(
             self.buckets,
             theme,
@@ -192,6 +218,10 @@ class Workspace:
         self.settings = BucketSettingsDialogs(
             self.properties, self._bucket_desk, self._theme, self._scope, self.bucket_parts.pages
         )
+        self._deeds = ObjectDeeds(
+            models.moving, models.cut, models.buckets, models.dragged, self._confirm, self._scope.start, self.window
+        )
+        self._deeds.attach(self.buckets)
         self.browsers = BrowserTabs(
             self.window,
             self._browse,
@@ -215,6 +245,7 @@ class Workspace:
             Panel("log", say("Log"), bottom, self.log, raise_=True),
             Panel("transfers", say("Transfers"), bottom, self.transfers),
             Panel("job", say("Job"), right, self.form),
+            Panel("preview", say("Preview"), right, self.preview, is_hidden=True),
         ]
 
     def _extensions(self) -> list[Extension]:
@@ -222,11 +253,29 @@ class Workspace:
         properties = ObjectPropertiesExtension(
             self.properties, self._sheet, self._models.bulk.of, self._theme, self._scope, self._confirm
         )
-        beside = (self.settings.extend, self.bucket_parts.extend)
-        return [self._add_sync, self._add_verify, self._add_pack, properties, *beside]
+        look = follow_with(self._models.preview)
+        return [
+            self._deeds.extend,
+            self._add_sync,
+            self._add_verify,
+            self._add_pack,
+            self._add_deleted,
+            properties,
+            self.settings.extend,
+            self.bucket_parts.extend,
+            look,
+        ]
 
     def _sheet(self, profile: str, path: ObjectPath) -> ObjectSheet:
         return ObjectSheet(profile, path, self._core.connections, self._core.planes, self._core.disk)
+
+    def _add_deleted(self, view: BrowserView, browser: ObjectBrowser) -> None:
+        def show() -> None:
+            place, deleting = browser.state.place, self._models.buckets.deleting
+            deleted = DeletedObjects(browser.profile, place, self._core.planes, deleting, self._scope)
+            DeletedDialog(deleted, self.window).open()
+
+        view.commands.add(Command("object.deleted", say("Show deleted objects…"), show, menu=CONTEXT, group=4))
 
     def _add_sync(self, view: BrowserView, browser: ObjectBrowser) -> None:
         def sync() -> None:
@@ -312,6 +361,7 @@ class Workspace:
         core = self._core
         browser = ObjectBrowser(profile, place, core.listings, core.connections, core.index, self._scope, name)
         browser.bucket_names = self._models.buckets.bucket_names
+        browser.make_folder = core.transfers.make_folder
         return browser
 
     def _new_bucket(self) -> NewBucketForm:
@@ -367,6 +417,8 @@ class Workspace:
             (models.keys.paste_wanted, self.change_account),
             (models.keys.work_again, self._keys_work),
             (models.buckets.opened, self.open_bucket),
+            (models.preview.wanted, self._toggle_preview),
+            (models.preview.edit_wanted, self.edit_text),
             (models.removals.removed, self._bucket_removed),
             (models.removals.touched, self._bucket_touched),
         ]
@@ -401,10 +453,34 @@ class Workspace:
         if self._is_open:
             self.window.show_dock(name)
 
+    def _toggle_preview(self) -> None:
+        """The keyboard stays in the list, to go on from row to row."""
+        self.window.peek_dock("preview")
+
+    def edit_text(self, profile: str, place: ObjectPath) -> None:
+        work = "edit a text in the window"
+        if not self._scope.is_running(work):
+            editor = TextEditor(self._core.planes, self._scope, profile, place)
+            editor.saved.connect(self._text_saved)
+            dialog = TextEditorDialog(editor, self._theme, self.window)
+            editor.load()
+
+            async def show() -> None:
+                await shown(dialog)
+                editor.close()
+
+            self._scope.start(work, show)
+
+    def _text_saved(self, place: ObjectPath) -> None:
+        self._models.buckets.touched.emit(place.parent)
+        self._models.preview.saved(place)
+
     def _close_page(self, key: str) -> None:
         if model := self._run_pages.pop(key, None):
             model.close()
         self.browsers.closed(key)
+        if self.browsers.is_empty:
+            self._models.preview.choose("", None)
 
     # commands
 
@@ -662,6 +738,10 @@ class Workspace:
 
     def _about(self) -> None:
         About(self._theme, self.window).open()
+
+
+def _tell(notices: Notices, news: News) -> None:
+    notices.news(news.message, action=news.undo, words=text("Undo") if news.undo else None)
 
 
 def make_theme(application: QApplication, chosen: str) -> Theme:

@@ -122,3 +122,21 @@ def test_an_edit_with_an_older_time_is_not_missed(traindeck: Traindeck, tmp_path
     assert results(traindeck("obs", "sync", "data", "obs://sync-bucket/", "--json").must_be(0).rows) == {
         "uploaded": 1, "equal": 3,
     }  # fmt: skip
+
+
+def test_a_large_file_is_verified_by_its_parts(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
+    (tmp_path / "data").mkdir()
+    big = tmp_path / "data" / "big.bin"
+    big.write_bytes(os.urandom(1 << 20) * 65)
+    traindeck("obs", "mb", "sync-bucket").must_be(0)
+    there = "obs://sync-bucket/"
+    assert traindeck("obs", "sync", "data", there, "--json").must_be(0).rows[-1]["verified"] == 1
+    again = traindeck("obs", "sync", "data", there, "--json").must_be(0).rows
+    assert results(again) == {"equal": 1} and again[-1]["verified"] == 1
+    copied = traindeck("obs", "cp", "obs://sync-bucket/big.bin", "down/", "--json").must_be(0).rows
+    assert copied[0]["verified"] == 1
+    assert results(traindeck("obs", "sync", "--verify", "down", there, "--json").must_be(0).rows) == {"verified": 1}
+    with big.open("r+b") as file:
+        file.seek(30 << 20)
+        file.write(b"one other byte")
+    assert results(traindeck("obs", "sync", "--verify", "data", there, "--json").must_be(1).rows) == {"differs": 1}

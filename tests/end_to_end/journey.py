@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from hands import Hands, tell
+from looking import look_and_edit
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QToolButton, QWidget
@@ -491,7 +492,7 @@ JOURNEYS: dict[str, Journey] = {
     for journey in (
         sample_twice, glance, open_dialog_and_stay, submit_and_stay, submit_only, watch_to_the_end, outlive_the_lab,
         quit_by_question, read_the_bar, submit_in_vain, connect, lose_keys, empty_the_lab, look_at_the_lab,
-        switch_language, switch_theme, browse,
+        switch_language, switch_theme, browse, look_and_edit,
     )
 }  # fmt: skip
 

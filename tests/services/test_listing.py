@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import aclosing
 
 import pytest
 from hypothesis import given, settings
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 from listed_names import ListedNames
 from traindeck.domain.errors import ServiceTrouble
 from traindeck.domain.objects import ObjectPath
+from traindeck.domain.texts import text
 from traindeck.services.data_ports import Page, Row
 from traindeck.services.key_ranges import middle
-from traindeck.services.listing import Piece, Span, Sweep, entries, level_pieces
+from traindeck.services.listing import AT_ONCE, Piece, Span, Sweep, entries, level_pieces, pages_ahead
 
 BUCKET = ObjectPath("bucket")
 names = st.text(st.sampled_from("aB09/-_é数\U0001f600\x01"), min_size=1, max_size=8)
@@ -101,7 +103,7 @@ async def test_several_share_the_work_whatever_names_look_like(shape: str, keys:
     source, taken = ListedNames(keys), Taken()
     await Sweep(source, BUCKET).run(taken)
     assert sorted(taken.keys) == sorted(keys)
-    assert source.at_once == 8
+    assert 8 <= source.at_once <= AT_ONCE
     assert source.asked < 50 * 2.6 + 20, f"{shape}: {source.asked} requests"
 
 
@@ -133,3 +135,52 @@ async def test_a_service_that_repeats_itself_is_not_listed_for_ever() -> None:
     with pytest.raises(ServiceTrouble):
         async for _ in level_pieces(Repeating(), BUCKET):
             pass
+
+
+async def test_folders_of_a_page_each_cost_hardly_more_than_their_pages() -> None:
+    keys = [f"{folder:03}/{number:03}" for folder in range(90) for number in range(100)]
+    source, taken = ListedNames(keys, most=100), Taken()
+    await Sweep(source, BUCKET).run(taken)
+    assert sorted(taken.keys) == keys
+    check_cover(taken.pieces)
+    assert source.asked < 90 * 1.6
+
+
+@pytest.mark.parametrize("is_strict", [True, False])
+@pytest.mark.parametrize("count", [0, 5, 100, 101, 799, 20_000])
+async def test_pages_come_ahead_and_in_order(count: int, is_strict: bool) -> None:
+    keys = [f"{number * 2654435761 % 2**32:08x}" for number in range(count)]
+    source = ListedNames(keys, most=100)
+    pages = [rows async for rows in pages_ahead(source, BUCKET, is_strict=is_strict)]
+    assert [row.key for rows in pages for row in rows] == sorted(keys)
+    assert (source.at_once > 1) == (count == 20_000 and not is_strict)
+
+
+async def test_pages_ahead_do_not_run_away_and_end_with_who_looks_at_them() -> None:
+    source = ListedNames([f"{number:05}" for number in range(10_000)], most=100)
+    async with aclosing(pages_ahead(source, BUCKET)) as pages:
+        await anext(pages)
+        for _ in range(200):
+            await asyncio.sleep(0)
+        asked = source.asked
+        assert asked < 8, "they wait for who looks at them"
+    for _ in range(200):
+        await asyncio.sleep(0)
+    assert source.asked == asked
+    assert len(asyncio.all_tasks()) == 1
+
+
+@pytest.mark.parametrize("at", [1, 3, 12])
+async def test_pages_ahead_fail_as_the_service_does(at: int) -> None:
+    class Failing(ListedNames):
+        async def page(self, *given: object, **named: object) -> Page:
+            if self.asked >= at - 1:
+                raise ServiceTrouble(text("Broken."), text("Try again."))
+            return await super().page(*given, **named)  # type: ignore[arg-type]
+
+    source = Failing([f"{number:05}" for number in range(10_000)], most=100)
+    seen = 0
+    with pytest.raises(ServiceTrouble, match="Broken"):
+        async for rows in pages_ahead(source, BUCKET):
+            seen += len(rows)
+    assert seen <= (at - 1) * 100

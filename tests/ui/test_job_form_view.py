@@ -12,14 +12,16 @@ from PySide6.QtGui import QGuiApplication, QWheelEvent
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QPushButton, QWidget
 
 from folder_cloud import CPU, TORCH, TORCH_OLD, FolderCloud, code_folder, digits_spec, offline
-from panel_bench import drop, light_theme
+from panel_bench import drop, let_go, light_theme
 from traindeck.domain import job_file
 from traindeck.domain.jobs import JobSpec, Run
 from traindeck.domain.objects import ObjectPath
 from traindeck.services.place_facts import PlaceDesk
 from traindeck.ui.job_form_view import JobFormView
+from traindeck.ui.object_drag import mime_of
 from traindeck.ui.theme import Theme
 from traindeck.viewmodels.job_form import JobForm
+from traindeck.viewmodels.object_clipboard import Carried
 from traindeck.viewmodels.place_notes import PlaceNotes
 from waiting import until
 
@@ -286,3 +288,25 @@ async def test_a_place_is_completed_judged_and_spelled_our_way(tmp_path: Path, t
         qtbot.mouseClick(notes.findChild(QPushButton), Qt.MouseButton.LeftButton)
         assert on.form.state.rows["inputs"] == (("data_url", "obs://bucket/data/"),)
         await until(lambda: notes.words() == "data_url: one object, 5 B")
+
+
+async def test_objects_dropped_on_a_field_give_it_their_address(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot, digits_spec()) as on:
+        data = ObjectPath("digits", "more data/")
+        inputs = on.view._tables["inputs"]
+
+        def over(row: int) -> QPoint:
+            place = QPoint(20, inputs.viewport().rect().top() + inputs.rowViewportPosition(row) + 5)
+            return inputs.viewport().mapTo(on.view, place)
+
+        first = mime_of(Carried("lab", (data,)))
+        assert let_go(on.view, first, over(0)) == Qt.DropAction.CopyAction
+        assert on.form.state.spec.inputs == (("data_url", "obs://digits/more data/"),)
+        two = mime_of(Carried("lab", (data, ObjectPath("digits", "labels.csv"))))
+        assert let_go(on.view, two, over(1)) == Qt.DropAction.CopyAction
+        assert on.form.state.spec.inputs[1:] == (
+            ("more_data", "obs://digits/more data/"), ("labels_csv", "obs://digits/labels.csv"),
+        )  # fmt: skip
+        name = on.editor("name")
+        assert let_go(on.view, first, name.mapTo(on.view, name.rect().center())) is None
+        assert on.form.state.spec.name == "digits"

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import http.client
 import json
 import logging
 import os
 import subprocess
 import sys
-import tempfile
-import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -39,8 +36,6 @@ _STARTS = 5
 _DETAIL_LIMIT = 4000
 # Of the whole process: one that ended stays a zombie until its parent asks, whichever link began it.
 _left_alone: set[subprocess.Popen[bytes]] = set()
-# Loopback is not asked for through anybody's proxy.
-_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class LabLife(Enum):
@@ -157,9 +152,15 @@ class LabLink:
         where = _json_file(self._root / "running.json")
         if where is None:
             return None
+        # Slow to load, and without a Lab nobody asks.
+        import http.client
+        import urllib.request
+
         address = self._address
+        # Loopback is not asked for through anybody's proxy.
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
-            with _opener.open(f"{where['modelarts']}/lab/status", timeout=_STATUS_S) as answer:
+            with opener.open(f"{where['modelarts']}/lab/status", timeout=_STATUS_S) as answer:
                 status = json.load(answer)
             if status["instance"] != where["instance"]:
                 return None
@@ -191,6 +192,8 @@ class LabLink:
 
     async def _start(self) -> LabAddress | None:
         """A new Lab; raises what it said itself when it could not start, Conflict when there is one already."""
+        import tempfile
+
         with tempfile.TemporaryFile() as words:
             started: list[subprocess.Popen[bytes]] = []
 

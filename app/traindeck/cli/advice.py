@@ -13,8 +13,7 @@ from traindeck.domain.texts import say
 from traindeck.domain.transfers import Kind
 
 if TYPE_CHECKING:
-    from traindeck.assembly.core import Core
-    from traindeck.services.transfers import Transfer
+    from traindeck.services.transfers import Transfer, Transfers
 
 
 def tell_of_small_files(call: Call, row: Transfer) -> bool:
@@ -35,7 +34,7 @@ def tell_of_small_files(call: Call, row: Transfer) -> bool:
 
 
 @contextmanager
-def small_files_told(call: Call, core: Core) -> Iterator[None]:
+def small_files_told(call: Call, transfers: Transfers) -> Iterator[None]:
     """As soon as the plan of the transfer inside is known, and once."""
     is_told = False
 
@@ -43,7 +42,7 @@ def small_files_told(call: Call, core: Core) -> Iterator[None]:
         nonlocal is_told
         is_told = is_told or tell_of_small_files(call, row)
 
-    stop_listening = core.transfers.changed.add(on_news)
+    stop_listening = transfers.changed.add(on_news)
     try:
         yield
     finally:

@@ -12,6 +12,7 @@ from traindeck.cli.output import Output
 
 if TYPE_CHECKING:
     from traindeck.assembly.core import Core
+    from traindeck.assembly.data_core import DataCore
 
 DONE = 0
 FAILED = 1
@@ -31,7 +32,16 @@ class Call:
 
         return open_core(Paths.for_user())
 
-    def profile(self, core: Core) -> str:
+    def data(self) -> AbstractAsyncContextManager[DataCore]:
+        """Of the services only those for objects."""
+        from traindeck.assembly.data_core import open_data_core
+        from traindeck.runtime.short_life import collect_seldom
+        from traindeck.store.paths import Paths
+
+        collect_seldom()
+        return open_data_core(Paths.for_user())
+
+    def profile(self, core: Core | DataCore) -> str:
         name: str = self.options.profile or core.profiles.current
         return name
 

@@ -19,7 +19,7 @@ from traindeck.domain.transfers import Kind, Order, Rules
 from traindeck.runtime.platform_files import local_errors
 
 if TYPE_CHECKING:
-    from traindeck.assembly.core import Core
+    from traindeck.assembly.data_core import DataCore
     from traindeck.services.transfers import Transfer
 
 STREAM = "-"
@@ -34,7 +34,7 @@ class _Copying:
     """One `cp` under way."""
 
     call: Call
-    core: Core
+    core: DataCore
     profile: str
 
     async def one(self, source: Place, target: Place) -> Transfer:
@@ -50,7 +50,7 @@ class _Copying:
                 raise InvalidInput(
                     text("Both sides are on this computer."), text("Write at least one side as obs://bucket/key.")
                 )
-        with Progress(self.call.output, label) as progress, small_files_told(self.call, self.core):
+        with Progress(self.call.output, label) as progress, small_files_told(self.call, self.core.transfers):
             return await self.core.transfers.move(order, progress=progress.at)
 
     async def from_standard_input(self, target: ObjectPath) -> int:
@@ -62,20 +62,21 @@ class _Copying:
         return 1
 
     async def to_standard_output(self, source: ObjectPath) -> int:
-        await self.core.planes.run(self.profile, lambda plane: plane.get(source, self.call.output.bytes))
+        from traindeck.cli.byte_part import Part
+        from traindeck.cli.catting import printed
+
+        await printed(self.call, self.core, source, Part())
         return 1
 
 
 async def copy(call: Call) -> int:
     sources, target = [place(source) for source in call.options.sources], place(call.options.target)
-    _refuse_impossible(sources, target)
+    refuse_impossible(sources, target)
     if call.options.verify:
         return await _verify(call, sources, target)
-    if isinstance(target, Path) and (len(sources) > 1 or call.options.target.endswith(("/", os.sep))):
-        with local_errors(target):
-            target.mkdir(parents=True, exist_ok=True)
+    make_folder(target, call.options.target, is_folder=len(sources) > 1)
     count = verified = 0
-    async with call.core() as core:
+    async with call.data() as core:
         core.transfers.set_rate(call.options.limit)
         copying = _Copying(call, core, call.profile(core))
         for source in sources:
@@ -86,7 +87,7 @@ async def copy(call: Call) -> int:
                 assert isinstance(source, ObjectPath)
                 count += await copying.to_standard_output(source)
             else:
-                row = await copying.one(source, _below(target, source, alone=len(sources) == 1))
+                row = await copying.one(source, below(target, source, alone=len(sources) == 1))
                 count += row.done_files + row.equal_files
                 verified += row.verified_files
     content: dict[str, object] = {"files": count, "target": call.options.target}
@@ -111,8 +112,8 @@ async def _verify(call: Call, sources: list[Place | None], target: Place | None)
             text("Name a file or folder of this computer."),
         )
     known = [source for source in sources if source is not None]
-    pairs = [(source, _below(target, source, alone=len(known) == 1)) for source in known]
-    async with call.core() as core:
+    pairs = [(source, below(target, source, alone=len(known) == 1)) for source in known]
+    async with call.data() as core:
         return await verify(call, core, pairs, Rules(both_sides=False))
 
 
@@ -125,7 +126,7 @@ def place(spelling: str) -> Place | None:
     return Path(spelling).expanduser()
 
 
-def _refuse_impossible(sources: list[Place | None], target: Place | None) -> None:
+def refuse_impossible(sources: list[Place | None], target: Place | None) -> None:
     several = len(sources) > 1
     if any(isinstance(source, Path) or source is None for source in sources) and not isinstance(target, ObjectPath):
         raise InvalidInput(
@@ -147,7 +148,14 @@ def _refuse_impossible(sources: list[Place | None], target: Place | None) -> Non
         )
 
 
-def _below(target: Place, source: Place, *, alone: bool) -> Place:
+def make_folder(target: Place | None, spelling: str, *, is_folder: bool) -> None:
+    """A destination on this computer that is meant to be a folder is one before anything is put there."""
+    if isinstance(target, Path) and (is_folder or spelling.endswith(("/", os.sep))):
+        with local_errors(target):
+            target.mkdir(parents=True, exist_ok=True)
+
+
+def below(target: Place, source: Place, *, alone: bool) -> Place:
     """Where this source goes: alone it is the destination, among others it keeps its name below it."""
     if alone:
         return target

@@ -24,7 +24,7 @@ Show = Callable[[list[ObjectEntry]], None]
 
 async def ls(call: Call) -> int:
     path = ObjectPath.parse(call.options.path) if call.options.path else None
-    async with call.core() as core:
+    async with call.data() as core:
         storage = (await core.connections.open(call.profile(core))).storage
         if path is None:
             _print_buckets(call, await storage.buckets())
@@ -53,7 +53,7 @@ async def du(call: Call) -> int:
                 counted[0] += 1
                 counted[1] += entry.size_bytes or 0
 
-    async with call.core() as core:
+    async with call.data() as core:
         await _below((await core.connections.open(call.profile(core))).storage, path, count)
     sums.setdefault("", [0, 0])
     rows = []
@@ -87,7 +87,7 @@ async def find(call: Call) -> int:
         if found:
             _print_entries(call, ObjectPath(path.bucket), found)
 
-    async with call.core() as core:
+    async with call.data() as core:
         await _below((await core.connections.open(call.profile(core))).storage, path, show)
     return DONE
 

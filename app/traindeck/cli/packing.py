@@ -17,7 +17,7 @@ from traindeck.domain.texts import say, text
 from traindeck.domain.transfers import ItemState, Kind, Links, Order, Rules
 
 if TYPE_CHECKING:
-    from traindeck.assembly.core import Core
+    from traindeck.assembly.data_core import DataCore
     from traindeck.services.packed_places import PackedPlace
     from traindeck.services.transfers import Transfer
 
@@ -32,7 +32,7 @@ async def pack(call: Call) -> int:
                 text("A list needs one place only."), text("Give the folder that files were packed into.")
             )
         return await (_list(call) if options.list else _unpack(call))
-    async with call.core() as core:
+    async with call.data() as core:
         core.transfers.set_rate(options.limit)
         order = _order(call, core)
         row = await _planned(call, core, order)
@@ -68,7 +68,7 @@ async def pack(call: Call) -> int:
     return DONE
 
 
-async def _planned(call: Call, core: Core, order: Order) -> Transfer | None:
+async def _planned(call: Call, core: DataCore, order: Order) -> Transfer | None:
     """None: it would have replaced another packing, and somebody said no."""
     try:
         return await core.transfers.planned(order, is_preview=call.options.dry_run)
@@ -89,7 +89,7 @@ async def _planned(call: Call, core: Core, order: Order) -> Transfer | None:
         raise
 
 
-async def _show(call: Call, core: Core, row: Transfer, states: tuple[ItemState, ...]) -> None:
+async def _show(call: Call, core: DataCore, row: Transfer, states: tuple[ItemState, ...]) -> None:
     after = ""
     while page := await core.transfers.items(row.id, states, after=after):
         after = page[-1].key
@@ -109,7 +109,7 @@ async def _show(call: Call, core: Core, row: Transfer, states: tuple[ItemState, 
 _RESULTS = {ItemState.DONE: "packed", ItemState.FAILED: "failed", ItemState.SKIPPED: "skipped"}
 
 
-def _order(call: Call, core: Core) -> Order:
+def _order(call: Call, core: DataCore) -> Order:
     options = call.options
     source, target = _place(options.source), _place(options.target)
     rules = Rules(
@@ -163,7 +163,7 @@ async def _list(call: Call) -> int:
                     call.output.line(f"{entry.path}  {size_words(entry.size_bytes)}  {entry.shard}")
         return DONE
 
-    async with call.core() as core:
+    async with call.data() as core:
         await _at(call, core, work)
     call.output.note(say("Files: {count}", count=f"{count:,}"))
     return DONE
@@ -176,7 +176,7 @@ async def _unpack(call: Call) -> int:
             text("Files are unpacked into a folder of this computer."),
             text("Give such a folder; from there they can be uploaded."),
         )
-    async with call.core() as core:
+    async with call.data() as core:
 
         async def work(packed: PackedPlace) -> int:
             from traindeck.services.unpacking import Unpacking
@@ -200,7 +200,7 @@ async def _unpack(call: Call) -> int:
         return await _at(call, core, work)
 
 
-async def _at(call: Call, core: Core, work: Callable[[PackedPlace], Awaitable[Result]]) -> Result:
+async def _at(call: Call, core: DataCore, work: Callable[[PackedPlace], Awaitable[Result]]) -> Result:
     from traindeck.services.packed_places import PackedBucket, PackedFolder
 
     source = _place(call.options.source)

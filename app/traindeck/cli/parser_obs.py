@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from datetime import timedelta
 
+from traindeck.cli.byte_part import part
 from traindeck.cli.parser_parts import Adder, age, count, duration, group, leaf, size, yes
 from traindeck.domain.shards import SHARD_BYTES, SHARD_FILES
 from traindeck.domain.texts import say
@@ -36,12 +37,25 @@ def add_obs(groups: Adder, common: ArgumentParser) -> None:
     cp.add_argument("target", metavar="DST")
     _verify(cp)
     _limit(cp)
+    mv = leaf(obs, common, "mv", say("move or rename files, folders and objects"))
+    mv.epilog = say(
+        "Either side may be obs://bucket/key, and names work as in “cp”. Everything is copied and looked at first; "
+        "then what arrived, and is still the same at its source, is removed there. A move that was interrupted goes on "
+        "where it stood when the same command is given again. Links are left alone."
+    )
+    mv.add_argument("sources", nargs="+", metavar="SRC")
+    mv.add_argument("target", metavar="DST")
     _sync(obs, common)
     _pack(obs, common)
+    _cat(obs, common)
     _fragments(obs, common)
     rm = leaf(obs, common, "rm", say("remove objects"))
     rm.add_argument("paths", nargs="+", metavar="PATH")
     rm.add_argument("-r", "--recursive", action="store_true", help=say("everything below a folder or in a bucket"))
+    rm.add_argument("--dry-run", action="store_true", help=say("only say what would be removed"))
+    rm.add_argument(
+        "--undo", action="store_true", help=say("bring back what was removed there, where the bucket keeps versions")
+    )
     yes(rm)
     stat = leaf(obs, common, "stat", say("show all that is known of an object, a folder or a bucket"))
     stat.add_argument("path", metavar="PATH")
@@ -93,6 +107,17 @@ def _buckets(obs: Adder, common: ArgumentParser) -> None:
     policy.add_argument("--file", metavar="FILE", help=say("a policy as JSON; “-” for standard input"))
     policy.add_argument("--acl", action="store_true", help=say("the grants (ACL) instead of the policy"))
     yes(policy)
+
+
+def _cat(obs: Adder, common: ArgumentParser) -> None:
+    cat = leaf(obs, common, "cat", say("print objects as they are, one after the other"))
+    cat.add_argument("paths", nargs="+", metavar="PATH")
+    which = cat.add_mutually_exclusive_group()
+    which.add_argument(
+        "--range", type=part, metavar="FROM-TO",
+        help=say("only these bytes of each, counted from 0: 0-99, 100- for all from there, =-100 for the last ones"),
+    )  # fmt: skip
+    which.add_argument("--head", type=size, metavar="SIZE", help=say("only the beginning of each, for example 10kB"))
 
 
 def _sync(obs: Adder, common: ArgumentParser) -> None:

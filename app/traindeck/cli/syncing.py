@@ -16,7 +16,7 @@ from traindeck.domain.texts import say, text
 from traindeck.domain.transfers import Action, CompareBy, Item, ItemState, Kind, Links, Order, Rules
 
 if TYPE_CHECKING:
-    from traindeck.assembly.core import Core
+    from traindeck.assembly.data_core import DataCore
     from traindeck.services.transfers import Transfer
 
 _MOVED = {Kind.UPLOAD: "uploaded", Kind.DOWNLOAD: "downloaded", Kind.COPY: "copied"}
@@ -26,7 +26,7 @@ _SIGNS = {Kind.UPLOAD: "↑", Kind.DOWNLOAD: "↓", Kind.COPY: "→"}
 async def sync(call: Call) -> int:
     if call.options.verify:
         return await _verify(call)
-    async with call.core() as core:
+    async with call.data() as core:
         order = _order(call, core)
         core.transfers.set_rate(call.options.limit)
         row = await core.transfers.planned(order, is_preview=call.options.dry_run)
@@ -60,7 +60,7 @@ async def _verify(call: Call) -> int:
     from traindeck.cli.verifying import refuse_beside, verify
 
     refuse_beside(call, "delete", "dry_run")
-    async with call.core() as core:
+    async with call.data() as core:
         order = _order(call, core)
         here = Path(order.source) if order.kind is Kind.UPLOAD else order.remote_source
         there = Path(order.target) if order.kind is Kind.DOWNLOAD else order.remote_target
@@ -68,7 +68,7 @@ async def _verify(call: Call) -> int:
         return await verify(call, core, [(here, there)], rules)
 
 
-def _order(call: Call, core: Core) -> Order:
+def _order(call: Call, core: DataCore) -> Order:
     options = call.options
     source, target = place(options.source), place(options.target)
     match source, target:
@@ -108,7 +108,7 @@ def _is_meant(call: Call, row: Transfer) -> bool:
     return terminal.confirmed(say(question))
 
 
-async def _list(call: Call, core: Core, row: Transfer, states: tuple[ItemState, ...]) -> None:
+async def _list(call: Call, core: DataCore, row: Transfer, states: tuple[ItemState, ...]) -> None:
     after = ""
     while page := await core.transfers.items(row.id, states, after=after):
         for item in page:

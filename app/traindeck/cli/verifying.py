@@ -15,7 +15,7 @@ from traindeck.domain.texts import Text, say, text
 from traindeck.domain.transfers import DIFFERENCES, Item, ItemState, Kind, Order, Rules
 
 if TYPE_CHECKING:
-    from traindeck.assembly.core import Core
+    from traindeck.assembly.data_core import DataCore
     from traindeck.services.transfers import Transfer
 
 _RESULTS = {
@@ -38,7 +38,7 @@ _WORDS: dict[ItemState, Text] = {
 
 
 async def verify(
-    call: Call, core: Core, pairs: Sequence[tuple[Path | ObjectPath, Path | ObjectPath]], rules: Rules
+    call: Call, core: DataCore, pairs: Sequence[tuple[Path | ObjectPath, Path | ObjectPath]], rules: Rules
 ) -> int:
     """The exit code: success only when nothing differs and all could be looked at."""
     found: Counter[ItemState] = Counter()
@@ -56,7 +56,7 @@ async def verify(
     return FAILED if any(found[state] for state in DIFFERENCES) else DONE
 
 
-async def _checked(call: Call, core: Core, order: Order) -> tuple[Transfer, AppError | None]:
+async def _checked(call: Call, core: DataCore, order: Order) -> tuple[Transfer, AppError | None]:
     """How it ended, and what kept it from looking at all of it."""
     number = await core.transfers.begin(order)
     try:
@@ -68,7 +68,7 @@ async def _checked(call: Call, core: Core, order: Order) -> tuple[Transfer, AppE
         return row, None if is_done else error
 
 
-async def _list(call: Call, core: Core, row: Transfer) -> Counter[ItemState]:
+async def _list(call: Call, core: DataCore, row: Transfer) -> Counter[ItemState]:
     """Of people only what is not verified is said; a program gets every file."""
     counts: Counter[ItemState] = Counter()
     after = ""

@@ -31,7 +31,9 @@ def local_part(part: str, system: System) -> str:
         return "%2F"  # two slashes in a row, or one at the beginning
     if part in (".", ".."):
         return part.replace(".", "%2E")
-    shown = "".join(_letter(letter, system) for letter in part)
+    # Nearly all names are plain; a slash cannot be in them.
+    is_plain = part.isascii() and part.isprintable() and not system.is_windows
+    shown = part if is_plain else "".join(_letter(letter, system) for letter in part)
     if shown.casefold().endswith(_PART):
         shown = _marked(shown, part, system)  # else it would be where another is while it comes
     if system.is_windows:

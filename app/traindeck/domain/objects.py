@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -72,6 +73,10 @@ class ObjectPath:
     def join(self, relative: str) -> ObjectPath:
         return ObjectPath(self.bucket, self.as_folder().key + relative)
 
+    def holds(self, other: ObjectPath) -> bool:
+        """Whether it is a folder that the other lies in, or is."""
+        return self.is_folder and self.bucket == other.bucket and other.key.startswith(self.key)
+
     @property
     def api_form(self) -> str:
         """As ModelArts wants it: `/bucket/key`."""
@@ -79,6 +84,16 @@ class ObjectPath:
 
     def __str__(self) -> str:
         return f"obs://{self.bucket}/{self.key}"
+
+
+def outermost(paths: Iterable[ObjectPath]) -> tuple[ObjectPath, ...]:
+    """In order; a folder that is among them stands for what is inside it."""
+    kept: list[ObjectPath] = []
+    for path in sorted(set(paths)):
+        # Everything in a folder comes right behind it.
+        if not (kept and kept[-1].holds(path)):
+            kept.append(path)
+    return tuple(kept)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from enum import Enum
 
@@ -57,6 +58,8 @@ class Kind(Enum):
     DOWNLOAD = "down"
     COPY = "copy"
     PACK = "pack"
+    REMOVE = "remove"
+    RESTORE = "restore"  # take away what hides objects that were deleted where versions are kept
     CHECK = "check"  # nothing moves: both sides are compared by their contents
 
 
@@ -89,6 +92,9 @@ class Rules:
     keep_times: bool = False
     keep_modes: bool = False
     whole_md5: bool = True
+    moves: bool = False  # what arrived and was confirmed is removed at the source
+    chosen: tuple[tuple[str, str], ...] = ()  # only these below the source, and what each is called at the target
+    undoes: int = 0  # the transfer whose removals are taken back
     both_sides: bool = True  # a check tells also what stands only at the target
     # Of archives only
     shard_bytes: int = SHARD_BYTES
@@ -109,7 +115,12 @@ class Rules:
         values["compare"] = CompareBy(values["compare"]) if values.get("compare") else None
         values["links"] = Links(values.get("links", Links.FOLLOW.value))
         values["ignore"] = tuple(values.get("ignore", ()))
+        values["chosen"] = tuple((old, new) for old, new in values.get("chosen", ()))
         return cls(**values)
+
+
+# Links stay: what they lead to may be anywhere. There is no limit to what was asked for by name.
+MOVE = Rules(moves=True, empty_folders=True, keep_times=True, links=Links.SKIP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +157,33 @@ def is_remote(spelling: str) -> bool:
     return spelling.startswith(_REMOTE)
 
 
+def removal_of(profile: str, paths: Sequence[ObjectPath], kind: Kind = Kind.REMOVE) -> Order:
+    """Of some objects and whole folders of one bucket; or what brings them back."""
+    if len(paths) == 1:
+        return Order(kind, profile, str(paths[0]), "")
+    source = _common_folder(paths)
+    names = [path.key[len(source.key) :] for path in paths]
+    return Order(kind, profile, str(source), "", Rules(chosen=tuple((name, name) for name in names)))
+
+
+def relocation_of(
+    profile: str, moves: Sequence[tuple[ObjectPath, str]], target: ObjectPath, *, keeps_source: bool
+) -> Order:
+    """Objects and folders of one bucket with the names they get in the target folder."""
+    rules = Rules() if keeps_source else MOVE
+    source = _common_folder([path for path, _ in moves])
+    chosen = tuple((path.key[len(source.key) :], name) for path, name in moves)
+    return Order(Kind.COPY, profile, str(source), str(target.as_folder()), replace(rules, chosen=chosen))
+
+
+def _common_folder(paths: Sequence[ObjectPath]) -> ObjectPath:
+    first, last = min(paths), max(paths)
+    pairs = enumerate(zip(first.parent.key, last.parent.key, strict=False))
+    shortest = min(len(first.parent.key), len(last.parent.key))
+    same = next((at for at, (one, other) in pairs if one != other), shortest)
+    return ObjectPath(first.bucket, first.key[: first.key.rfind("/", 0, same) + 1])
+
+
 def _place(spelling: str) -> ObjectPath:
     """The reverse of str(ObjectPath): a key may begin or end with anything, blanks too."""
     bucket, _, key = spelling.removeprefix(_REMOTE).partition("/")
@@ -176,7 +214,8 @@ class Action(Enum):
     MOVE = 0
     MAKE_FOLDER = 1
     REMOVE = 2
-    DESCRIBE = 3  # tell of all the rest, once that is there
+    LEAVE = 3  # moved: it is at the target, and to be removed at the source
+    DESCRIBE = 4  # tell of all the rest, once that is there
 
 
 class ItemState(Enum):
@@ -209,7 +248,7 @@ class WaitsFor(Enum):
     DISK = "disk"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen: four times as fast to make, and there may be a million
 class Item:
     """One file of a transfer. `key` is the whole name in the service: the target's going up, else the source's.
 
@@ -264,6 +303,9 @@ class Totals:
     files: dict[ItemState, int] = field(default_factory=dict)
     bytes: dict[ItemState, int] = field(default_factory=dict)
     removals: int = 0
+    removal_bytes: int = 0
+    copied_files: int = 0  # at both places
+    copied_bytes: int = 0
     small_files: int = 0
     part_bytes: int = 0  # of unfinished files
     verified: int = 0
@@ -284,7 +326,7 @@ class Totals:
 
     @property
     def done_bytes(self) -> int:
-        return sum(self.bytes.get(state, 0) for state in _READ) + self.part_bytes
+        return sum(self.bytes.get(state, 0) for state in _READ) + self.copied_bytes + self.part_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -71,6 +70,8 @@ def local_errors(path: Path | None = None) -> Iterator[None]:
 def write_whole(path: Path, content: bytes, mode: int = 0o600) -> None:
     """Replace `path` so that a reader or a crash sees the old content or the new, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    import tempfile  # not for those who only read
+
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     part = Path(name)
     try:

@@ -8,20 +8,22 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from traindeck.domain.errors import AccessRefused, AppError, KeyringMissing, KeysRefused, NotFound
 from traindeck.domain.profiles import LAB, Profile, Provider
 from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import text
 from traindeck.runtime.listeners import Listeners
-from traindeck.services.bucket_settings_ports import BucketSettings
 from traindeck.services.data_ports import DataPlane
 from traindeck.services.environment import ENVIRONMENT, environment_profile
 from traindeck.services.keys_news import Refused
-from traindeck.services.object_ports import ObjectProperties
-from traindeck.services.ports import ObjectStorage, ProfileBook, SecretStore, TrainingBackend
-from traindeck.services.settings_ports import Access
+
+if TYPE_CHECKING:
+    from traindeck.services.bucket_settings_ports import BucketSettings
+    from traindeck.services.object_ports import ObjectProperties
+    from traindeck.services.ports import ObjectStorage, ProfileBook, SecretStore, TrainingBackend
+    from traindeck.services.settings_ports import Access
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,19 @@ class Body(Protocol):
     @property
     def md5(self) -> bytes: ...
 
-    def pieces(self) -> AsyncIterator[bytes]:
+    def pieces(self) -> AsyncIterator[bytes | memoryview]:
         """From the beginning, each time it is called; raises when the source is no longer what it was."""
+
+
+class InMemory:
+    """A body that can be given at once: it leaves with the head of its request."""
+
+    __slots__ = ()
+
+    @property
+    def at_once(self) -> bytes | None:
+        """None: piece by piece, as it may not leave as fast as it can."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +61,8 @@ class Found:
     content_type: str = ""
     is_encrypted: bool = False
     metadata: Mapping[str, str] = field(default_factory=dict)
+    web_headers: Mapping[str, str] = field(default_factory=dict)
+    """What a browser is told along with the content: how long to keep it, under which name to save it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +81,7 @@ class Fragment:
     begun: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen: four times as fast to make, and there may be a million
 class Row:
     """One object of a listing."""
 
@@ -93,6 +106,26 @@ class NotRemoved:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One of the states a key had; a marker says that it was deleted then."""
+
+    key: str
+    id: str
+    is_latest: bool
+    is_marker: bool
+    size_bytes: int = 0
+    modified: datetime | None = None
+    etag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionPage:
+    rows: list[Version]
+    next_key: str  # empty: this was the last
+    next_version: str
+
+
 class DataPlane(Protocol):
     """Every method raises AppError, tries again where that is safe, and ends at once when cancelled."""
 
@@ -103,8 +136,16 @@ class DataPlane(Protocol):
         *,
         metadata: Mapping[str, str] | None = None,
         counted: Counted | None = None,
+        content_type: str = "",
+        web_headers: Mapping[str, str] | None = None,
+        storage_class: str = "",
+        if_match: str = "",
     ) -> Stored:
-        """When it returns the service has confirmed size and MD5."""
+        """When it returns the service has confirmed size and MD5.
+
+        Without `content_type` it follows from the name. Conflict: it is not as in `if_match` any more; not every
+        service looks at that.
+        """
 
     async def get(
         self,
@@ -160,5 +201,16 @@ class DataPlane(Protocol):
 
     async def remove(self, bucket: str, keys: Sequence[str]) -> list[NotRemoved]:
         """Any number of keys; the answer names those still there."""
+
+    async def keeps_versions(self, bucket: str) -> bool:
+        """Whether what is removed now can be restored."""
+
+    async def versions(
+        self, bucket: str, prefix: str = "", *, after: str = "", after_version: str = "", most: int = 1000
+    ) -> VersionPage:
+        """In the order of keys, the latest of each first."""
+
+    async def remove_versions(self, bucket: str, versions: Mapping[str, str]) -> list[NotRemoved]:
+        """One version of each of these keys, for good."""
 
     async def close(self) -> None: ...

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import urllib.request
 from urllib.parse import unquote, urlsplit
 
 from traindeck.domain.errors import InvalidInput
@@ -21,8 +20,12 @@ def proxy_to(url: str, profile: Profile, credentials: Credentials) -> Proxy | No
     """The way to `url`; asks the system, so call it in a worker."""
     if profile.proxy:
         return proxy_of(profile, credentials)
+    if is_loopback(url):
+        return None
+    import urllib.request  # slow to load
+
     address = urlsplit(url)
-    if is_loopback(url) or urllib.request.proxy_bypass(address.hostname or ""):
+    if urllib.request.proxy_bypass(address.hostname or ""):
         return None
     found = urllib.request.getproxies().get(address.scheme, "")
     return _of_system(found) if found else None

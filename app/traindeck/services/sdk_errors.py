@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import re
 import socket
 import ssl
@@ -207,17 +206,6 @@ def by_status(answer: Answer) -> AppError:
     if answer.status in (401, 403):
         return no_right(answer)
     return refused(answer)
-
-
-# What a socket says when the other end closed it: worth one immediate try on a fresh one.
-CUT = (
-    http.client.RemoteDisconnected,
-    http.client.ResponseNotReady,
-    http.client.CannotSendRequest,
-    BrokenPipeError,
-    ConnectionResetError,
-    ConnectionAbortedError,
-)
 
 
 def network_trouble(error: BaseException, service: Service) -> ServiceTrouble:

@@ -51,6 +51,11 @@ class Paths:
         return self.home / "index"
 
     @property
+    def dragged(self) -> Path:
+        """Files on their way to another program; may be deleted a while after."""
+        return self.home / "dragged"
+
+    @property
     def app_log(self) -> Path:
         return self.home / "log" / "traindeck.log"
 

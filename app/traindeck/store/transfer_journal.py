@@ -177,16 +177,18 @@ class TransferJournal:
     async def note(self, transfer_id: int, items: Sequence[Item]) -> None:
         """What became of items; the parts of those that are over are forgotten."""
         rows = [
-            (item.state.value, item.upload_id, item.part_bytes, item.is_verified, item.etag, item.size_bytes,
-             item.modified_ns, item.inode, item.mode, _column(item.error), transfer_id, item.key)
+            (item.action._value_, item.state._value_, item.upload_id, item.part_bytes, item.is_verified, item.etag,
+             item.size_bytes, item.modified_ns, item.inode, item.mode, _column(item.error), transfer_id, item.key)
             for item in items
         ]  # fmt: skip
-        ended = [(transfer_id, item.key) for item in items if not item.state.is_open]
+        ended = [
+            (transfer_id, item.key) for item in items if not item.state.is_open or item.action is Action.LEAVE
+        ]
 
         def work(db: sqlite3.Connection) -> None:
             db.executemany(
-                "UPDATE items SET state = ?, upload_id = ?, part_bytes = ?, is_verified = ?, etag = ?, size_bytes = ?, "
-                "modified_ns = ?, inode = ?, mode = ?, error = ? WHERE transfer = ? AND key = ?",
+                "UPDATE items SET action = ?, state = ?, upload_id = ?, part_bytes = ?, is_verified = ?, etag = ?, "
+                "size_bytes = ?, modified_ns = ?, inode = ?, mode = ?, error = ? WHERE transfer = ? AND key = ?",
                 rows,
             )
             db.executemany("DELETE FROM parts WHERE transfer = ? AND key = ?", ended)
@@ -275,7 +277,7 @@ class TransferJournal:
         def work(db: sqlite3.Connection) -> Totals:
             files: dict[ItemState, int] = {}
             sizes: dict[ItemState, int] = {}
-            removals = small = verified = 0
+            removals = removal_bytes = copied_files = copied_bytes = small = verified = 0
             rows = db.execute(
                 "SELECT state, action, count(*), sum(size_bytes), sum(size_bytes < ?), sum(is_verified) FROM items "
                 "WHERE transfer = ? "
@@ -286,13 +288,20 @@ class TransferJournal:
                 state = ItemState(state_value)
                 files[state] = files.get(state, 0) + count
                 verified += sure
-                if action == Action.MOVE.value:
+                if action in (Action.MOVE.value, Action.LEAVE.value):
                     sizes[state] = sizes.get(state, 0) + size_bytes
                     small += few if state.is_open else 0
                 if action == Action.REMOVE.value:
                     removals += count
+                    removal_bytes += size_bytes
+                if action == Action.LEAVE.value and state is not ItemState.DONE:
+                    copied_files += count
+                    copied_bytes += size_bytes
             sent = db.execute("SELECT coalesce(sum(size_bytes), 0) FROM parts WHERE transfer = ?", (transfer_id,))
-            return Totals(files, sizes, removals, small, sent.fetchone()[0], verified)
+            parts = sent.fetchone()[0]
+            return Totals(
+                files, sizes, removals, removal_bytes, copied_files, copied_bytes, small, parts, verified
+            )
 
         return await self._with(work)
 
@@ -506,8 +515,9 @@ def _column(value: object) -> object:
 
 def _row(item: Item) -> tuple[object, ...]:
     return (
-        item.key, item.name, item.size_bytes, item.modified_ns, item.inode, item.mode, item.etag, item.action.value,
-        item.state.value, item.upload_id, item.part_bytes, item.is_verified, _column(item.error),
+        item.key, item.name, item.size_bytes, item.modified_ns, item.inode, item.mode, item.etag, item.action._value_,
+        item.state._value_, item.upload_id, item.part_bytes, item.is_verified,
+        None if item.error is None else kept_errors.to_json(item.error),
     )  # fmt: skip
 
 

@@ -87,6 +87,10 @@ class BrowserTabs:
         """The one that shows this bucket; there must be one."""
         return next(browser for browser in self._browsers.values() if browser.state.place.bucket == bucket)
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._browsers
+
     def place_on(self, key: str) -> ObjectPath | None:
         """What the tab of this key shows, if it is one of these."""
         return self._browsers[key].state.place if key in self._browsers else None

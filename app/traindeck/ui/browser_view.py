@@ -5,8 +5,18 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, Qt, QTimer
-from PySide6.QtGui import QAction, QGuiApplication, QHideEvent, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer
+from PySide6.QtGui import (
+    QAction,
+    QDragEnterEvent,
+    QDragMoveEvent,
+    QDropEvent,
+    QGuiApplication,
+    QHideEvent,
+    QKeySequence,
+    QShortcut,
+    QShowEvent,
+)
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -26,6 +36,8 @@ from traindeck.ui.browser_words import empty_words, footing_words, listing_words
 from traindeck.ui.elided_label import ElidedLabel
 from traindeck.ui.empty_page import EmptyPage
 from traindeck.ui.file_choice import choose_files, choose_folder
+from traindeck.ui.missing_bar import MissingBar
+from traindeck.ui.object_drag import steer
 from traindeck.ui.object_model import ObjectModel
 from traindeck.ui.object_table import ObjectTable
 from traindeck.ui.theme import HALF, SPACE, Theme, set_role
@@ -41,7 +53,7 @@ CONTEXT = "context"
 
 _TYPING_MS = 200
 _HIDDEN_MS = 3000
-_KEYS_OF_THE_TABLE = ("Return", "F5")
+_KEYS_OF_THE_TABLE = ("Return", "F5", "Space")
 
 
 class BrowserView(QWidget):
@@ -75,6 +87,7 @@ class BrowserView(QWidget):
         self.address_trouble.setWordWrap(True)
         self.address_trouble.setContentsMargins(SPACE, HALF, SPACE, 0)
         set_role(self.address_trouble, "error")
+        self.missing = MissingBar(theme)
         self.empty = EmptyPage(say("This folder is empty."), say("Drop files here to upload them."))
         self.footing = ElidedLabel()
         self.listing = ElidedLabel()
@@ -100,6 +113,21 @@ class BrowserView(QWidget):
         super().hideEvent(event)
         # A look at another tab does not stop a listing at once.
         self._leaving.start()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        self.dragMoveEvent(event)
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        """Where there are no rows, as in an empty folder; the table takes what is dropped on it."""
+        nowhere = QModelIndex()
+        if self.model.canDropMimeData(event.mimeData(), Qt.DropAction.CopyAction, -1, -1, nowhere):
+            steer(event, self._target())
+            event.accept()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        steer(event, self._target())
+        event.accept()
+        self.model.dropMimeData(event.mimeData(), event.dropAction(), -1, -1, QModelIndex())
 
     def menu(self) -> QMenu:
         """What can be done with what is selected."""
@@ -220,6 +248,7 @@ class BrowserView(QWidget):
         layout.setSpacing(0)
         layout.addLayout(way)
         layout.addWidget(self.address_trouble)
+        layout.addWidget(self.missing)
         layout.addLayout(acts)
         layout.addLayout(self._pages, 1)
         # Only now: without a parent the first of them would be shown as a window of its own.
@@ -237,6 +266,9 @@ class BrowserView(QWidget):
         browser.completed.connect(self.address.offer)
         self.address.wanted.connect(browser.go_typed)
         self.address.typed.connect(browser.complete)
+        self.missing.wanted.connect(browser.go_typed)
+        self.missing.create_wanted.connect(browser.create_missing)
+        browser.created.connect(self._tree.was_touched)
         self.search.textChanged.connect(self._on_search_typed)
         self.search.returnPressed.connect(self._search_now)
         self._typing.timeout.connect(self._search_now)
@@ -250,6 +282,7 @@ class BrowserView(QWidget):
         self.table.selectionModel().selectionChanged.connect(self._on_changed)
         self.model.dropped.connect(self._on_dropped)
         self._tree.touched.connect(browser.touched)
+        self._tree.arrived.connect(browser.arrived)
         self._favourites.changed.connect(self._on_favourites)
         self._theme.changed.connect(self._dress)
         self.commands.changed.connect(self._bind_keys)
@@ -355,6 +388,8 @@ class BrowserView(QWidget):
         self.trash.setEnabled(has_chosen)
         self.address_trouble.setVisible(state.address_trouble is not None)
         self.address_trouble.setText(state.address_trouble.sentence() if state.address_trouble else "")
+        if self.missing.shown != state.missing:
+            self.missing.show_missing(state.missing)
         is_there = rows.count > 0
         self._pages.setCurrentWidget(self.table if is_there else self.empty)
         self.empty.say(*empty_words(state, rows))

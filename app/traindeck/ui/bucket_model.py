@@ -11,8 +11,10 @@ from PySide6.QtCore import QAbstractItemModel, QMimeData, QModelIndex, QPersiste
 
 from traindeck.domain.objects import ObjectEntry, ObjectPath, size_words
 from traindeck.domain.texts import say
+from traindeck.ui.object_drag import URLS, carried_in
 from traindeck.ui.theme import Theme
 from traindeck.viewmodels.bucket_tree import MOST_ROWS, BucketTree, Folder
+from traindeck.viewmodels.object_clipboard import OBJECTS, CutObjects
 from traindeck.viewmodels.public_marks import PublicMarks
 from traindeck.viewmodels.run_words import moment_words
 
@@ -38,17 +40,25 @@ class BucketModel(QAbstractItemModel):
 
     dropped = Signal(object, object)
     """Local paths, and the folder they were dropped on."""
+    carried_in = Signal(object, object, bool)
+    """Objects, the folder they were dropped on, and whether they are to be moved there."""
 
     def __init__(self, tree: BucketTree, theme: Theme) -> None:
         super().__init__()
         self._tree = tree
         self._theme = theme
+        self._cut: CutObjects | None = None
         self._marks: PublicMarks | None = None
         self._begin()
         tree.emptied.connect(self._on_emptied)
         tree.appended.connect(self._on_appended)
         tree.listed.connect(self._on_listed)
         tree.level_changed.connect(self._on_level_changed)
+
+    def show_cut(self, cut: CutObjects) -> None:
+        """Dim what is on its way to another place."""
+        self._cut = cut
+        cut.changed.connect(self._on_cut)
 
     def show_marks(self, marks: PublicMarks) -> None:
         """Mark the buckets that are known to be public."""
@@ -134,6 +144,8 @@ class BucketModel(QAbstractItemModel):
             return f"{words}\n{public}" if public else words
         if role == Qt.ItemDataRole.ForegroundRole and self._trouble(entry):
             return self._theme.color("bad")
+        if role == Qt.ItemDataRole.ForegroundRole and self._cut and self._cut.has(self._tree.state.profile, entry.path):
+            return self._theme.color("dim")
         if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == self.NAME:
             kind = say("Bucket") if entry.path.is_bucket else say("Folder") if entry.path.is_folder else say("Object")
             public = self._public_words(entry)
@@ -148,25 +160,37 @@ class BucketModel(QAbstractItemModel):
         if entry is None:
             return flags
         flags |= Qt.ItemFlag.ItemIsDropEnabled
+        if not entry.path.is_bucket:
+            flags |= Qt.ItemFlag.ItemIsDragEnabled
         return flags if entry.path.is_folder else flags | Qt.ItemFlag.ItemNeverHasChildren
 
     def supportedDropActions(self) -> Qt.DropAction:
-        return Qt.DropAction.CopyAction
+        return Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
 
     def mimeTypes(self) -> list[str]:
-        return ["text/uri-list"]
+        return [URLS, OBJECTS]
 
     def canDropMimeData(self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: Index) -> bool:
-        return parent.isValid() and bool(local_paths(data.urls()))
+        return parent.isValid() and (data.hasFormat(OBJECTS) or bool(local_paths(data.urls())))
 
     def dropMimeData(self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: Index) -> bool:
         entry = self.entry(parent)
-        sources = local_paths(data.urls())
-        if entry is None or not sources:
+        sources, carried = local_paths(data.urls()), carried_in(data)
+        if entry is None or (carried is None and not sources):
             return False
-        # On an object: into the folder it is in.
-        self.dropped.emit(sources, entry.path if entry.path.is_folder else entry.path.parent)
+        target = self.target(parent)
+        if carried is not None:
+            self.carried_in.emit(carried, target, action == Qt.DropAction.MoveAction)
+        else:
+            self.dropped.emit(sources, target)
         return True
+
+    def target(self, index: Index) -> ObjectPath | None:
+        """Where something dropped here goes; on an object: into the folder it is in."""
+        entry = self.entry(index)
+        if entry is None:
+            return None
+        return entry.path if entry.path.is_folder else entry.path.parent
 
     def _words(self, entry: ObjectEntry, column: int) -> str:
         if column == self.SIZE:
@@ -246,6 +270,12 @@ class BucketModel(QAbstractItemModel):
             place = place.join(part + "/")
             node = node.inside.get(place)
         return node
+
+    def _on_cut(self) -> None:
+        for node in list(self._numbered.values()):
+            if node.entries:
+                last = self.createIndex(len(node.entries) - 1, self.NAME, node.number)
+                self.dataChanged.emit(self.createIndex(0, self.NAME, node.number), last)
 
     def _on_emptied(self) -> None:
         self.beginResetModel()

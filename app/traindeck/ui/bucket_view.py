@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QDragMoveEvent, QKeyEvent
+from PySide6.QtGui import QDragMoveEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -24,6 +25,7 @@ from traindeck.domain.texts import say
 from traindeck.ui.bucket_model import BucketModel
 from traindeck.ui.empty_page import EmptyPage
 from traindeck.ui.file_choice import choose_files, choose_folder
+from traindeck.ui.object_drag import steer
 from traindeck.ui.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.tool_buttons import dress_tool_buttons, tool_button
 from traindeck.viewmodels.bucket_tree import BucketTree, Folder
@@ -36,26 +38,38 @@ class ObjectTree(QTreeView):
 
     delete_wanted = Signal()
     refresh_wanted = Signal()
+    drag_wanted = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, model: BucketModel) -> None:
         super().__init__()
+        self._objects = model
+        self.setModel(model)
         self.setUniformRowHeights(True)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setAcceptDrops(True)
         self.setDropIndicatorShown(True)
-        self.setDragDropMode(QAbstractItemView.DragDropMode.DropOnly)
+        self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
         self.setDragDropOverwriteMode(True)  # on a row, never between two
         self.setAutoExpandDelay(700)
         self.setAccessibleName(say("Buckets"))
 
+    def startDrag(self, actions: Qt.DropAction) -> None:
+        self.drag_wanted.emit()
+
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
         super().dragMoveEvent(event)
-        # The file manager may offer a move; what is dropped is copied and stays where it was.
         if event.isAccepted():
-            event.setDropAction(Qt.DropAction.CopyAction)
+            steer(event, self._objects.target(self.indexAt(event.position().toPoint())))
             event.accept()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        target = self._objects.target(self.indexAt(event.position().toPoint()))
+        steer(event, target)
+        super().dropEvent(event)
+        if event.isAccepted():
+            steer(event, target)  # Qt tells who dragged it that what was proposed was done
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Delete:
@@ -84,8 +98,9 @@ class BucketView(QWidget):
         self._theme = theme
         self._confirm = confirm
         self.model = BucketModel(tree, theme)
-        self.rows = ObjectTree()
-        self.rows.setModel(self.model)
+        self.rows = ObjectTree(self.model)
+        self.menu_parts: list[Callable[[QMenu], None]] = []
+        """Whoever has something to add to the menu."""
         header = self.rows.header()
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(5 * SPACE)
@@ -196,6 +211,9 @@ class BucketView(QWidget):
         send = menu.addAction(self._theme.icon("upload"), say("Upload files…"), self.choose_uploads)
         send_folder = menu.addAction(say("Upload a folder…"), self.choose_upload_folder)
         fetch = menu.addAction(self._theme.icon("download"), say("Download…"), self.choose_download)
+        for add in self.menu_parts:
+            menu.addSeparator()
+            add(menu)
         menu.addSeparator()
         menu.addAction(self._theme.icon("plus"), say("New bucket…"), self.new_wanted.emit)
         menu.addAction(self._theme.icon("refresh"), say("Refresh (F5)"), self._refresh)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -26,16 +26,21 @@ from traindeck.domain.texts import say
 from traindeck.ui.bucket_model import local_paths
 from traindeck.ui.file_choice import choose_folder, choose_job_file
 from traindeck.ui.form_fields import ChoiceBox, Field, Fold, WheelGuard, line
+from traindeck.ui.object_drag import carried_in
 from traindeck.ui.place_completion import PlaceCompletion
 from traindeck.ui.place_notes_view import PlaceNotesView
-from traindeck.ui.rows_editor import Dress, PairTable
+from traindeck.ui.rows_editor import Dress, PairTable, with_places
 from traindeck.ui.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.form_values import LABELS, ROW_FIELDS
 from traindeck.viewmodels.job_form import FormState, JobForm
+from traindeck.viewmodels.object_clipboard import Carried
 from traindeck.viewmodels.place_notes import PlaceNotes
 
 _STOP_AFTER = ("1h", "4h", "12h", "1d", "none")
 _MOST_NODES = 1000
+
+PLACES = ("log_to", "checkpoint_folder")
+"""The fields that hold a folder of the service."""
 
 
 class JobFormView(QWidget):
@@ -145,15 +150,21 @@ class JobFormView(QWidget):
             super().keyPressEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if _dropped(event) is not None:
+        if _dropped(event) is not None or carried_in(event.mimeData()) is not None:
             event.setDropAction(Qt.DropAction.CopyAction)
             event.accept()
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
         event.setDropAction(Qt.DropAction.CopyAction)
-        event.accept()
+        is_file = carried_in(event.mimeData()) is None
+        event.setAccepted(is_file or self._takes_objects(event.position().toPoint()) is not None)
 
     def dropEvent(self, event: QDropEvent) -> None:
+        carried = carried_in(event.mimeData())
+        if carried is not None:
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.setAccepted(self._take_objects(event.position().toPoint(), carried))
+            return
         place = _dropped(event)
         if place is None:
             return
@@ -166,6 +177,27 @@ class JobFormView(QWidget):
             self._form.set_field("boot", place.name)
         else:
             self._form.choose_code_folder(place)
+
+    def _takes_objects(self, place: QPoint) -> str | None:
+        """The field under the mouse, if the address of an object or a folder may stand there."""
+        editors = {name: self._texts[name] for name in PLACES if name in self._texts}
+        for name, editor in (editors | {name: self._tables[name] for name in ("inputs", "outputs")}).items():
+            if editor.isVisible() and editor.rect().contains(editor.mapFrom(self, place)):
+                return name
+        return None
+
+    def _take_objects(self, place: QPoint, carried: Carried) -> bool:
+        name = self._takes_objects(place)
+        if name is None:
+            return False
+        if name in self._texts:
+            path = carried.paths[0]
+            self._form.set_field(name, str(path if path.is_folder else path.parent))
+            return True
+        table = self._tables[name]
+        first = table.rowAt(table.viewport().mapFrom(self, place).y())
+        self._form.set_rows(name, with_places(table.pairs.rows, first, carried.paths))
+        return True
 
     def _build_main(self) -> None:
         self.profile = ChoiceBox()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 
 from PySide6.QtCore import QByteArray, Qt, Signal
@@ -22,7 +23,7 @@ from traindeck.viewmodels.notices import Notices
 from traindeck.viewmodels.status import Status
 from traindeck.viewmodels.window_state import Layout, WindowState
 
-LAYOUT_VERSION = 1  # raise it when docks come, go or change their names
+LAYOUT_VERSION = 2  # raise it when docks come, go or change their names
 FIRST_SIZE = (1280, 800)
 SMALLEST_SIZE = (960, 600)
 SIDE_WIDTH, FORM_WIDTH, BOTTOM_HEIGHT = 310, 370, 240
@@ -61,6 +62,7 @@ class MainWindow(QMainWindow):
         self._on_close_request = on_close_request
         self._docks: dict[str, QDockWidget] = {}
         self._panels: dict[str, Panel] = {}
+        self._in_front: set[str] = set()
         self._pages: dict[str, QWidget] = {}
         self._report: ErrorReport | None = None
         self.setObjectName("main_window")
@@ -138,6 +140,7 @@ class MainWindow(QMainWindow):
     def show_dock(self, panel_id: str) -> None:
         """Make it visible, in front of its neighbours, and give it the keyboard."""
         dock = self._docks[panel_id]
+        self._bring_in(panel_id)
         dock.show()
         dock.raise_()
         inside = dock.widget().focusProxy() or dock.widget()
@@ -151,6 +154,16 @@ class MainWindow(QMainWindow):
             self._commands.refresh()
         else:
             self.show_dock(panel_id)
+
+    def peek_dock(self, panel_id: str) -> None:
+        """Bring it to the front without the keyboard; when it is in front, hide it."""
+        dock = self._docks[panel_id]
+        is_in_front = panel_id in self._in_front
+        self._bring_in(panel_id)
+        dock.setVisible(not is_in_front)
+        if not is_in_front:
+            dock.raise_()
+        self._commands.refresh()
 
     def is_dock_shown(self, panel_id: str) -> bool:
         return self._docks[panel_id].isVisibleTo(self)
@@ -171,7 +184,7 @@ class MainWindow(QMainWindow):
             self.removeDockWidget(dock)
         for panel_id, dock in self._docks.items():
             self.addDockWidget(self._panels[panel_id].area, dock)
-            dock.show()
+            dock.setHidden(self._panels[panel_id].is_hidden)
         self._arrange()
         self._commands.refresh()
 
@@ -190,6 +203,9 @@ class MainWindow(QMainWindow):
         self.tabs.setDocumentMode(True)
         self.tabs.setTabsClosable(True)
         self.tabs.setMovable(True)
+        # What is dragged may go into another tab: that comes to the front under the mouse.
+        self.tabs.tabBar().setAcceptDrops(True)
+        self.tabs.tabBar().setChangeCurrentOnDrag(True)
         self.tabs.setElideMode(Qt.TextElideMode.ElideMiddle)
         self.tabs.tabBar().setAccessibleName(say("Open pages"))
         self.tabs.tabCloseRequested.connect(self._close_at)
@@ -216,22 +232,42 @@ class MainWindow(QMainWindow):
         dock = QDockWidget(panel.title, self)
         dock.setObjectName(panel.dock_name)
         dock.setWidget(panel.widget)
-        dock.visibilityChanged.connect(self._on_visibility)
+        if panel.is_hidden:
+            dock.hide()
+        dock.visibilityChanged.connect(partial(self._on_visibility, panel.id))
         self._docks[panel.id] = dock
         self._panels[panel.id] = panel
         return dock
 
-    def _on_visibility(self, _visible: bool) -> None:
+    def _bring_in(self, panel_id: str) -> None:
+        """The first time it comes in front of what is there, as large as that."""
+        if panel_id not in self._unplaced:
+            return
+        self._unplaced.discard(panel_id)
+        area = self._panels[panel_id].area
+        there = [dock for other, dock in self._docks.items() if other != panel_id and self._panels[other].area == area]
+        beside = next((dock for dock in there if dock.isVisibleTo(self) and not dock.isFloating()), None)
+        if beside is not None and not self._docks[panel_id].isFloating():
+            self.tabifyDockWidget(beside, self._docks[panel_id])
+
+    def _on_visibility(self, panel_id: str, is_in_front: bool) -> None:
+        """Not so while another tab is in front of it."""
+        if is_in_front:
+            self._in_front.add(panel_id)
+        else:
+            self._in_front.discard(panel_id)
         self._commands.refresh()
 
     def _arrange(self) -> None:
         """Side docks under each other, bottom docks behind each other, the raised ones in front."""
         for area, direction, size in _SIDES:
-            docks = [self._docks[panel_id] for panel_id, panel in self._panels.items() if panel.area == area]
+            there = [panel for panel in self._panels.values() if panel.area == area]
+            docks = [self._docks[panel.id] for panel in there if not panel.is_hidden]
             if area == Qt.DockWidgetArea.BottomDockWidgetArea:
                 for before, after in pairwise(docks):
                     self.tabifyDockWidget(before, after)
             self.resizeDocks(docks, [size] * len(docks), direction)
+        self._unplaced = {panel_id for panel_id, panel in self._panels.items() if panel.is_hidden}
         for panel_id, panel in self._panels.items():
             if panel.raise_:
                 self._docks[panel_id].raise_()
@@ -243,6 +279,7 @@ class MainWindow(QMainWindow):
             self.resize(min(FIRST_SIZE[0], room.width()), min(FIRST_SIZE[1], room.height()))
         if layout is not None:
             self.restoreState(QByteArray(layout.docks), LAYOUT_VERSION)
+            self._unplaced -= {panel_id for panel_id, dock in self._docks.items() if dock.isVisibleTo(self)}
         self._notice_place.setVisible(self.notice_bar.is_needed)
 
     def _show_report(self, report: str) -> None:

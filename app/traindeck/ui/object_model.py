@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QMimeData, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QFont
 
 from traindeck.domain.browsing import Column, Shown
 from traindeck.domain.objects import ObjectPath, size_words
 from traindeck.domain.texts import say
 from traindeck.ui.bucket_model import local_paths
+from traindeck.ui.object_drag import URLS, carried_in
 from traindeck.ui.theme import Theme
 from traindeck.viewmodels.object_browser import ObjectBrowser
+from traindeck.viewmodels.object_clipboard import OBJECTS, CutObjects
 from traindeck.viewmodels.run_words import moment_words
 
 Index = QModelIndex | QPersistentModelIndex
@@ -25,15 +28,23 @@ class ObjectModel(QAbstractTableModel):
 
     dropped = Signal(object, object)
     """Local paths, and the folder they were dropped on."""
+    carried_in = Signal(object, object, bool)
+    """Objects, the folder they were dropped on, and whether they are to be moved there."""
 
     def __init__(self, browser: ObjectBrowser, theme: Theme) -> None:
         super().__init__()
         self._browser = browser
         self._rows = browser.rows
         self._theme = theme
+        self._cut: CutObjects | None = None
         self._count = self._rows.count
         self._right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         self._rows.read.connect(self._on_read)
+
+    def show_cut(self, cut: CutObjects) -> None:
+        """Dim what is on its way to another place."""
+        self._cut = cut
+        cut.changed.connect(self._on_cut)
 
     def become(self) -> None:
         """Show the order that is there now."""
@@ -70,8 +81,12 @@ class ObjectModel(QAbstractTableModel):
             return self._tool_tip(index)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return self._spoken(index)
-        if role == Qt.ItemDataRole.ForegroundRole and column != NAME:
+        if role == Qt.ItemDataRole.ForegroundRole and (column != NAME or self._is_cut(index)):
             return self._theme.color("dim")
+        if role == Qt.ItemDataRole.FontRole and column == NAME and self._is_cut(index):
+            font = QFont()
+            font.setItalic(True)
+            return font
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
@@ -80,6 +95,7 @@ class ObjectModel(QAbstractTableModel):
         return (
             Qt.ItemFlag.ItemIsEnabled
             | Qt.ItemFlag.ItemIsSelectable
+            | Qt.ItemFlag.ItemIsDragEnabled
             | Qt.ItemFlag.ItemIsDropEnabled
             | Qt.ItemFlag.ItemNeverHasChildren
         )
@@ -88,15 +104,19 @@ class ObjectModel(QAbstractTableModel):
         self._browser.sort(COLUMNS[column], order == Qt.SortOrder.DescendingOrder)
 
     def supportedDropActions(self) -> Qt.DropAction:
-        return Qt.DropAction.CopyAction
+        return Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
 
     def mimeTypes(self) -> list[str]:
-        return ["text/uri-list"]
+        return [URLS, OBJECTS]
 
     def canDropMimeData(self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: Index) -> bool:
-        return bool(local_paths(data.urls()))
+        return data.hasFormat(OBJECTS) or bool(local_paths(data.urls()))
 
     def dropMimeData(self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: Index) -> bool:
+        carried = carried_in(data)
+        if carried is not None:
+            self.carried_in.emit(carried, self.target(parent), action == Qt.DropAction.MoveAction)
+            return True
         sources = local_paths(data.urls())
         if not sources:
             return False
@@ -144,6 +164,16 @@ class ObjectModel(QAbstractTableModel):
         row = self.shown(index)
         kind = say("Folder") if row is None or row.entry.path.is_folder else say("Object")
         return f"{kind}: {words}"
+
+    def _is_cut(self, index: Index) -> bool:
+        if not self._cut:
+            return False
+        row = self.shown(index)
+        return row is not None and self._cut.has(self._browser.profile, row.entry.path)
+
+    def _on_cut(self) -> None:
+        if self._count:
+            self.dataChanged.emit(self.index(0, NAME), self.index(self._count - 1, NAME))
 
     def _on_read(self, first: int, last: int) -> None:
         if first < self._count:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QItemSelectionRange, Qt, Signal
-from PySide6.QtGui import QDragMoveEvent, QKeyEvent, QPaintEvent
+from PySide6.QtGui import QDragMoveEvent, QDropEvent, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from traindeck.domain.texts import say
+from traindeck.ui.object_drag import steer
 from traindeck.ui.object_model import CLASS, COLUMNS, MODIFIED, NAME, SIZE, ObjectModel
 from traindeck.ui.theme import ROW, SPACE
 from traindeck.viewmodels.object_browser import ObjectBrowser
@@ -23,6 +24,7 @@ class ObjectTable(QTableView):
     open_wanted = Signal()
     up_wanted = Signal()
     refresh_wanted = Signal()
+    drag_wanted = Signal()
 
     def __init__(self, browser: ObjectBrowser, model: ObjectModel) -> None:
         super().__init__()
@@ -47,7 +49,7 @@ class ObjectTable(QTableView):
         self.verticalHeader().setDefaultSectionSize(ROW)
         self.setAcceptDrops(True)
         self.setDropIndicatorShown(True)
-        self.setDragDropMode(QAbstractItemView.DragDropMode.DropOnly)
+        self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
         self.setDragDropOverwriteMode(True)  # on a row, never between two
         self.setAccessibleName(say("Objects"))
         header = self.horizontalHeader()
@@ -109,12 +111,21 @@ class ObjectTable(QTableView):
             return True
         return super().event(event)
 
+    def startDrag(self, actions: Qt.DropAction) -> None:
+        self.drag_wanted.emit()
+
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
         super().dragMoveEvent(event)
-        # The file manager may offer a move; what is dropped is copied and stays where it was.
         if event.isAccepted():
-            event.setDropAction(Qt.DropAction.CopyAction)
+            steer(event, self._objects.target(self.indexAt(event.position().toPoint())))
             event.accept()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        target = self._objects.target(self.indexAt(event.position().toPoint()))
+        steer(event, target)
+        super().dropEvent(event)
+        if event.isAccepted():
+            steer(event, target)  # Qt tells who dragged it that what was proposed was done
 
     def _on_selection(self, *_: object) -> None:
         """Note what is selected by number, for a rank means another row in another order."""

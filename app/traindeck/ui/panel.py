@@ -17,6 +17,8 @@ class Panel:
     area: Qt.DockWidgetArea
     widget: QWidget
     raise_: bool = False
+    is_hidden: bool = False
+    """Not there until somebody asks for it."""
 
     @property
     def dock_name(self) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, QSize, Qt, Signal
@@ -17,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import Text, say
 from traindeck.ui.theme import ROW, SPACE, Theme
 from traindeck.viewmodels.form_values import Rows
@@ -208,3 +210,17 @@ class PairTable(QTableView):
     def _fit(self) -> None:
         rows = min(self.pairs.rowCount(), _MOST_SHOWN)
         self.setFixedHeight(self.horizontalHeader().sizeHint().height() + rows * ROW + 2)
+
+
+def with_places(rows: Rows, first: int, places: Sequence[ObjectPath]) -> Rows:
+    """Places from one row on: what is there keeps its name, what is new gets one after its place."""
+    changed = list(rows)
+    for number, place in enumerate(places, first if 0 <= first < len(rows) else len(rows)):
+        if number < len(rows):
+            changed[number] = (changed[number][0], str(place))
+            continue
+        used = {name for name, _ in changed}
+        plain = re.sub(r"\W+", "_", place.name).strip("_") or "data"
+        names = (plain, *(f"{plain}_{more}" for more in range(2, len(changed) + 3)))
+        changed.append((next(name for name in names if name not in used), str(place)))
+    return tuple(changed)

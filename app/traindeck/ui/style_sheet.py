@@ -84,6 +84,7 @@ QLineEdit:disabled, QSpinBox:disabled, QComboBox:disabled, QPlainTextEdit:disabl
 QLineEdit[role="invalid"], QComboBox[role="invalid"], QSpinBox[role="invalid"] { border: 1px solid $bad; }
 QLineEdit[role="changed"], QComboBox[role="changed"], QSpinBox[role="changed"] { background: $warn_soft; }
 QPlainTextEdit[role="log"] { background: $sunken; border: none; border-radius: 0; padding: 4px; }
+QListView[role="grid"] { background: $sunken; border: none; padding: 4px; }
 QComboBox { padding-right: 22px; }
 QComboBox::drop-down { border: none; width: 22px; subcontrol-origin: padding; subcontrol-position: center right; }
 QComboBox::down-arrow { image: url(theme:chevron-down.svg); width: 12px; height: 12px; }

@@ -22,6 +22,7 @@ from traindeck.viewmodels.transfer_words import (
     rate_words,
     reason_words,
     transfer_tone,
+    way_words,
 )
 
 Row = TypeVar("Row")
@@ -242,7 +243,7 @@ class TransferTableModel(RowsModel[TransferRow]):
         if column == self.DIRECTION:
             return kind_words(row)
         if column in (self.SOURCE, self.TARGET):
-            return f"{row.transfer.source} → {row.transfer.target}"
+            return way_words(row)
         return self._words(row, column)
 
     def _words(self, row: TransferRow, column: int) -> str:

@@ -40,6 +40,7 @@ from traindeck.viewmodels.transfer_words import (
     progress_words,
     result_names,
     verified_words,
+    way_words,
 )
 
 Index = QModelIndex | QPersistentModelIndex
@@ -187,7 +188,7 @@ class TransferFilesDialog(QDialog):
 
     def _lay_out(self, theme: Theme) -> None:
         way = ElidedLabel()
-        way.setText(f"{self._row.transfer.source} → {self._row.transfer.target}")
+        way.setText(way_words(self._row))
         set_role(way, "strong")
         self.summary = ElidedLabel()
         set_role(self.summary, "dim")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,14 +21,14 @@ from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.ports import ObjectStorage
-from traindeck.viewmodels.ports import Choose, Confirm, Mover, Opener, Way
+from traindeck.viewmodels.deleting import Deleting
+from traindeck.viewmodels.ports import Choose, Confirm, Opener, Relocator, Way
 
 Folder = ObjectPath | None
 """None is the root, whose entries are the buckets."""
 
 _AT_ONCE = 4
 _PACK, _UPLOAD = "pack", "upload"
-_REMOVED_AT_ONCE = 1000
 MOST_ROWS = 10_000
 
 
@@ -65,8 +65,10 @@ class BucketTree(QObject):
     opened = Signal(object)
     touched = Signal(object)
     """Something was sent to this folder, or deleted from it."""
+    arrived = Signal(object)
+    """This folder came with all that is below it."""
 
-    def __init__(self, connections: Opener, mover: Mover, disk: BlockingCalls, scope: TaskScope) -> None:
+    def __init__(self, connections: Opener, mover: Relocator, disk: BlockingCalls, scope: TaskScope) -> None:
         super().__init__()
         self._connections = connections
         self._mover = mover
@@ -77,6 +79,10 @@ class BucketTree(QObject):
         self._number = 0
         self._choose: Choose | None = None
         self.state = BucketTreeState()
+        self.deleting = Deleting(mover, scope)
+        self.deleting.busy.connect(self._say)
+        self.deleting.touched.connect(self.was_touched)
+        self.deleting.arrived.connect(self.arrived)
 
     def ask_with(self, choose: Choose) -> None:
         """How to ask which of several ways to go."""
@@ -127,9 +133,7 @@ class BucketTree(QObject):
 
     def remove(self, paths: Sequence[ObjectPath], confirm: Confirm) -> None:
         """Count what would be deleted below buckets, ask, and delete."""
-        chosen = _without_inner(path for path in paths if not path.is_bucket)
-        if chosen:
-            self._scope.start("delete from OBS", lambda: self._remove(chosen, confirm))
+        self.deleting.remove(self.state.profile, [path for path in paths if not path.is_bucket], confirm)
 
     async def _list(self, folder: Folder) -> None:
         again = self.level(folder).is_known
@@ -205,6 +209,8 @@ class BucketTree(QObject):
             into = target.join(source.name + "/") if is_folder else target.join(source.name)
             await self._mover.upload(self.state.profile, source, into)
         self.was_touched(target)
+        if is_folder:
+            self.arrived.emit(into)
 
     async def _pack(self, source: Path | ObjectPath, target: ObjectPath, confirm: Confirm) -> None:
         profile = self.state.profile
@@ -222,40 +228,6 @@ class BucketTree(QObject):
     async def _download(self, path: ObjectPath, target: Path) -> None:
         async with self._moving:
             await self._mover.download(self.state.profile, path, target / path.name)
-
-    async def _remove(self, paths: tuple[ObjectPath, ...], confirm: Confirm) -> None:
-        storage = await self._storage()
-        found: list[ObjectEntry] = []
-        try:
-            for path in paths:
-                self._say(text("Counting what is in {place}…", place=str(path)))
-                found += await _below(storage, path)
-            self._say(None)
-            question = self._question(paths, found)
-            if await confirm(question, text("Delete")):
-                await self._remove_all(storage, paths, [entry.path for entry in found])
-        finally:
-            self._say(None)
-
-    def _question(self, paths: tuple[ObjectPath, ...], found: list[ObjectEntry]) -> Text:
-        names = ", ".join(str(path) for path in paths[:3]) + (" …" if len(paths) > 3 else "")
-        size = size_words(sum(entry.size_bytes or 0 for entry in found))
-        if len(found) == 1:
-            return text("Delete one object ({size}) for good? This is {names}.", size=size, names=names)
-        return text(
-            "Delete {count} objects ({size}) for good? This is {names}.", count=len(found), size=size, names=names
-        )
-
-    async def _remove_all(
-        self, storage: ObjectStorage, paths: tuple[ObjectPath, ...], objects: list[ObjectPath]
-    ) -> None:
-        try:
-            for start in range(0, len(objects), _REMOVED_AT_ONCE):
-                self._say(text("Deleting: {done} of {all} objects…", done=start, all=len(objects)))
-                await storage.remove(objects[start : start + _REMOVED_AT_ONCE])
-        finally:
-            for folder in {path.parent for path in paths}:
-                self.was_touched(folder)
 
     def was_touched(self, folder: Folder) -> None:
         """Something there changed: read it again, here and wherever it is shown."""
@@ -288,26 +260,6 @@ class BucketTree(QObject):
     def _become(self, state: BucketTreeState) -> None:
         self.state = state
         self.changed.emit()
-
-
-def _without_inner(paths: Iterable[ObjectPath]) -> tuple[ObjectPath, ...]:
-    """A folder that is chosen stands for what is chosen inside it."""
-    kept: list[ObjectPath] = []
-    for path in sorted(set(paths)):
-        if not any(_holds(outer, path) for outer in kept):
-            kept.append(path)
-    return tuple(kept)
-
-
-def _holds(outer: ObjectPath, inner: ObjectPath) -> bool:
-    return outer.is_folder and outer.bucket == inner.bucket and inner.key.startswith(outer.key)
-
-
-async def _below(storage: ObjectStorage, path: ObjectPath) -> list[ObjectEntry]:
-    if not path.is_folder:
-        entry = await storage.info(path)
-        return [entry] if entry else []
-    return [entry async for page in storage.entries(path, recursive=True) for entry in page]
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,8 +90,19 @@ class Notices(QObject):
     def keys_work(self, profile: str) -> None:
         self.settled(_KEYS + profile)
 
-    def news(self, message: Text, hint: Text | None = None, *, name: str = "") -> None:
-        self._put(Notice(next(self._numbers), name or message.english, message, hint or _NOTHING, is_error=False))
+    def news(
+        self,
+        message: Text,
+        hint: Text | None = None,
+        *,
+        name: str = "",
+        action: Callable[[], None] | None = None,
+        words: Text | None = None,
+    ) -> None:
+        """`action` and the `words` of its button: what may be done about it."""
+        number = next(self._numbers)
+        notice = Notice(number, name or message.english, message, hint or _NOTHING, is_error=False)
+        self._put(replace(notice, retry=action, retry_words=words))
 
     def can_retry(self, name: str, action: Callable[[], None]) -> None:
         """Offer `action` with the errors of this task that are worth another try."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -10,7 +10,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.browsing import Column, Look
-from traindeck.domain.errors import AppError, InvalidInput
+from traindeck.domain.errors import AppError, InvalidInput, NoRight, Unexpected
 from traindeck.domain.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
@@ -18,10 +18,14 @@ from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.bucket_listing import BucketListing, Progress
 from traindeck.store.object_index import ObjectIndex
 from traindeck.viewmodels.browser_rows import BrowserRows
+from traindeck.viewmodels.missing_place import MissingPlace, missing_place
 from traindeck.viewmodels.ports import Listings, Opener
 
 MOST_SWEPT = 2_000_000
 """So many objects are listed without anybody asking for more."""
+
+MakeFolder = Callable[[str, ObjectPath], Awaitable[None]]
+"""Puts the empty object that stands for a folder: the account, and the place."""
 
 _COMPLETIONS = 30
 _PAGE_ROWS = 1000
@@ -43,6 +47,8 @@ class BrowserState:
     """There are more objects than are listed without being asked to."""
     trouble: AppError | None = None
     address_trouble: AppError | None = None
+    missing: MissingPlace | None = None
+    """What was typed and is not there."""
     busy: Text | None = None
     can_go_back: bool = False
     can_go_forward: bool = False
@@ -54,6 +60,8 @@ class ObjectBrowser(QObject):
     changed = Signal()
     moved = Signal()
     """Another place is shown."""
+    created = Signal(object)
+    """This folder has something new in it; None: there is a new bucket."""
     completed = Signal(list)
     """What the address that is being typed may become."""
 
@@ -72,6 +80,7 @@ class ObjectBrowser(QObject):
         self.rows = BrowserRows(calls, scope, name)
         self.state = BrowserState(place.as_folder(), Look(place.as_folder().key))
         self.bucket_names: Callable[[], Iterable[str]] = tuple
+        self.make_folder: MakeFolder = _nowhere
         self._listings = listings
         self._connections = connections
         self._calls = calls
@@ -87,7 +96,7 @@ class ObjectBrowser(QObject):
         self._arrive(self.state.place)
 
     def close(self) -> None:
-        for work in ("show", "read", "sweep", "complete", "resolve", "count", "choose"):
+        for work in ("show", "read", "sweep", "complete", "resolve", "create", "count", "choose"):
             self._scope.cancel(self._named(work))
         self.rows.close()
 
@@ -96,7 +105,7 @@ class ObjectBrowser(QObject):
     def go(self, place: ObjectPath) -> None:
         """Look into a folder."""
         place = place.as_folder()
-        self._become(address_trouble=None)
+        self._become(address_trouble=None, missing=None)
         if place != self.state.place:
             self._trail[self._at + 1 :] = [place]
             self._at += 1
@@ -107,12 +116,16 @@ class ObjectBrowser(QObject):
         try:
             path = ObjectPath.parse(spelling)
         except InvalidInput as error:
-            self._become(address_trouble=error)
+            self._become(address_trouble=error, missing=None)
             return
-        if path.is_folder:
-            self.go(path)
-        else:
-            self._scope.start(self._named("resolve"), partial(self._resolve, path), Repeat.REPLACE)
+        self._become(address_trouble=None, missing=None)
+        self._scope.start(self._named("resolve"), partial(self._resolve, path), Repeat.REPLACE)
+
+    def create_missing(self) -> None:
+        """Make the folder or the bucket that was typed, and go there."""
+        missing = self.state.missing
+        if missing is not None:
+            self._scope.start(self._named("create"), partial(self._create, missing))
 
     def back(self) -> None:
         if self._at > 0:
@@ -176,6 +189,12 @@ class ObjectBrowser(QObject):
             work = partial(self._list_again, self._listing, folder)
             self._scope.start(self._named(f"touched {folder}"), work, Repeat.REPLACE)
 
+    def arrived(self, folder: ObjectPath) -> None:
+        """A folder of ours came with all that is below it: without a look there, the counts above it were wrong."""
+        if folder.bucket == self.state.place.bucket and self._listing is not None:
+            work = partial(self._list_arrived, self._listing, folder)
+            self._scope.start(self._named(f"arrived {folder}"), work, Repeat.REPLACE)
+
     def with_chosen(self, ranges: Sequence[tuple[int, int]], use: Callable[[list[ObjectEntry]], None]) -> None:
         """Find out what the rows of these ranks are, and hand that on."""
 
@@ -198,6 +217,7 @@ class ObjectBrowser(QObject):
             is_cut=False,
             trouble=None,
             address_trouble=None,
+            missing=None,
             can_go_back=self._at > 0,
             can_go_forward=self._at + 1 < len(self._trail),
         )
@@ -255,6 +275,12 @@ class ObjectBrowser(QObject):
         await listing.list_level(folder.key, lambda _: None)
         self.rows.stir()
 
+    async def _list_arrived(self, listing: BucketListing[ObjectIndex], folder: ObjectPath) -> None:
+        await listing.list_below(folder.key, lambda _: None)
+        place = self.state.place.key
+        await self._calls.run(lambda token: listing.index.keep_sizes(place, token))
+        self.rows.stir()
+
     def _sweep(self, *, force: bool = False) -> None:
         """Begin to list all below, unless that is known or on its way."""
         if self._listing is None or not self._is_watched or (self.state.is_cut and not force):
@@ -309,9 +335,17 @@ class ObjectBrowser(QObject):
 
     async def _resolve(self, path: ObjectPath) -> None:
         try:
-            found = await (await self._connections.open(self.profile)).storage.info(path)
+            storage = (await self._connections.open(self.profile)).storage
+            missing = await missing_place(storage, path)
+            found = None if missing or path.is_folder else await storage.info(path)
+        except NoRight:
+            self.go(path.as_folder())  # who may not look there may yet look into it
+            return
         except AppError as error:
-            self._become(address_trouble=error)
+            self._become(address_trouble=error, missing=None)
+            return
+        if missing is not None:
+            self._become(address_trouble=None, missing=missing)
             return
         if found is None or found.is_folder:
             self.go(path.as_folder())
@@ -319,6 +353,14 @@ class ObjectBrowser(QObject):
         self.rows.point_to(path.key)
         self.go(path.parent)
         self.rows.stir()
+
+    async def _create(self, missing: MissingPlace) -> None:
+        if missing.has_bucket:
+            await self.make_folder(self.profile, missing.folder)
+        else:
+            await (await self._connections.open(self.profile)).storage.create_bucket(missing.folder.bucket)
+        self.created.emit(missing.folder.parent if missing.has_bucket else None)
+        self.go(missing.folder)
 
     async def _complete(self, typed: str) -> None:
         try:
@@ -343,6 +385,10 @@ class ObjectBrowser(QObject):
         if state != self.state:
             self.state = state
             self.changed.emit()
+
+
+async def _nowhere(profile: str, folder: ObjectPath) -> None:
+    raise Unexpected(f"nobody makes {folder}")
 
 
 class _Enough(Exception):

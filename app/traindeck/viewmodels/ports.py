@@ -197,6 +197,24 @@ class Mover(Protocol):
         """Occupied: another packing is there, and nothing was done."""
 
 
+class Relocator(Mover, Protocol):
+    """Also what is decided after it was shown, and what stays within the service."""
+
+    async def begin(self, order: Order) -> int: ...
+
+    async def planned(self, order: Order, *, is_preview: bool = False) -> Transfer: ...
+
+    def say_yes(self, transfer_id: int) -> None: ...
+
+    async def drop(self, transfer_id: int) -> None: ...
+
+    async def finished(self, transfer_id: int) -> Transfer: ...
+
+    async def keeps_versions(self, profile: str, bucket: str) -> bool: ...
+
+    async def taken(self, profile: str, folder: ObjectPath, names: Sequence[str]) -> set[str]: ...
+
+
 class Transferring(Protocol):
     """What moves, and what moved in this session."""
 

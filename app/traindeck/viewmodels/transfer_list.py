@@ -64,6 +64,8 @@ class TransferRow:
             return 1.0
         if total is None:
             return None
+        if not total and self.transfer.files:  # nothing but removals
+            return min(1.0, self.transfer.done_files / self.transfer.files)
         return min(1.0, self.transfer.done_bytes / total) if total else 0.0
 
     @property
@@ -132,8 +134,8 @@ class TransferList(QObject):
             return []
         rows = [row.transfer for row in self.state.rows if row.id in wanted]
         if deed is Deed.VERIFY:
-            # Archives are compared with nothing: the files they are made of are none of them.
-            rows = [row for row in rows if row.kind is not Kind.PACK]
+            # What was moved or removed has no other side any more; files that were packed never had one.
+            rows = [row for row in rows if row.target and not row.is_move and row.kind is not Kind.PACK]
         return [row.id for row in rows if row.state in _FITTING[deed]]
 
     def do(self, deed: Deed, ids: Iterable[int]) -> None:

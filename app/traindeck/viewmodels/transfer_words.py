@@ -21,7 +21,15 @@ _TONES = {
     TransferState.FAILED: Tone.BAD,
     TransferState.CANCELLED: Tone.QUIET,
 }
-_SIGNS = {Kind.UPLOAD: "↑", Kind.DOWNLOAD: "↓", Kind.COPY: "→", Kind.PACK: "▣", Kind.CHECK: "="}
+_SIGNS = {
+    Kind.UPLOAD: "↑",
+    Kind.DOWNLOAD: "↓",
+    Kind.COPY: "→",
+    Kind.PACK: "▣",
+    Kind.CHECK: "=",
+    Kind.REMOVE: "×",
+    Kind.RESTORE: "↺",
+}
 # These do not pass by themselves: somebody has to do something.
 _NEEDS_SOMEBODY = (WaitsFor.KEYS, WaitsFor.CLOCK, WaitsFor.DISK)
 _MOVED = {
@@ -29,6 +37,8 @@ _MOVED = {
     Kind.DOWNLOAD: text("Downloaded"),
     Kind.COPY: text("Copied"),
     Kind.PACK: text("Packed"),
+    Kind.REMOVE: text("Deleted"),
+    Kind.RESTORE: text("Restored"),
     Kind.CHECK: text("Verified"),
 }
 _TO_MOVE = {
@@ -36,6 +46,8 @@ _TO_MOVE = {
     Kind.DOWNLOAD: text("To download"),
     Kind.COPY: text("To copy"),
     Kind.PACK: text("To pack"),
+    Kind.REMOVE: text("To remove"),
+    Kind.RESTORE: text("To restore"),
     Kind.CHECK: text("To verify"),
 }
 _ITEM_TONES = {
@@ -74,8 +86,20 @@ def kind_sign(row: TransferRow) -> str:
     return _SIGNS[row.transfer.kind]
 
 
+def way_words(row: TransferRow) -> str:
+    """From where to where; a deletion goes nowhere."""
+    transfer = row.transfer
+    return f"{transfer.source} → {transfer.target}" if transfer.target else transfer.source
+
+
 def kind_words(row: TransferRow) -> str:
+    if row.transfer.is_move:
+        return say("Move")
     match row.transfer.kind:
+        case Kind.REMOVE:
+            return say("Delete")
+        case Kind.RESTORE:
+            return say("Restore deleted objects")
         case Kind.UPLOAD:
             return say("Upload")
         case Kind.DOWNLOAD:
@@ -195,6 +219,8 @@ def counts_words(row: TransferRow) -> str:
         parts.append(say("{count} verified", count=f"{transfer.verified_files:,}"))
     if transfer.skipped_files:
         parts.append(say("{count} skipped", count=f"{transfer.skipped_files:,}"))
+    if transfer.copied_files and transfer.state.is_over:
+        parts.append(say("{count} at both places", count=f"{transfer.copied_files:,}"))
     if transfer.equal_files:
         parts.append(say("{count} equal", count=f"{transfer.equal_files:,}"))
     return " · ".join(parts)
@@ -230,9 +256,12 @@ def item_tone(item: Item) -> Tone:
 
 def item_words(item: Item, kind: Kind) -> str:
     """What became of one file."""
+    if item.action is Action.LEAVE:
+        return say("Moved") if item.state is ItemState.DONE else say("Copied; still at both places")
     match item.state:
         case ItemState.QUEUED:
-            return say("To remove") if item.action is Action.REMOVE else say(_TO_MOVE[kind])
+            is_removal = item.action is Action.REMOVE and kind is not Kind.RESTORE
+            return say("To remove") if is_removal else say(_TO_MOVE[kind])
         case ItemState.WAITING:
             return say("Waiting")
         case ItemState.EQUAL:
@@ -240,14 +269,18 @@ def item_words(item: Item, kind: Kind) -> str:
         case ItemState.SKIPPED:
             return say("Skipped")
         case ItemState.FAILED:
-            return say(_NOT_DONE[kind is Kind.CHECK])
+            return say("Not restored") if kind is Kind.RESTORE else say(_not_done(item, kind))
         case ItemState.DONE:
             pass
         case found:
             return say(_FOUND[found])
-    if item.action is Action.REMOVE:
+    if item.action is Action.REMOVE and kind not in (Kind.REMOVE, Kind.RESTORE):
         return say("Removed")
     return say(_MOVED[kind])
+
+
+def _not_done(item: Item, kind: Kind) -> Text:
+    return text("Not removed") if item.action is Action.REMOVE else _NOT_DONE[kind is Kind.CHECK]
 
 
 def confirmed_sign(item: Item) -> str:

@@ -18,6 +18,7 @@ from transfer_works import (
     copy,
     done,
     download,
+    hold_gets,
     random_bytes,
     there,
     tree,
@@ -207,13 +208,7 @@ async def test_objects_without_a_name_for_their_content_are_not_taken_for_the_sa
     shelf.keep(there("big"), old)
     shelf.objects[there("big")].etag = ""
     stuck, whole = asyncio.Event(), shelf.get
-
-    async def held(*given: object, **named: object) -> object:
-        if named["offset"] == MIB:
-            await stuck.wait()
-        return await whole(*given, **named)
-
-    shelf.get = held
+    hold_gets(shelf, stuck, MIB)
     async with working(home, shelf) as engine:
         await engine.add(download(there("big"), tmp_path / "big"))
         await until(lambda: written_parts(home) == 7)

@@ -23,6 +23,7 @@ from transfer_works import (
     done,
     download,
     failing,
+    hold_gets,
     offline,
     random_bytes,
     there,
@@ -130,6 +131,17 @@ async def test_an_old_failure_is_forgotten_only_after_its_parts(
     assert shelf.uploads == {}
 
 
+async def test_after_a_season_nobody_waits_for_a_bucket_that_may_be_gone(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, small_parts: None
+) -> None:
+    await fail_half_way(shelf, home, tmp_path)
+    with closing(sqlite3.connect(home / "transfers.db")) as db, db:
+        db.execute("UPDATE transfers SET ended = ?", ((datetime.now(UTC) - timedelta(days=100)).isoformat(),))
+    failing(shelf, "abort_upload", lambda _: offline())
+    async with working(home, shelf):
+        await until(lambda: transfers_in(home) == 0)
+
+
 async def test_what_is_taken_out_of_the_list_without_a_network_is_taken_back_later(
     shelf: ObjectShelf, home: Path, tmp_path: Path, small_parts: None
 ) -> None:
@@ -170,14 +182,8 @@ async def test_two_transfers_to_one_file_do_not_mix(
     one, other = random_bytes(2 * MIB), random_bytes(2 * MIB)
     shelf.keep(there("one"), one)
     shelf.keep(there("other"), other)
-    stuck, whole = asyncio.Event(), shelf.get
-
-    async def held(*given: object, **named: object) -> object:
-        if named["offset"] == MIB:
-            await stuck.wait()
-        return await whole(*given, **named)
-
-    shelf.get = held
+    stuck = asyncio.Event()
+    hold_gets(shelf, stuck, MIB)
     place = tmp_path / "to" / "big"
     async with working(home, shelf) as engine:
         first = await engine.add(download(there("one"), place))

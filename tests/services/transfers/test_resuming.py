@@ -18,6 +18,7 @@ from transfer_works import (
     content_of,
     done,
     download,
+    hold_gets,
     random_bytes,
     there,
     tree,
@@ -173,13 +174,7 @@ async def test_a_download_goes_on_at_the_range_unless_the_object_changed(
     content = random_bytes(3 * MIB)
     shelf.keep(there("big"), content)
     stuck, whole = asyncio.Event(), shelf.get
-
-    async def held(*given: object, **named: object) -> object:
-        if named["offset"] in (MIB, 2 * MIB):
-            await stuck.wait()
-        return await whole(*given, **named)
-
-    shelf.get = held
+    hold_gets(shelf, stuck, MIB, 2 * MIB)
     order = download(there("big"), tmp_path / "big")
     async with working(home, shelf) as engine:
         await engine.add(order)
@@ -201,13 +196,7 @@ async def test_ranges_that_did_not_reach_the_disk_are_fetched_again(
     async with working(home, shelf) as engine:
         assert (await done(engine, upload(source, there()))).state is TransferState.DONE
     stuck, whole = asyncio.Event(), shelf.get
-
-    async def held(*given: object, **named: object) -> object:
-        if named["offset"] in (MIB, 2 * MIB):
-            await stuck.wait()
-        return await whole(*given, **named)
-
-    shelf.get = held
+    hold_gets(shelf, stuck, MIB, 2 * MIB)
     async with working(home, shelf) as engine:
         await engine.add(order)
         await until(lambda: written_parts(home) == 10)

@@ -13,6 +13,7 @@ from traindeck.domain.texts import text
 from traindeck.domain.transfers import Item
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_error, local_errors
+from traindeck.services.data_ports import InMemory
 from traindeck.services.transfers.digests import md5
 from traindeck.services.transfers.rate_limit import RateLimit
 
@@ -28,7 +29,7 @@ class SourceChanged(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class Content(InMemory):
     """A piece of a file in memory."""
 
     data: bytes
@@ -39,14 +40,19 @@ class Content:
     def size_bytes(self) -> int:
         return len(self.data)
 
-    async def pieces(self) -> AsyncIterator[bytes]:
+    @property
+    def at_once(self) -> bytes | None:
+        return None if self.limit.bytes_per_s else self.data
+
+    async def pieces(self) -> AsyncIterator[bytes | memoryview]:
         step = self.limit.piece_bytes
         if len(self.data) <= step:
             await self.limit.take(len(self.data))
             yield self.data
             return
-        for start in range(0, len(self.data), step):
-            piece = self.data[start : start + step]
+        view = memoryview(self.data)
+        for start in range(0, len(view), step):
+            piece = view[start : start + step]
             await self.limit.take(len(piece))
             yield piece
 
@@ -175,21 +181,30 @@ def read_some(
 
 
 def stretch(
-    place: Path, item: Item, offset: int, size: int, disk: BlockingCalls, limit: RateLimit, token: CancelToken
+    place: Path,
+    item: Item,
+    offset: int,
+    size: int,
+    disk: BlockingCalls,
+    limit: RateLimit,
+    token: CancelToken,
+    known_md5: bytes = b"",
 ) -> Content | Stretch:
-    """A part of a file that must still be what it was; blocks."""
+    """A part of a file that must still be what it was; hashed unless its MD5 is known. Blocks."""
     with local_errors(place), place.open("rb", buffering=0) as file:
         check_same(os.fstat(file.fileno()), item)
         if size <= IN_MEMORY_BYTES:
             data = read_exactly(file.fileno(), offset, size)
             check_same(os.fstat(file.fileno()), item)
-            return Content(data, md5(data).digest(), limit)
-        digest = md5()
-        for start in range(offset, offset + size, _READ_BYTES):
-            token.check()
-            digest.update(read_exactly(file.fileno(), start, min(_READ_BYTES, offset + size - start)))
+            return Content(data, known_md5 or md5(data).digest(), limit)
+        if not known_md5:
+            digest = md5()
+            for start in range(offset, offset + size, _READ_BYTES):
+                token.check()
+                digest.update(read_exactly(file.fileno(), start, min(_READ_BYTES, offset + size - start)))
+            known_md5 = digest.digest()
         check_same(os.fstat(file.fileno()), item)
-    return Stretch(place, item, offset, size, digest.digest(), disk, limit)
+    return Stretch(place, item, offset, size, known_md5, disk, limit)
 
 
 def deleted(place: Path) -> AppError:

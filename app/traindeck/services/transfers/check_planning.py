@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,8 +58,9 @@ class CheckPlanner(Planner):
         folder = target.as_folder()
         if self._rules.has_ignore_files:
             self._ignored = await self._disk.run(lambda _: rules_of(source, self._rules.ignore))
-        async for pairs in paired(self._local(source), self._listing(folder)):
-            await self._keep(self._found(pairs, folder.key))
+        async with aclosing(self._listing(folder)) as listing:
+            async for pairs in paired(self._local(source), listing):
+                await self._keep(self._found(pairs, folder.key))
         return Outline(str(source), self._has_gaps)
 
     def _found(self, pairs: Sequence[Pair[LocalEntry, Listed]], prefix: str) -> list[Item]:
@@ -94,13 +96,14 @@ class CheckPlanner(Planner):
         names, seen, is_empty = LocalNames(system), SeenNames(system), True
         if self._rules.has_ignore_files:
             self._ignored = await self._disk.run(lambda _: rules_of(target, self._rules.ignore))
-        async for batch in self._listing(source):
-            is_empty = False
-            wanted = [one for one in batch if one.name and not self._ignored.leaves_out_below(one.name)]
-            places = [(one.row, placed(names, one)) for one in wanted]
-            for _, place in places:
-                seen.add(place)
-            await self._keep(await self._beside([one for one in places if not one[1].endswith("/")], target))
+        async with aclosing(self._listing(source)) as listing:
+            async for batch in listing:
+                is_empty = False
+                wanted = [one for one in batch if one.name and not self._ignored.leaves_out_below(one.name)]
+                places = [(one.row, placed(names, one)) for one in wanted]
+                for _, place in places:
+                    seen.add(place)
+                await self._keep(await self._beside([one for one in places if not one[1].endswith("/")], target))
         if is_empty:
             raise nothing_at(str(source))
         if self._rules.both_sides and await self._disk.run(lambda _: target.is_dir()):
@@ -142,9 +145,10 @@ class CheckPlanner(Planner):
                 return Outline(str(into))
             source = source.as_folder()
         target, is_empty = target.as_folder(), True
-        async for pairs in paired(self._listing(source), self._listing(target)):
-            is_empty &= all(pair.left is None for pair in pairs)
-            await self._keep(self._both(pairs, target))
+        async with aclosing(self._listing(source)) as here, aclosing(self._listing(target)) as there:
+            async for pairs in paired(here, there):
+                is_empty &= all(pair.left is None for pair in pairs)
+                await self._keep(self._both(pairs, target))
         if is_empty:
             raise nothing_at(str(source))
         return Outline(str(target))

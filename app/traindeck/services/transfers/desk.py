@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from traindeck.domain.errors import AppError, Occupied, Unexpected
 from traindeck.domain.objects import ObjectPath
@@ -17,11 +17,15 @@ from traindeck.runtime.clock import utc_now
 from traindeck.runtime.listeners import Listeners
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.connections import Connections
+from traindeck.services.data_bodies import BytesBody
 from traindeck.services.planes import Planes
-from traindeck.services.ports import Clock
+from traindeck.services.transfers.among import names_taken
 from traindeck.services.transfers.engine import TransferEngine
 from traindeck.services.transfers.ports import Journal
 from traindeck.services.transfers.rows import Transfer
+
+if TYPE_CHECKING:
+    from traindeck.services.ports import Clock
 
 log = logging.getLogger(__name__)
 
@@ -304,6 +308,20 @@ class Transfers:
             case TransferState.FAILED | TransferState.PARTLY:
                 raise _reason(row)
         return row
+
+    # What has to be known before
+
+    async def keeps_versions(self, profile: str, bucket: str) -> bool:
+        """Whether what is deleted there can be restored."""
+        return await self._planes.run(profile, lambda plane: plane.keeps_versions(bucket))
+
+    async def taken(self, profile: str, folder: ObjectPath, names: Sequence[str]) -> set[str]:
+        """Those of the names that stand in the folder already; the name of a folder ends with a slash."""
+        return await self._planes.run(profile, lambda plane: names_taken(plane, folder, names))
+
+    async def make_folder(self, profile: str, folder: ObjectPath) -> None:
+        """The empty object that stands for a folder with nothing in it."""
+        await self._planes.run(profile, lambda plane: plane.put(folder.as_folder(), BytesBody(b"")))
 
     # How the other loop is reached
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO
 
@@ -39,6 +40,26 @@ def file_digests(place: Path, token: CancelToken, part_bytes: int = 0) -> tuple[
             parts.append(part.digest())
             if left:
                 return "", parts
+
+
+def all_digests(place: Path, part_bytes: int, token: CancelToken) -> tuple[str, list[bytes]]:
+    """MD5 of the whole file and of each part; it is read once, and two cores work on it at the same time."""
+    whole = md5()
+    parts: list[hashlib._Hash] = []
+    at, left = 0, part_bytes
+    blocks = [bytearray(min(_BLOCK, part_bytes)) for _ in range(2)]
+    ahead: list[Future[None]] = []
+    with local_errors(place), place.open("rb", buffering=0) as file, ThreadPoolExecutor(1, "digest") as beside:
+        while length := file.readinto(view := memoryview(blocks[at])[:left]):
+            token.check()
+            if left == part_bytes:
+                parts.append(md5())
+            ahead.append(beside.submit(parts[-1].update, view[:length]))
+            whole.update(view[:length])
+            if len(ahead) > 1:  # the block that is filled next is no longer being looked at
+                ahead.pop(0).result()
+            at, left = 1 - at, left - length or part_bytes
+    return whole.hexdigest(), [part.digest() for part in parts]
 
 
 def still_there(place: Path, part_bytes: int, kept: Mapping[int, SentPart], token: CancelToken) -> dict[int, SentPart]:

@@ -13,16 +13,16 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected, Unreachable
-from traindeck.domain.transfers import Item, ItemState, Kind, Order, TransferRecord, TransferState, check_of
+from traindeck.domain.errors import AppError, Conflict, KeysRefused, ServiceTrouble, Unexpected, Unreachable
+from traindeck.domain.texts import text
+from traindeck.domain.transfers import Item, ItemState, Kind, Order, TransferRecord, TransferState, check_of, waits_for
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import utc_now
 from traindeck.runtime.listeners import Listeners
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.file_locks import held
-from traindeck.services.ports import Clock
 from traindeck.services.transfers.feeding import live
 from traindeck.services.transfers.lane import Ground, Lane, Unit
 from traindeck.services.transfers.ledger import Ledger
@@ -30,7 +30,9 @@ from traindeck.services.transfers.orphans import remove_all_orphans
 from traindeck.services.transfers.ports import Journal, OpenPlane
 from traindeck.services.transfers.rate_limit import RateLimit
 from traindeck.services.transfers.rows import Transfer
-from traindeck.services.transfers.taking_back import take_back
+
+if TYPE_CHECKING:
+    from traindeck.services.ports import Clock
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +41,8 @@ MOST_ACTIVE = 4
 # What may be in memory at a time, over all transfers; four parts fill a line, and more would all be lost by a kill.
 _MEMORY_BYTES = 64 * 1024 * 1024
 _FORGET_AFTER = timedelta(days=7)
+# The bucket, the disk or the account may be gone for good.
+_GIVE_UP_AFTER = timedelta(days=90)
 
 
 class TransferEngine:
@@ -69,6 +73,7 @@ class TransferEngine:
     async def __aenter__(self) -> Self:
         await self._owned.__aenter__()
         self._ledger = Ledger(self._journal)
+        self._now = asyncio.get_running_loop().time
         self._ground = Ground(
             journal=self._journal,
             ledger=self._ledger,
@@ -127,6 +132,9 @@ class TransferEngine:
         for record in await self._journal.unfinished():
             if record.order == order and record.id not in self._lanes and record.state is not TransferState.READY:
                 async with held(self._lock(record.id), self._disk) as is_free:
+                    if is_free and record.order.rules.moves and record.is_planned:
+                        # Its source may be half gone: there is no other plan of it.
+                        return await self._journal.change(record.id, state=TransferState.RUNNING)
                     if is_free:
                         await self._journal.forget_unbegun(record.id)
                         return await self._journal.change(record.id, is_planned=False, state=TransferState.PLANNING)
@@ -184,6 +192,11 @@ class TransferEngine:
         record = await self._journal.get(transfer_id)
         if not record.state.is_over:
             return
+        if record.order.kind is Kind.REMOVE and not await self._was_begun(transfer_id):
+            raise Conflict(
+                text("Nobody has agreed to this deletion yet."),
+                text("Delete it where it is listed, to see how much it is."),
+            )
         if record.order.kind is Kind.CHECK:
             await self._check_anew(record)
             return
@@ -192,6 +205,10 @@ class TransferEngine:
         if not record.is_planned and record.order.rules.delete:
             state = TransferState.READY  # nobody has seen yet what it would remove
         self._start(await self._journal.change(transfer_id, state=state, error=None, ended=None))
+
+    async def _was_begun(self, transfer_id: int) -> bool:
+        files = (await self._journal.totals(transfer_id)).files
+        return any(files.get(state) for state in (ItemState.DONE, ItemState.FAILED))
 
     async def _check_anew(self, record: TransferRecord) -> None:
         await self._journal.forget_unbegun(record.id)
@@ -235,7 +252,9 @@ class TransferEngine:
 
     async def planned(self, transfer_id: int) -> Transfer:
         """Its plan, as soon as that is made; or how it failed."""
-        lane = self._lanes[transfer_id]
+        lane = self._lanes.get(transfer_id)
+        if lane is None:  # it ended before anybody could ask
+            return await self.ended(transfer_id)
         await lane.is_known.wait()
         return lane.row
 
@@ -272,7 +291,8 @@ class TransferEngine:
         async with held(self._lock(record.id), self._disk) as is_free:
             if not is_free:
                 return
-            if await self._remove_pieces(Lane(record, self._ground)):
+            is_given_up = (record.ended or record.created) < self._clock() - _GIVE_UP_AFTER
+            if await self._remove_pieces(Lane(record, self._ground)) or is_given_up:
                 await self._journal.forget(record.id)
             elif not record.is_dropped:
                 await self._journal.change(record.id, is_dropped=True)
@@ -301,7 +321,9 @@ class TransferEngine:
     async def _live_to_the_end(self, lane: Lane) -> None:
         try:
             await live(lane)
-            await remove_all_orphans(lane)
+            # Without network or keys it would only make the end late; forgetting it looks for them, too.
+            if lane.record.error is None or waits_for(lane.record.error) is None:
+                await remove_all_orphans(lane)
         except Exception as error:
             # Also a journal that cannot be written: then the next program takes it up where this one left it.
             log.exception("transfer %d ended", lane.id)
@@ -329,6 +351,9 @@ class TransferEngine:
 
     async def _remove_pieces(self, lane: Lane) -> bool:
         """Whether all that was half there is gone."""
+        # It brings all the movers along, and is seldom needed.
+        from traindeck.services.transfers.taking_back import take_back
+
         await self._ledger.flush()
         is_clean = True
         for item in await self._journal.begun(lane.id):
@@ -397,17 +422,18 @@ class TransferEngine:
 
     async def _work(self, lane: Lane, unit: Unit) -> None:
         """One piece after the other, as long as there is one for one more."""
+        task = asyncio.current_task()
+        assert task is not None
         while True:
-            await self._do(lane, unit)
+            await self._do(task, lane, unit)
             following = None if self._is_closing else self._next()
             if following is None:
                 return
             lane, unit = following
             self._dispatch()
 
-    async def _do(self, lane: Lane, unit: Unit) -> None:
-        task, began = asyncio.current_task(), asyncio.get_running_loop().time()
-        assert task is not None
+    async def _do(self, task: asyncio.Task[None], lane: Lane, unit: Unit) -> None:
+        began = self._now()
         lane.workers.add(task)
         error: AppError | None = None
         is_done = False
@@ -432,7 +458,7 @@ class TransferEngine:
                 lane.pace.was_refused()
             (unit.fail or (lambda known: lane.failed(unit.item, known)))(error)
         elif unit.is_small:
-            now = asyncio.get_running_loop().time()
+            now = self._now()
             lane.pace.ended(now - began, now)
 
     @staticmethod

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from traindeck.domain import kept_errors
 from traindeck.domain.errors import AppError, Conflict, Unexpected
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import Action, Item, ItemState, Kind, TransferState, waits_for
-from traindeck.services.transfers.check_planning import CheckPlanner
-from traindeck.services.transfers.checks import Checks
+from traindeck.domain.transfers import Action, Item, ItemState, Kind, Order, TransferState, waits_for
 from traindeck.services.transfers.comparing import Memory
-from traindeck.services.transfers.copies import Copies
-from traindeck.services.transfers.downloads import Downloads, Folders
 from traindeck.services.transfers.lane import Lane
-from traindeck.services.transfers.pack_planning import PackPlanner
-from traindeck.services.transfers.packing import Packs
 from traindeck.services.transfers.planning import Outline, Planner
-from traindeck.services.transfers.removals import Removals
-from traindeck.services.transfers.uploads import Uploads
+
+if TYPE_CHECKING:
+    from traindeck.services.transfers.pack_planning import PackPlanner
 
 _AT_ONCE = 500
 
@@ -79,46 +74,98 @@ async def _outline(lane: Lane) -> Outline:
                 await lane.change(started=ground.clock())
             await ground.journal.forget_removals(lane.id)
             if order.kind is Kind.PACK:
-                has_begun = bool(lane.record.fed_to)
-                planner = PackPlanner(lane.id, order, lane.plane, ground.disk, ground.journal, has_begun=has_begun)
-                return await planner.plan()
+                return await _packing_planner(lane).plan()
+            if _is_of_chosen(order):
+                from traindeck.services.transfers.chosen import plan_chosen
+
+                return await plan_chosen(lane)
             memory = Memory(ground.journal, order)
             keep = partial(ground.journal.plan, lane.id)
-            kind = CheckPlanner if order.kind is Kind.CHECK else Planner
-            return await kind(order, await lane.plane(), ground.disk, keep, memory).plan()
+            return await _planner(order)(order, await lane.plane(), ground.disk, keep, memory).plan()
         except AppError as error:
             if waits_for(error) is None:
                 raise
             await lane.trouble_over(error)
 
 
+def _packing_planner(lane: Lane) -> PackPlanner:
+    from traindeck.services.transfers.pack_planning import PackPlanner
+
+    ground, record = lane.ground, lane.record
+    has_begun = bool(record.fed_to)
+    return PackPlanner(lane.id, record.order, lane.plane, ground.disk, ground.journal, has_begun=has_begun)
+
+
+def _planner(order: Order) -> type[Planner]:
+    if order.kind is not Kind.CHECK:
+        return Planner
+    from traindeck.services.transfers.check_planning import CheckPlanner
+
+    return CheckPlanner
+
+
 async def _move(lane: Lane) -> None:
+    if lane.kind in (Kind.REMOVE, Kind.RESTORE):
+        await _remove(lane)
+        return
     mover = _mover(lane)
-    await _feed(lane, mover, Action.MOVE)
-    await _feed(lane, mover, Action.MAKE_FOLDER)
+    await _feed(lane, mover.feed, Action.MOVE)
+    await _feed(lane, mover.make_folders, Action.MAKE_FOLDER)
+    if lane.is_move:
+        await lane.count_again()  # and everything that arrived is in the journal
+        from traindeck.services.transfers.moving import Sources, forget_empty_folders
+
+        await _feed(lane, Sources(lane).feed, Action.LEAVE)
+        await forget_empty_folders(lane)
+        return
     if lane.record.has_gaps or lane.failed_files:
         await lane.ground.journal.close_removals(lane.id, _not_removed())
-    await _feed(lane, mover, Action.REMOVE)
-    if isinstance(mover, Packs) and not lane.failed_files:
-        await lane.ground.journal.plan(lane.id, [mover.description])
-        await _feed(lane, mover, Action.DESCRIBE)
+    if lane.kind is Kind.PACK and not lane.failed_files:
+        await _describe(lane)
+    await _remove(lane)
+
+
+async def _describe(lane: Lane) -> None:
+    """An index of archives that are all there."""
+    from traindeck.services.transfers.packing import Packs
+
+    packs = Packs(lane)
+    await lane.ground.journal.plan(lane.id, [packs.description])
+    await _feed(lane, packs.describe, Action.DESCRIBE)
+
+
+async def _remove(lane: Lane) -> None:
+    from traindeck.services.transfers.removals import Removals
+
+    await _feed(lane, Removals(lane).feed, Action.REMOVE)
 
 
 def _mover(lane: Lane) -> Mover:
+    # Loaded here, so that no command waits for what it does not do.
     match lane.kind:
         case Kind.UPLOAD:
+            from traindeck.services.transfers.uploads import Uploads
+
             return Uploads(lane)
         case Kind.DOWNLOAD:
+            from traindeck.services.transfers.downloads import Downloads, Folders
+
             return Downloads(lane, Folders(lane.root))
-        case Kind.COPY:
-            return Copies(lane)
         case Kind.PACK:
+            from traindeck.services.transfers.packing import Packs
+
             return Packs(lane)
         case Kind.CHECK:
+            from traindeck.services.transfers.checks import Checks
+
             return Checks(lane)
+        case _:
+            from traindeck.services.transfers.copies import Copies
+
+            return Copies(lane)
 
 
-async def _feed(lane: Lane, mover: Mover, action: Action) -> None:
+async def _feed(lane: Lane, feed: Callable[[Sequence[Item]], Awaitable[None]], action: Action) -> None:
     after = ""
     while True:
         await lane.room()
@@ -131,20 +178,18 @@ async def _feed(lane: Lane, mover: Mover, action: Action) -> None:
             continue
         if items:
             after = items[-1].key
-            match action:
-                case Action.MOVE:
-                    await mover.feed(items)
-                case Action.MAKE_FOLDER:
-                    await mover.make_folders(items)
-                case Action.REMOVE:
-                    await Removals(lane).feed(items)
-                case Action.DESCRIBE:
-                    await Packs(lane).describe(items)
+            await feed(items)
             continue
         await lane.quiet()
         if not await lane.next_round():
             return
         after = ""
+
+
+def _is_of_chosen(order: Order) -> bool:
+    if order.kind is Kind.COPY:
+        return order.rules.moves or bool(order.rules.chosen)
+    return order.kind in (Kind.REMOVE, Kind.RESTORE)
 
 
 async def _first_failure(lane: Lane) -> AppError:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import AccessRefused, AppError, DiskFull, KeysRefused
 from traindeck.domain.objects import ObjectPath
@@ -29,12 +30,14 @@ from traindeck.domain.transfers import (
 )
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.data_ports import DataPlane
-from traindeck.services.ports import Clock
 from traindeck.services.transfers.ledger import Ledger
 from traindeck.services.transfers.pace import Pace
 from traindeck.services.transfers.ports import Journal, OpenPlane
 from traindeck.services.transfers.rate_limit import RateLimit
 from traindeck.services.transfers.rows import Transfer
+
+if TYPE_CHECKING:
+    from traindeck.services.ports import Clock
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +45,8 @@ log = logging.getLogger(__name__)
 HOLD_AFTER = 6
 FIRST_WAIT_S = 1.0
 LONGEST_WAIT_S = 60.0
+# So many are made ready ahead, that nobody who is free waits for the disk.
+_READY_FILES = 512
 _READ_BYTES = 16 * 1024 * 1024
 
 
@@ -105,6 +110,7 @@ class Lane:
         self.begun: set[ObjectPath] = set()  # uploads in parts, of which an answer may have been lost
         self._patience_s = patience_s
         self._plane: DataPlane | None = None
+        self._root: tuple[str, Path] | None = None
         self._news = asyncio.Event()
         self._has_turn = False
         self._files: dict[ItemState, int] = {}
@@ -112,6 +118,7 @@ class Lane:
         self._verified = 0
         self._place = ""
         self._waiting = 0
+        self._copied = 0
         # Trouble that is not about one file
         self._failures = 0
         self._wait_s = FIRST_WAIT_S
@@ -130,8 +137,14 @@ class Lane:
         return self.record.order.kind
 
     @property
+    def is_move(self) -> bool:
+        return self.record.order.rules.moves
+
+    @property
     def root(self) -> Path:
-        return Path(self.record.root)
+        if self._root is None or self._root[0] != self.record.root:
+            self._root = self.record.root, Path(self.record.root)
+        return self._root[1]
 
     def place(self, item: Item) -> Path:
         """Where the item is, or goes, on this computer."""
@@ -177,7 +190,7 @@ class Lane:
             return None
         unit = queue.popleft()
         self._note_ready(unit, -1)
-        if self._files_ready < self.pace.limit:
+        if self._has_room:
             self._news.set()
         return unit
 
@@ -219,6 +232,13 @@ class Lane:
         etag: str | None = None,
     ) -> None:
         """The item needs nothing more."""
+        action, is_over = item.action, state is ItemState.DONE
+        if self.is_move and is_over and action in (Action.MOVE, Action.MAKE_FOLDER):
+            # Half of a move: its source is left when everything has arrived.
+            action, state = Action.LEAVE, ItemState.QUEUED
+            self._copied += 1
+        elif action is Action.LEAVE and is_over:
+            self._copied -= 1
         # Written out: `replace` costs as much as all the rest that is done here for a small file.
         over = Item(
             item.key,
@@ -228,16 +248,16 @@ class Lane:
             item.inode,
             item.mode,
             item.etag if etag is None else etag,
-            item.action,
+            action,
             state,
             item.upload_id if state is ItemState.FAILED else "",
-            item.part_bytes,
+            0 if action is Action.LEAVE else item.part_bytes,
             is_verified,
             error,
         )
-        self._verified += is_verified
+        self._verified += is_verified and item.action is not Action.LEAVE
         self._note(over)
-        if state is ItemState.DONE:
+        if is_over:
             if self._is_upload and over.etag and over.action is Action.MOVE:
                 self.remember(over)
             self.went_well()
@@ -341,9 +361,13 @@ class Lane:
         """Come back when more can be made ready; raises what ends the whole transfer."""
         while True:
             await self._until_open()
-            if self._files_ready < self.pace.limit and self._read_bytes < _READ_BYTES:
+            if self._has_room:
                 return
             await self._wait(None)
+
+    @property
+    def _has_room(self) -> bool:
+        return self._files_ready < max(_READY_FILES, self.pace.limit) and self._read_bytes < _READ_BYTES
 
     async def quiet(self, most: int = 0) -> None:
         """Come back when nothing is under way, or no more than so many items."""
@@ -416,6 +440,7 @@ class Lane:
         await self.ground.ledger.flush()
         self._totals = await self.ground.journal.totals(self.id)
         self._files = dict(self._totals.files)
+        self._copied = self._totals.copied_files
         self._verified = self._totals.verified
         self._waiting = self._files.get(ItemState.WAITING, 0)
         if not self.workers:
@@ -455,7 +480,7 @@ class Lane:
             total_bytes=self._totals.moving_bytes if is_known else None,
             done_bytes=max(0, self.done_bytes),
             files=self._totals.moving_files if is_known else 0,
-            done_files=files.get(ItemState.DONE, 0),
+            done_files=files.get(ItemState.DONE, 0) + (0 if record.state.is_over else self._copied),
             equal_files=files.get(ItemState.EQUAL, 0),
             skipped_files=files.get(ItemState.SKIPPED, 0),
             failed_files=self.failed_files,
@@ -465,6 +490,9 @@ class Lane:
             missing_here=files.get(ItemState.MISSING_HERE, 0),
             unknown_files=files.get(ItemState.UNKNOWN, 0),
             removals=self._totals.removals,
+            removal_bytes=self._totals.removal_bytes,
+            is_move=self.is_move,
+            copied_files=self._copied,
             small_files=self._totals.small_files,
             error=record.error or (self._trouble if waits else None),
             waits_for=waits,

@@ -32,4 +32,5 @@ class Moved:
 
     def settle(self, size_bytes: int) -> None:
         """So many have moved, whatever was told on the way."""
-        self.count(size_bytes - self._bytes)
+        if size_bytes != self._bytes:
+            self.count(size_bytes - self._bytes)

@@ -33,7 +33,8 @@ class Pace:
             self._window_began = now - seconds
         self._count += 1
         self._sum_s += seconds
-        if self._count >= max(32, 2 * self.limit):
+        # While it grows each step is as short as it can be: over a long line a round trip is much.
+        if self._count >= max(32, self.limit if self._is_growing else 2 * self.limit):
             self._close_window(now)
 
     def was_refused(self) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
@@ -40,6 +39,7 @@ from traindeck.domain.transfers import (
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
 from traindeck.services.data_ports import DataPlane, Found, Row
+from traindeck.services.listing import pages_ahead
 from traindeck.services.transfers.comparing import Comparing, Doubt, Memory, Sameness, side_of, time_ns
 from traindeck.services.transfers.local_tree import LocalEntry, LocalTree
 
@@ -89,10 +89,10 @@ class Planner:
                 return await self._plan_upload()
             case Kind.DOWNLOAD:
                 return await self._plan_download()
-            case Kind.COPY:
-                return await self._plan_copy()
             case Kind.PACK | Kind.CHECK:
                 raise Unexpected("archives and checks are planned in another way")
+            case _:
+                return await self._plan_copy()
 
     async def _keep(self, items: list[Item]) -> None:
         if not items:
@@ -118,9 +118,10 @@ class Planner:
             self._ignored = await self._disk.run(lambda _: rules_of(source, self._rules.ignore))
         if self._rules.compare:
             is_empty = True
-            async for pairs in paired(self._local(source), self._listing(folder)):
-                is_empty &= all(pair.left is None for pair in pairs)
-                await self._keep(await self._uploads(pairs, folder.key, source))
+            async with aclosing(self._listing(folder)) as listing:
+                async for pairs in paired(self._local(source), listing):
+                    is_empty &= all(pair.left is None for pair in pairs)
+                    await self._keep(await self._uploads(pairs, folder.key, source))
             if is_empty and self._removals:  # more likely a disk that is not there than a wish
                 raise NotFound(
                     text("There is nothing at {place}.", place=str(source)),
@@ -214,13 +215,14 @@ class Planner:
         is_empty = True
         if self._rules.has_ignore_files:
             self._ignored = await self._disk.run(lambda _: rules_of(target, self._rules.ignore))
-        async for batch in self._listing(source):
-            is_empty = False
-            wanted = [listed for listed in batch if not self._ignored.leaves_out_below(listed.name)]
-            places = [(listed.row, placed(names, listed)) for listed in wanted if listed.name]
-            for _, place in places:
-                seen.add(place)
-            await self._keep(await self._downloads(places, target))
+        async with aclosing(self._listing(source)) as listing:
+            async for batch in listing:
+                is_empty = False
+                wanted = [listed for listed in batch if not self._ignored.leaves_out_below(listed.name)]
+                places = [(listed.row, placed(names, listed)) for listed in wanted if listed.name]
+                for _, place in places:
+                    seen.add(place)
+                await self._keep(await self._downloads(places, target))
         if is_empty:
             raise nothing_at(str(source))
         if self._rules.delete:
@@ -292,12 +294,15 @@ class Planner:
                 text("“{target}” is inside “{source}”.", target=str(source), source=str(target)),
                 text("Copy into a folder beside it."),
             )
-        right_side = self._listing(target) if self._rules.compare else _nothing()
         is_empty = True
-        async for pairs in paired(self._listing(source), right_side):
-            is_empty &= all(pair.left is None for pair in pairs)
-            found_items = [self._copied_pair(pair) for pair in pairs]
-            await self._keep([item for item in found_items if item is not None])
+        async with (
+            aclosing(self._listing(source)) as here,
+            aclosing(self._listing(target) if self._rules.compare else _nothing()) as there,
+        ):
+            async for pairs in paired(here, there):
+                is_empty &= all(pair.left is None for pair in pairs)
+                found_items = [self._copied_pair(pair) for pair in pairs]
+                await self._keep([item for item in found_items if item is not None])
         if is_empty:
             raise nothing_at(str(source))
         return Outline(str(target))
@@ -322,17 +327,15 @@ class Planner:
             return item
         return replace(item, state=ItemState.EQUAL, is_verified=bool(row.etag) and row.etag == right.row.etag)
 
-    async def _listing(self, folder: ObjectPath) -> AsyncIterator[list[Listed]]:
-        start, marker = len(folder.key), ""
-        while True:
-            page = await self._plane.page(folder.bucket, folder.key, marker=marker)
-            if self._rules.delete:
-                _check_order([marker, *(row.key for row in page.rows)])
-            if page.rows:
-                yield [Listed(row.key[start:], row) for row in page.rows]
-            marker = page.next_marker
-            if not marker:
-                return
+    async def _listing(self, folder: ObjectPath) -> AsyncGenerator[list[Listed], None]:
+        start, last = len(folder.key), ""
+        async with aclosing(pages_ahead(self._plane, folder, is_strict=self._rules.delete)) as pages:
+            async for rows in pages:
+                if self._rules.delete:
+                    _check_order([last, *(row.key for row in rows)])
+                if rows:
+                    last = rows[-1].key
+                    yield [Listed(row.key[start:], row) for row in rows]
 
 
 def _check_order(keys: Sequence[str]) -> None:
@@ -342,7 +345,7 @@ def _check_order(keys: Sequence[str]) -> None:
             raise Unexpected(f"{key!a} is listed after {before!a}")
 
 
-async def _nothing() -> AsyncIterator[list[Listed]]:
+async def _nothing() -> AsyncGenerator[list[Listed], None]:
     return
     yield []
 
@@ -380,6 +383,8 @@ def nothing_at(place: str) -> AppError:
 
 def system_of(target: Path) -> System:
     """What names the place of the target can hold: looked at, for any disk can be mounted anywhere."""
+    import tempfile  # only a download needs it
+
     folds = sys.platform in ("win32", "darwin")
     above = next((place for place in (target, *target.absolute().parents) if place.is_dir()), None)
     # A place that cannot be written to is told later, with the file that fails.

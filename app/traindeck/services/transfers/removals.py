@@ -33,6 +33,9 @@ class Removals:
             for item, error in zip(items, errors, strict=True):
                 lane.ended(item, ItemState.FAILED if error else ItemState.DONE, error)
             return
+        if lane.kind in (Kind.REMOVE, Kind.RESTORE):
+            await self._remove_chosen(items)
+            return
         target: ObjectPath = lane.record.order.remote_target
         keys = [target_of(lane, item).key if lane.kind is Kind.COPY else item.key for item in items]
         refused = await (await lane.plane()).remove(target.bucket, keys)
@@ -42,7 +45,19 @@ class Removals:
             if one is None:
                 lane.ended(item, ItemState.DONE)
             else:
-                lane.ended(item, ItemState.FAILED, _refused(str(ObjectPath(target.bucket, key)), one.message))
+                lane.ended(item, ItemState.FAILED, not_removed(str(ObjectPath(target.bucket, key)), one.message))
+
+    async def _remove_chosen(self, items: Sequence[Item]) -> None:
+        lane, plane = self.lane, await self.lane.plane()
+        bucket = lane.record.order.remote_source.bucket
+        if lane.kind is Kind.RESTORE:
+            refused = await plane.remove_versions(bucket, {item.key: item.etag for item in items})
+        else:
+            refused = await plane.remove(bucket, [item.key for item in items])
+        left = {one.key: one.message for one in refused}
+        for item in items:
+            error = not_removed(str(lane.remote(item)), left[item.key]) if item.key in left else None
+            lane.ended(item, ItemState.FAILED if error else ItemState.DONE, error)
 
     def _failed(self, items: Sequence[Item], error: AppError) -> None:
         for item in items:
@@ -66,7 +81,7 @@ def _unlinked(place: Path, item: Item) -> AppError | None:
     return None
 
 
-def _refused(place: str, message: str) -> AppError:
+def not_removed(place: str, message: str) -> AppError:
     return AppError(
         text("{place} could not be removed: {words}", place=place, words=message),
         text("Ask the owner of the bucket for the right to delete."),

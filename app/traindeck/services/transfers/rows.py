@@ -34,6 +34,9 @@ class Transfer:
     missing_there: int = 0
     unknown_files: int = 0
     removals: int = 0
+    removal_bytes: int = 0
+    is_move: bool = False
+    copied_files: int = 0  # of a move: at the target, and still at the source
     small_files: int = 0
     error: AppError | None = None
     waits_for: WaitsFor | None = None

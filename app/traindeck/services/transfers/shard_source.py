@@ -199,7 +199,13 @@ class ShardSource:
         """What comes over a line is kept rather than fetched twice."""
         return SINGLE_PUT_BYTES if isinstance(self.reader, BucketReader) else IN_MEMORY_BYTES
 
-    async def metadata(self, item: Item, *, in_parts: bool) -> dict[str, str]:
+    async def md5(self, item: Item, offset: int, size: int) -> bytes:
+        return (await self.body(item, offset, size)).md5
+
+    async def is_otherwise(self, item: Item, body: Body, offset: int) -> bool:
+        return False  # each is hashed right before it is sent
+
+    async def metadata(self, item: Item, part_bytes: int = 0) -> dict[str, str]:
         known = {MEMBERS_NAME: await self.members_md5()}
         if self.digests is not None and self.digests.whole_md5:
             known[MD5_NAME] = self.digests.whole_md5

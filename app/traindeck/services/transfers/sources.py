@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from traindeck.services.transfers.bodies import (
     stretch,
 )
 from traindeck.services.transfers.comparing import has_content
-from traindeck.services.transfers.digests import file_digests
+from traindeck.services.transfers.digests import all_digests
 from traindeck.services.transfers.lane import Lane
 
 
@@ -39,7 +39,14 @@ class Source(Protocol):
     async def body(self, item: Item, offset: int, size: int) -> Body:
         """A stretch of it, hashed."""
 
-    async def metadata(self, item: Item, *, in_parts: bool) -> dict[str, str]: ...
+    async def md5(self, item: Item, offset: int, size: int) -> bytes:
+        """Of a stretch as it is there now."""
+
+    async def is_otherwise(self, item: Item, body: Body, offset: int) -> bool:
+        """Whether a body that was hashed long ago is no longer what is there, although nothing tells."""
+
+    async def metadata(self, item: Item, part_bytes: int = 0) -> dict[str, str]:
+        """What is kept with the object; `part_bytes`: how it will be cut, where it goes in parts."""
 
     async def is_in(self, item: Item, found: Found) -> bool:
         """Whether the object has this very content."""
@@ -47,11 +54,13 @@ class Source(Protocol):
     def keeps_changing(self, item: Item) -> AppError: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FileSource:
     """One file of this computer."""
 
     lane: Lane
+    _digests: Sequence[bytes] = ()  # of its parts, where it was read as a whole before
+    _part_bytes: int = 0
 
     def _place(self, item: Item) -> Path:
         return self.lane.place(item)
@@ -68,14 +77,32 @@ class FileSource:
         return self.lane.is_doubtful(item)
 
     async def body(self, item: Item, offset: int, size: int) -> Body:
-        place, ground = self._place(item), self.lane.ground
-        return await ground.disk.run(lambda token: stretch(place, item, offset, size, ground.disk, ground.limit, token))
+        return await self._stretch(item, offset, size, self._known(offset))
 
-    async def metadata(self, item: Item, *, in_parts: bool) -> dict[str, str]:
+    async def md5(self, item: Item, offset: int, size: int) -> bytes:
+        return (await self._stretch(item, offset, size)).md5
+
+    async def is_otherwise(self, item: Item, body: Body, offset: int) -> bool:
+        return bool(self._known(offset)) and await self.md5(item, offset, body.size_bytes) != body.md5
+
+    def _known(self, offset: int) -> bytes:
+        number = offset // self._part_bytes if self._part_bytes else 0
+        return self._digests[number] if number < len(self._digests) else b""
+
+    async def _stretch(self, item: Item, offset: int, size: int, known: bytes = b"") -> Body:
+        place, ground = self._place(item), self.lane.ground
+        return await ground.disk.run(
+            lambda token: stretch(place, item, offset, size, ground.disk, ground.limit, token, known)
+        )
+
+    async def metadata(self, item: Item, part_bytes: int = 0) -> dict[str, str]:
         kept = metadata_of(self.lane, item)
-        if in_parts and self.lane.record.order.rules.whole_md5:
+        self._digests, self._part_bytes = (), part_bytes
+        if part_bytes and self.lane.record.order.rules.whole_md5:
             place = self._place(item)
-            kept[MD5_NAME], _ = await self.lane.ground.disk.run(lambda token: file_digests(place, token))
+            kept[MD5_NAME], self._digests = await self.lane.ground.disk.run(
+                lambda token: all_digests(place, part_bytes, token)
+            )
         return kept
 
     async def is_in(self, item: Item, found: Found) -> bool:

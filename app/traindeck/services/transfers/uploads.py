@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from traindeck.domain.errors import AppError, Conflict, LocalTrouble, NoRight, NotFound, NotOffered
+from traindeck.domain.errors import AppError, Conflict, LocalTrouble, NoRight, NotFound, NotOffered, ServiceTrouble
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import (
     PART_BYTES_NAME,
@@ -162,7 +162,7 @@ async def _etag_there(lane: Lane, item: Item, source: Source) -> str:
 async def _put_whole(lane: Lane, item: Item, source: Source) -> None:
     """Raises SourceChanged when it has become another while it was sent."""
     body = await source.body(item, 0, item.size_bytes)
-    etag = await _put(lane, item, body, await source.metadata(item, in_parts=False))
+    etag = await _put(lane, item, body, await source.metadata(item))
     if await source.has_changed(item):
         lane.count(-item.size_bytes)
         raise SourceChanged
@@ -234,17 +234,20 @@ class PartedUpload(InParts):
         return good
 
     async def _md5_here(self, number: int) -> str:
-        return (await self._body(number)).md5.hex()
+        return (await self._source.md5(self.item, self._offset(number), self.size_of(number))).hex()
 
     async def _body(self, number: int) -> Body:
-        return await self._source.body(self.item, (number - 1) * self.item.part_bytes, self.size_of(number))
+        return await self._source.body(self.item, self._offset(number), self.size_of(number))
+
+    def _offset(self, number: int) -> int:
+        return (number - 1) * self.item.part_bytes
 
     async def _begin_upload(self, now: Item) -> bool:
         """False: the service does not take parts."""
         lane = self.lane
         plane, journal, target = await lane.plane(), lane.ground.journal, lane.remote(now)
         size = part_bytes(now.size_bytes)
-        metadata = await self._source.metadata(now, in_parts=True) | {PART_BYTES_NAME: str(size)}
+        metadata = await self._source.metadata(now, part_bytes=size) | {PART_BYTES_NAME: str(size)}
         if self.item.part_bytes and not self.item.upload_id:
             await remove_orphans(lane, [target])
         # First that one will be begun: else a program that ends before the id is written leaves one behind unseen.
@@ -269,6 +272,11 @@ class PartedUpload(InParts):
             ))  # fmt: skip
         except NotFound as error:
             # Somebody took the upload away; what there is now goes up once more.
+            raise SourceChanged from error
+        except ServiceTrouble as error:
+            if not await self._source.is_otherwise(item, body, self._offset(number)):
+                raise
+            # It was refused because it is not what was hashed: the file was written to, and its time kept.
             raise SourceChanged from error
         moved.settle(body.size_bytes)
         return SentPart(number, body.size_bytes, part.etag)

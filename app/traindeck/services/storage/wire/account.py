@@ -7,10 +7,8 @@ import re
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import certifi
 import httptools
 
 from traindeck.domain.errors import AppError, InvalidInput, KeysRefused
@@ -32,16 +30,13 @@ from traindeck.services.sdk_errors import (
     seconds_ahead,
     unusable_certificates,
 )
-from traindeck.services.sdk_loading import load
 from traindeck.services.storage.documents import document
 from traindeck.services.storage.obs_errors import obs_error
 from traindeck.services.storage.wire.connection import Answered, LineBroken
 from traindeck.services.storage.wire.dialect import dialect_of, is_path_style
 from traindeck.services.storage.wire.pool import MOST_CONNECTIONS, ConnectionPool, NotReached, ProxyRefused, Server
 from traindeck.services.storage.wire.requests import Request, body_headers, target
-
-if TYPE_CHECKING:
-    from traindeck.services.storage.wire.signing import Signer
+from traindeck.services.storage.wire.signing import Signer
 
 _TARGET = re.compile(r"[!-~]+")
 _SAID = ("Code", "Message", "RequestId")
@@ -79,7 +74,7 @@ class WireAccount:
         self._port = address.port or (443 if self._is_secure else 80)
         self._servers: dict[str, Server] = {}
         self._making = asyncio.Lock()
-        self._signer: Signer | None = None
+        self._signer = Signer(profile, credentials, path_style=self.path_style)
         self._pool: ConnectionPool | None = None
         self._is_closed = False
 
@@ -144,9 +139,9 @@ class WireAccount:
         )
 
     async def _exchange(self, request: Request) -> Answered:
-        if self._pool is None or self._signer is None:
+        if self._pool is None:
             await self._make_ready()
-        assert self._pool is not None and self._signer is not None
+        assert self._pool is not None
         server = self._server(request.path.bucket)
 
         def head(in_full: bool) -> bytes:
@@ -172,7 +167,7 @@ class WireAccount:
         return self._servers[host]
 
     def _head(self, request: Request, server: Server, in_full: bool) -> bytes:
-        assert self._pool is not None and self._signer is not None
+        assert self._pool is not None
         headers = {"Host": server.shown, **request.headers}
         if request.body is not None:
             headers |= body_headers(request.body)
@@ -180,8 +175,7 @@ class WireAccount:
             headers["Content-Length"] = "0"
         try:
             where = target(request, path_style=self.path_style)
-            path = request.path
-            self._signer.sign(request.method, path.bucket, path.key, request.query, headers)
+            self._signer.sign(request.method, request.path.bucket, where.partition("?")[0], request.query, headers)
         except UnicodeEncodeError as error:
             raise InvalidInput(
                 text("“{place}” cannot be a name in OBS: it is not valid Unicode.", place=ascii(str(request.path))),
@@ -203,7 +197,6 @@ class WireAccount:
 
     def _is_clock_set(self, answer: Answered) -> bool:
         """The service says our time is wrong and which is right: it is worth signing once more."""
-        assert self._signer is not None
         code = self.refusal(answer).code
         if code not in ("RequestTimeTooSkewed", ""):
             return False
@@ -220,24 +213,23 @@ class WireAccount:
     async def _make_ready(self) -> None:
         async with self._making:
             if self._pool is None:
-                self._signer, tls, proxy = await asyncio.to_thread(self._load)
+                tls, proxy = await asyncio.to_thread(self._load)
                 self.service = replace(self.service, proxy=proxy.place if proxy else "")
                 self._pool = ConnectionPool(tls, proxy, self._most)
                 if self._is_closed:
                     self._pool.close()
 
-    def _load(self) -> tuple[Signer, ssl.SSLContext | None, Proxy | None]:
-        load("obs", "traindeck.services.storage.wire.signing")
-        from traindeck.services.storage.wire.signing import Signer
-
+    def _load(self) -> tuple[ssl.SSLContext | None, Proxy | None]:
         tls = None
         if self._is_secure:
+            import certifi  # most of its time is the loading
+
             try:
                 tls = ssl.create_default_context(cafile=self._profile.ca_file or certifi.where())
             except OSError as error:
                 raise unusable_certificates(self.service, self._profile.ca_file, str(error)) from None
         proxy = proxy_to(self._profile.obs_url, self._profile, self._credentials)
-        return Signer(self._profile, self._credentials, path_style=self.path_style), tls, proxy
+        return tls, proxy
 
     def _trouble(self, error: NotReached | LineBroken) -> AppError:
         cause = error.cause

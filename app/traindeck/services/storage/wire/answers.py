@@ -18,6 +18,7 @@ from traindeck.services.storage.wire.account import WireAccount
 from traindeck.services.storage.wire.connection import Answered
 from traindeck.services.storage.wire.requests import metadata_in
 
+_WEB_HEADERS = ("Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Expires")
 MD5 = re.compile("[0-9a-f]{32}")
 
 
@@ -71,6 +72,7 @@ def found_in(account: WireAccount, path: ObjectPath, headers: Mapping[str, str],
         headers.get("content-type", ""),
         is_encrypted("", own),
         metadata_in("", own),
+        {name: headers[name.lower()] for name in _WEB_HEADERS if name.lower() in headers},
     )
 
 

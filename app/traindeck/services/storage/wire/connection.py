@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import httptools
 
 from traindeck.domain.errors import Unexpected
-from traindeck.services.data_ports import Body, Counted, Sink
+from traindeck.services.data_ports import Body, Counted, InMemory, Sink
 
 NO_PROGRESS_S = 30.0
 
@@ -204,7 +204,16 @@ class HttpConnection(asyncio.Protocol):
         if body is None:
             self._write(head)
             return True
-        waiting, waiting_bytes = [head], len(head)
+        whole = body.at_once if body.size_bytes < _TOGETHER_BYTES and isinstance(body, InMemory) else None
+        if whole is not None:
+            self._write(head + whole)
+            sent.passed_bytes = len(head) + len(whole)
+            while self._is_blocked and not self._is_complete:
+                await self._news()
+            sent.up_to(sent.passed_bytes - self._unsent)
+            return not self._is_blocked
+        waiting: list[bytes | memoryview] = [head]
+        waiting_bytes = len(head)
         self._waits_for_us = True
         try:
             async for piece in body.pieces():
@@ -226,7 +235,7 @@ class HttpConnection(asyncio.Protocol):
             raise Unexpected(f"a body of {body.size_bytes} bytes gave {sent.from_source_bytes}")
         return sent.passed_bytes == len(head) + body.size_bytes and not self._is_blocked
 
-    async def _hand_over(self, pieces: list[bytes], sent: _Sent) -> None:
+    async def _hand_over(self, pieces: Sequence[bytes | memoryview], sent: _Sent) -> None:
         if len(pieces[-1]) < _TOGETHER_BYTES:
             pieces = [b"".join(pieces)]
         for piece in pieces:

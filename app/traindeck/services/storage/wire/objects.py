@@ -32,9 +32,20 @@ class Objects:
         *,
         metadata: Mapping[str, str] | None = None,
         counted: Counted | None = None,
+        content_type: str = "",
+        web_headers: Mapping[str, str] | None = None,
+        storage_class: str = "",
+        if_match: str = "",
     ) -> Stored:
         need_key(target)
         headers = type_header(target.key) | metadata_headers(self._account.prefix, metadata or {})
+        if content_type:
+            headers["Content-Type"] = content_type
+        headers |= web_headers or {}
+        if storage_class:
+            headers[f"{self._account.prefix}storage-class"] = storage_class
+        if if_match:
+            headers["If-Match"] = f'"{bare(if_match)}"'
         answer = await self._account.ask(
             Request("PUT", target, headers=headers, body=body, counted=counted),
             checked=lambda answer: confirmed(self._account, answer, body, target),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from traindeck.domain.errors import AppError
@@ -25,8 +25,13 @@ _NOT_OFFERED = ("NotImplemented", "ServiceNotImplemented", "MethodNotAllowed")
 _MISSING = ("NoSuchKey", "NoSuchVersion")
 
 
-async def removed(account: WireAccount, bucket: str, keys: Sequence[str]) -> list[NotRemoved]:
-    """Delete them all; the answer names those still there."""
+_LATEST: Mapping[str, str] = {}
+
+
+async def removed(
+    account: WireAccount, bucket: str, keys: Sequence[str], versions: Mapping[str, str] = _LATEST
+) -> list[NotRemoved]:
+    """Delete them all, or of each key the version named; the answer names those still there."""
     gate = asyncio.Semaphore(AT_ONCE)
     # No document can hold some names; those go singly.
     writable = [key for key in keys if key and is_writable(key)]
@@ -34,11 +39,11 @@ async def removed(account: WireAccount, bucket: str, keys: Sequence[str]) -> lis
 
     async def page(names: Sequence[str]) -> list[NotRemoved]:
         async with gate:
-            return await _page(account, bucket, names)
+            return await _page(account, bucket, names, versions)
 
     async def one(refused: NotRemoved) -> NotRemoved | None:
         async with gate:
-            return await _one(account, bucket, refused)
+            return await _one(account, bucket, refused, versions)
 
     starts = range(0, len(writable), PAGE_KEYS)
     for failed in await together(page(writable[start : start + PAGE_KEYS]) for start in starts):
@@ -46,9 +51,11 @@ async def removed(account: WireAccount, bucket: str, keys: Sequence[str]) -> lis
     return [left for left in await together(one(refused) for refused in singly) if left is not None]
 
 
-async def _page(account: WireAccount, bucket: str, keys: Sequence[str]) -> list[NotRemoved]:
+async def _page(
+    account: WireAccount, bucket: str, keys: Sequence[str], versions: Mapping[str, str]
+) -> list[NotRemoved]:
     """What has to be tried singly."""
-    rows = "".join(f"<Object>{element('Key', key)}</Object>" for key in keys)
+    rows = "".join(f"<Object>{element('Key', key)}{_version(versions, key)}</Object>" for key in keys)
     body = BytesBody(f"<Delete><Quiet>true</Quiet>{rows}</Delete>".encode())
     refused: list[NotRemoved] = []
 
@@ -69,11 +76,18 @@ async def _page(account: WireAccount, bucket: str, keys: Sequence[str]) -> list[
     return refused
 
 
-async def _one(account: WireAccount, bucket: str, refused: NotRemoved) -> NotRemoved | None:
+def _version(versions: Mapping[str, str], key: str) -> str:
+    return element("VersionId", versions[key]) if key in versions else ""
+
+
+async def _one(
+    account: WireAccount, bucket: str, refused: NotRemoved, versions: Mapping[str, str]
+) -> NotRemoved | None:
+    version = versions.get(refused.key)
     target = ObjectPath(bucket, refused.key)
     try:
         need_key(target)  # without one it would be the bucket
-        await account.ask(Request("DELETE", target), fine=_MISSING)
+        await account.ask(Request("DELETE", target, {"versionId": version} if version else {}), fine=_MISSING)
     except AppError as error:
         return replace(refused, message=error.sentence())
     return None

@@ -1,0 +1,286 @@
+"""Zip archives: found out from their end, however long they are. Checkpoints and arrays come as such, too."""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from collections.abc import Generator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+
+from traindeck.domain.previews import ArchivePage, Fact, Member, MemberKind, NotShown, Tensor, TensorsPage
+from traindeck.domain.texts import Text, text
+from traindeck.services.previews.numpy_arrays import Header, read_header
+from traindeck.services.previews.steps import MOST_ROWS, Reading, Source, Step, Steps, damaged, need, plain
+from traindeck.services.previews.torch_pickles import checkpoint_page
+
+_END, _END64, _LOCATOR64, _ENTRY, _LOCAL = (b"PK" + kind for kind in (b"\5\6", b"\6\6", b"\6\7", b"\1\2", b"\3\4"))
+_LONGEST_END = 22 + 65535
+_ENTRY_BYTES = 46
+_PIECE = 128 * 1024
+_MEMBERS_A_PAGE = 2000
+_ARRAYS_A_PAGE = 100
+_MOST_PICKLE = 8 << 20
+_STORED, _DEFLATED = 0, 8
+_DATA_PICKLE = re.compile(r"([^/]+/)?data\.pkl")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of the central directory."""
+
+    member: Member
+    name: str
+    method: int
+    packed_bytes: int
+    is_encrypted: bool
+    at: int
+    """Where its own header is."""
+
+
+def zip_steps(source: Source, name: str) -> Steps:
+    directory = yield from _directory(source)
+    entries = _entries(source, directory)
+    first = yield from _some(entries, _MEMBERS_A_PAGE)
+    pickle = next((entry for entry in first if _DATA_PICKLE.fullmatch(entry.name)), None)
+    if pickle is not None:
+        content = yield from _content(source, pickle, _MOST_PICKLE)
+        page = yield from checkpoint_page(content, text("PyTorch checkpoint"))
+        yield page
+    elif _are_arrays(first, name):
+        yield from _arrays(source, first, directory)
+    else:
+        yield from _listing(first, entries, directory)
+
+
+def _are_arrays(entries: list[Entry], name: str) -> bool:
+    arrays = sum(entry.name.endswith(".npy") for entry in entries)
+    return arrays > 0 and (name.lower().endswith(".npz") or arrays == len(entries))
+
+
+@dataclass(frozen=True, slots=True)
+class _Directory:
+    start: int
+    length: int
+    shift: int
+    """By so much all places are off: something stands before the archive."""
+    count: int
+
+
+def _directory(source: Source) -> Reading[_Directory]:
+    size = source.size_bytes
+    if size is None:
+        raise NotShown(
+            text("This archive is packed once more."), text("Download it and unpack it to see what is in it.")
+        )
+    tail_bytes = min(size, _LONGEST_END + 20)
+    tail = yield from need(source, size - tail_bytes, tail_bytes)
+    place = tail.rfind(_END)
+    while place >= 0:
+        if place + 22 <= len(tail) and place + 22 + struct.unpack_from("<H", tail, place + 20)[0] <= len(tail):
+            break
+        place = tail.rfind(_END, 0, place)
+    if place < 0:
+        raise damaged("no end of a zip archive")
+    end_at = size - tail_bytes + place
+    count, length, start = struct.unpack_from("<HII", tail, place + 10)
+    if (count == 0xFFFF or length == 0xFFFFFFFF or start == 0xFFFFFFFF) and tail[place - 20 : place - 16] == _LOCATOR64:
+        at = struct.unpack_from("<Q", tail, place - 12)[0]
+        record = yield from need(source, at, 56)
+        if record[:4] != _END64:
+            raise damaged("no zip64 record where one should be")
+        count, length, start = struct.unpack_from("<QQQ", record, 32)
+        end_at = at
+    shift = end_at - length - start
+    if shift < 0 or start + length > size:
+        raise damaged("the directory of the zip archive is not where it should be")
+    return _Directory(start + shift, length, shift, count)
+
+
+def _entries(source: Source, directory: _Directory) -> Generator[Step | Entry, bytes, None]:
+    """Entries among the steps of reading them."""
+    at, end = directory.start, directory.start + directory.length
+    kept, kept_at = b"", at
+    while at + _ENTRY_BYTES <= end:
+        if at + _ENTRY_BYTES > kept_at + len(kept):
+            kept, kept_at = (yield from _piece(source, at, end)), at
+        fields = struct.unpack_from("<4sHHHHHHIIIHHHHHII", kept, at - kept_at)
+        if fields[0] != _ENTRY:
+            raise damaged("an entry of the zip directory is not where it should be")
+        name_bytes, extra_bytes, comment_bytes = fields[10:13]
+        length = _ENTRY_BYTES + name_bytes + extra_bytes + comment_bytes
+        if at + length > end:
+            raise damaged("an entry of the zip directory is cut off")
+        if at + length > kept_at + len(kept):
+            kept, kept_at = (yield from _piece(source, at, end)), at
+        begin = at - kept_at + _ENTRY_BYTES
+        yield _entry(fields, kept[begin : begin + name_bytes], kept[begin + name_bytes :][:extra_bytes], directory)
+        at += length
+
+
+def _piece(source: Source, at: int, end: int) -> Reading[bytes]:
+    # The longest entry is below 200 kB; names and comments are shorter by far.
+    return (yield from need(source, at, min(2 * _PIECE, end - at)))
+
+
+def _entry(fields: tuple[int, ...], raw_name: bytes, extra: bytes, directory: _Directory) -> Entry:
+    flags, method, time, date = fields[3:7]
+    packed, size = fields[8:10]
+    external, at = fields[15:17]
+    packed, size, at = _long_numbers(extra, packed, size, at)
+    name = _name(raw_name, is_utf8=bool(flags & 0x800))
+    kind = MemberKind.FOLDER if name.endswith("/") else MemberKind.FILE
+    if external >> 16 & 0o170000 == 0o120000:
+        kind = MemberKind.LINK
+    member = Member(plain(name), size, packed, _moment(date, time), kind)
+    return Entry(member, name, method, packed, bool(flags & 1), at + directory.shift)
+
+
+def _long_numbers(extra: bytes, packed: int, size: int, at: int) -> tuple[int, int, int]:
+    """With zip64 the numbers that do not fit are in the extra field, in this order."""
+    place = 0
+    while place + 4 <= len(extra):
+        kind, length = struct.unpack_from("<HH", extra, place)
+        if kind == 1:
+            numbers = iter(struct.unpack_from(f"<{min(length, len(extra) - place - 4) // 8}Q", extra, place + 4))
+            size = next(numbers, size) if size == 0xFFFFFFFF else size
+            packed = next(numbers, packed) if packed == 0xFFFFFFFF else packed
+            at = next(numbers, at) if at == 0xFFFFFFFF else at
+            break
+        place += 4 + length
+    return packed, size, at
+
+
+def _name(raw: bytes, *, is_utf8: bool) -> str:
+    """Programs of Chinese systems write GB18030 and do not say so."""
+    if is_utf8:
+        return raw.decode("utf-8", "replace")
+    for encoding in ("utf-8", "gb18030"):
+        try:
+            return raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return raw.decode("cp437")
+
+
+def _moment(date: int, time: int) -> datetime | None:
+    try:
+        return datetime(
+            (date >> 9) + 1980, date >> 5 & 15, date & 31, time >> 11, time >> 5 & 63, (time & 31) * 2
+        )  # fmt: skip
+    except ValueError:
+        return None
+
+
+def _some(entries: Generator[Step | Entry, bytes, None], most: int) -> Reading[list[Entry]]:
+    """The next entries; what is read for them goes on its way."""
+    found: list[Entry] = []
+    reply: bytes | None = None
+    while len(found) < most:
+        try:
+            step = next(entries) if reply is None else entries.send(reply)
+        except StopIteration:
+            break
+        if isinstance(step, Entry):
+            found.append(step)
+            reply = None
+        else:
+            reply = yield step
+    return found
+
+
+def _listing(
+    first: list[Entry], entries: Generator[Step | Entry, bytes, None], directory: _Directory
+) -> Steps:
+    facts = (Fact(text("Entries"), f"{directory.count:,}"),)
+    shown, found = 0, first
+    while True:
+        upcoming: list[Entry] = []
+        if len(found) == _MEMBERS_A_PAGE and shown + len(found) < MOST_ROWS:
+            upcoming = yield from _some(entries, _MEMBERS_A_PAGE)
+        shown += len(found)
+        notes: tuple[Text, ...] = ()
+        if shown >= MOST_ROWS:
+            notes = (text("Only the first {count} entries are shown.", count=f"{MOST_ROWS:,}"),)
+        elif any(entry.is_encrypted for entry in found):
+            notes = (text("Some entries are encrypted."),)
+        members = tuple(entry.member for entry in found)
+        yield ArchivePage(text("Zip archive"), facts, members, has_more=bool(upcoming), notes=notes)
+        if not upcoming:
+            return
+        found = upcoming
+
+
+def _arrays(source: Source, entries: list[Entry], directory: _Directory) -> Steps:
+    """Each array's own header."""
+    arrays = [entry for entry in entries if entry.name.endswith(".npy")]
+    facts = (Fact(text("Arrays"), f"{len(arrays):,}"),)
+    for begin in range(0, len(arrays), _ARRAYS_A_PAGE):
+        tensors = []
+        for entry in islice(arrays, begin, begin + _ARRAYS_A_PAGE):
+            header = yield from _array_header(source, entry)
+            title = plain(entry.name.removesuffix(".npy"))
+            if header is None:
+                tensors.append(Tensor(title, "?", (), entry.member.size_bytes))
+            else:
+                tensors.append(Tensor(title, header.dtype, header.shape, header.size_bytes))
+        has_more = begin + _ARRAYS_A_PAGE < len(arrays)
+        yield TensorsPage(text("NumPy arrays"), facts, tuple(tensors), has_more=has_more)
+
+
+def _array_header(source: Source, entry: Entry) -> Reading[Header | None]:
+    try:
+        begin = yield from _content(source, entry, 1 << 16, is_begin=True)
+        return _run(read_header(_Bytes(begin)))
+    except NotShown:
+        return None
+
+
+class _Bytes:
+    """Content that is here."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self.size_bytes: int | None = len(content)
+
+    def take(self, offset: int, length: int, ahead: int = 0) -> Reading[bytes]:
+        yield None
+        return self._content[offset : offset + length]
+
+
+def _run(reading: Reading[Header]) -> Header:
+    try:
+        while True:
+            next(reading)
+    except StopIteration as done:
+        found: Header = done.value
+        return found
+
+
+def _content(source: Source, entry: Entry, most: int, *, is_begin: bool = False) -> Reading[bytes]:
+    """What an entry holds, or its beginning."""
+    if entry.is_encrypted:
+        raise NotShown(text("The content is encrypted."), text("Download it and open it with its password."))
+    local = yield from need(source, entry.at, 30, 512)
+    if local[:4] != _LOCAL:
+        raise damaged("an entry of the zip archive is not where it should be")
+    name_bytes, extra_bytes = struct.unpack_from("<HH", local, 26)
+    if entry.packed_bytes > most and not is_begin:
+        raise NotShown(
+            text("The list of what is in it is too long to be shown."), text("Download it to look at all of it.")
+        )
+    packed = yield from need(
+        source, entry.at + 30 + name_bytes + extra_bytes, min(entry.packed_bytes, 2048 if is_begin else most)
+    )
+    if entry.method == _STORED:
+        return packed
+    if entry.method != _DEFLATED:
+        raise NotShown(
+            text("It is packed in a way that is not known here."), text("Download it to look at all of it.")
+        )
+    try:
+        return zlib.decompressobj(wbits=-15).decompress(packed, most)
+    except zlib.error as error:
+        raise damaged(str(error)) from error

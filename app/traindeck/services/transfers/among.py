@@ -1,0 +1,91 @@
+"""Looking some thousand objects up by listings instead of one by one."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, TypeVar
+
+from traindeck.domain.objects import MAX_KEY_BYTES, ObjectPath
+from traindeck.services.data_ports import DataPlane, Row, Version
+
+
+class Keyed(Protocol):
+    @property
+    def key(self) -> str: ...
+
+
+Found = TypeVar("Found", bound=Keyed)
+Listed = Callable[[str, str], Awaitable[tuple[Sequence[Found], str]]]
+"""A page of a listing: from a prefix and a marker to rows and the next marker."""
+
+
+async def objects_among(plane: DataPlane, bucket: str, keys: Sequence[str]) -> dict[str, Row]:
+    """Those of these keys that are there."""
+
+    async def page(prefix: str, marker: str) -> tuple[Sequence[Row], str]:
+        found = await plane.page(bucket, prefix, marker=marker)
+        return found.rows, found.next_marker
+
+    return await _among(page, keys)
+
+
+async def names_taken(plane: DataPlane, folder: ObjectPath, names: Sequence[str]) -> set[str]:
+    """Those of the names that stand in a folder; that of a folder ends with a slash, and something is in it."""
+    folder, taken = folder.as_folder(), set[str]()
+    objects = {folder.key + name: name for name in names if not name.endswith("/")}
+    taken.update(objects[key] for key in await objects_among(plane, folder.bucket, list(objects)))
+    for name in names:
+        if name.endswith("/") and (await plane.page(folder.bucket, folder.key + name, most=1)).rows:
+            taken.add(name)
+    return taken
+
+
+async def markers_among(plane: DataPlane, bucket: str, keys: Sequence[str]) -> dict[str, Version]:
+    """Those of these keys that are deleted, with what says so."""
+
+    async def page(prefix: str, marker: str) -> tuple[Sequence[Version], str]:
+        found = await plane.versions(bucket, prefix, after=marker)
+        # The latest version of a key comes first, so the rest of them may be passed over.
+        return [row for row in found.rows if row.is_latest and row.is_marker], found.next_key
+
+    return await _among(page, keys)
+
+
+async def _among(page: Listed[Found], keys: Sequence[str]) -> dict[str, Found]:
+    wanted = sorted(set(keys))
+    names, prefix = set(wanted), _beginning(wanted)
+    found: dict[str, Found] = {}
+    jumped_to: list[str] = []
+    at, marker = 0, ""
+    while at < len(wanted):
+        if (before := _just_before(wanted[at])) > marker:
+            marker = before
+            jumped_to.append(wanted[at])
+        rows, next_marker = await page(prefix, marker)
+        found |= {row.key: row for row in rows if row.key in names}
+        if not next_marker:
+            break
+        marker = next_marker
+        at = bisect_right(wanted, marker)
+    for key in jumped_to:
+        if key not in found:
+            # Some services pass over what follows a marker that is no name of theirs.
+            rows, _ = await page(key, "")
+            found |= {row.key: row for row in rows if row.key == key}
+    return found
+
+
+def _beginning(keys: Sequence[str]) -> str:
+    """What all of these sorted keys begin with."""
+    pairs = zip(keys[0], keys[-1], strict=False) if keys else ()
+    same = next((at for at, (one, other) in enumerate(pairs) if one != other), None)
+    return "" if not keys else keys[0][:same] if same is not None else min(keys[0], keys[-1], key=len)
+
+
+def _just_before(key: str) -> str:
+    """A marker behind which this key comes first, or nearly so: what lies between need not be listed."""
+    last = ord(key[-1])
+    if not 0x21 < last < 0xD800 or len(key.encode()) > MAX_KEY_BYTES - 8:
+        return key[:-1]
+    return f"{key[:-1]}{chr(last - 1)}\U0010fffd"

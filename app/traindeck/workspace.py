@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ from traindeck.ui.bucket_settings_dialogs import BucketSettingsDialogs
 from traindeck.ui.bucket_view import BucketView
 from traindeck.ui.credentials_drop import CredentialsDrop
 from traindeck.ui.deleted_dialog import DeletedDialog
-from traindeck.ui.dialogs import Answer, asked, chosen_file, chosen_place, shown
+from traindeck.ui.dialogs import CANCEL, Answer, asked, chosen_file, chosen_place, shown
 from traindeck.ui.frame_commands import frame_commands
 from traindeck.ui.job_form_view import JobFormView
 from traindeck.ui.lab_page_view import LabPageView
@@ -36,6 +36,7 @@ from traindeck.ui.main_window import MainWindow
 from traindeck.ui.menus import SPACER
 from traindeck.ui.object_deeds import ObjectDeeds
 from traindeck.ui.object_properties import ObjectPropertiesExtension
+from traindeck.ui.pack_command import add_pack
 from traindeck.ui.panel import Panel
 from traindeck.ui.picture_drawing import drawn_picture
 from traindeck.ui.preview_following import follow_with
@@ -73,7 +74,7 @@ from traindeck.viewmodels.object_browser import ObjectBrowser
 from traindeck.viewmodels.object_clipboard import CutObjects
 from traindeck.viewmodels.object_sheet import ObjectSheet
 from traindeck.viewmodels.place_notes import PlaceNotes
-from traindeck.viewmodels.ports import Loss
+from traindeck.viewmodels.ports import Loss, Way
 from traindeck.viewmodels.preferences import Preferences
 from traindeck.viewmodels.preview import Preview
 from traindeck.viewmodels.profile_form import ProfileForm
@@ -187,6 +188,7 @@ class Workspace:
         self.runs = RunListView(models.runs, theme, self._confirm)
         self.log = LogView(models.log, theme)
         self.form = JobFormView(models.form, models.places, theme)
+        models.buckets.ask_with(self._choose)
         self.buckets = BucketView(models.buckets, theme, self._confirm)
         self.transfers = TransferView(models.transfers, theme, self._confirm)
         self.preview = PreviewView(models.preview, theme)
@@ -259,6 +261,7 @@ class Workspace:
             self._deeds.extend,
             self._add_sync,
             self._add_verify,
+            self._add_pack,
             self._add_deleted,
             properties,
             self.settings.extend,
@@ -299,6 +302,13 @@ class Workspace:
             self._show_dock("transfers")
 
         add_verify(view, browser, begin)
+
+    def _add_pack(self, view: BrowserView, browser: ObjectBrowser) -> None:
+        def begin(source: ObjectPath, target: ObjectPath) -> None:
+            self._models.buckets.pack(source, target, self._confirm)
+            self._show_dock("transfers")
+
+        add_pack(view, browser, begin)
 
     def start(self, pages: OpenPages) -> None:
         """Show the window, then bring in what takes time."""
@@ -730,6 +740,11 @@ class Workspace:
     async def _confirm(self, question: Text, action: Text) -> bool:
         answer = Answer("yes", say(action), "danger")
         return await asked(self._asking, say(question), "", answer) == answer.id
+
+    async def _choose(self, question: Text, facts: Sequence[Text], ways: Sequence[Way]) -> str:
+        answers = [Answer(way.id, say(way.action), "primary" if way.is_advised else "") for way in ways]
+        answer = await asked(self.window, say(question), "\n\n".join(say(fact) for fact in facts), *answers)
+        return "" if answer == CANCEL else answer
 
     async def _confirm_loss(self, loss: Loss) -> bool:
         answer = Answer("yes", say(loss.action), "danger")

@@ -207,9 +207,14 @@ def lines(small: int, large_mib: int, listed: int) -> list[Line]:
         "rclone": tool("rclone", "lsf", "-R", "--fast-list", "--files-only", "s:bench/listed"),
         "s5cmd": tool("s5cmd", "ls", "s3://bench/listed/*"),
     }
+    packed = {
+        "TrainDeck": ours("pack", "{folder}/small", "obs://bench/{name}/"),
+        "each by itself": ours("up", "{folder}/small", "obs://bench/{name}/"),
+    }
     count, size = f"{small:,} × 10 kB", f"{large_mib / 1024:g} GiB"
     return [
         Line(f"upload {count}", "≥ 2.5 × rclone, ≥ 1.3 × s5cmd", {**up, "SDK": sdk("{folder}/small")}),
+        Line(f"pack {count} into shards", "≥ 1 × each by itself", packed),
         Line(f"upload {size}", "≥ 2.5 × rclone, ≥ 1.2 × s5cmd", up_large),
         Line(
             f"download {count}", "≥ 1.3 × rclone",
@@ -231,6 +236,7 @@ def lines(small: int, large_mib: int, listed: int) -> list[Line]:
         Line(f"list {listed:,} objects", "≥ 1.5 × rclone", list_all),
         Line(f"list {listed:,} objects, {DELAY_MS} ms", "≥ 6 × rclone", list_all, DELAY_MS),
         Line(f"upload {count}, {DELAY_MS} ms", "≥ 20 × rclone, ≥ 1.2 × s5cmd", up, DELAY_MS, most_rounds=1),
+        Line(f"pack {count} into shards, {DELAY_MS} ms", "≥ 1 × each by itself", packed, DELAY_MS, most_rounds=1),
         Line(f"sync, nothing changed, {small:,} files, {DELAY_MS} ms", "≥ 40 × rclone", same, DELAY_MS, most_rounds=1),
     ]  # fmt: skip
 

@@ -21,7 +21,7 @@ async def move(given: dict[str, Any]) -> None:
     try:
         async with working(Path(given["home"]), plane) as engine:
             engine.limit.set(given["bytes_per_s"])
-            rules = Rules(moves=given.get("moves", False))
+            rules = Rules.from_json(json.dumps(given.get("rules", {})))
             order = Order(Kind(given["kind"]), "lab", given["source"], given["target"], rules)
             await engine.resume()
             rows = engine.rows()

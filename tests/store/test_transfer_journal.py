@@ -31,6 +31,7 @@ from traindeck.domain.transfers import (
 )
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.store.transfer_journal import TransferJournal
+from traindeck.store.transfer_steps import STEPS
 
 NOW = datetime(2026, 11, 18, 12, 0, 0, 123456, tzinfo=UTC)
 ORDER = Order(Kind.UPLOAD, "lab", "/data", "obs://bucket/data/", Rules(CompareBy.MD5, ("*.tmp",), delete=True))
@@ -164,6 +165,7 @@ from pathlib import Path
 from traindeck.domain.transfers import Item, ItemState, Kind, Order, SentPart
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.store.transfer_journal import TransferJournal
+from traindeck.store.transfer_steps import STEPS
 
 async def main():
     path = Path(sys.argv[1])
@@ -203,3 +205,42 @@ async def test_a_kill_while_writing_loses_nothing_that_was_said(path: Path) -> N
                 assert await journal.parts(record.id, f"{number:06}") == []
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+async def test_what_is_in_an_archive_is_kept_until_it_is_another(path: Path) -> None:
+    async with opened(path) as journal:
+        number = (await journal.add(ORDER, NOW)).id
+        with pytest.raises(NotFound):
+            await journal.shard(number, "p/shard-000000.tar")
+        await journal.keep_shard(number, "p/shard-000000.tar", b"list")
+        await journal.keep_digests(number, "p/shard-000000.tar", b"digests")
+        await journal.keep_shard(number, "p/shard-000000.tar", b"list")
+        assert await journal.shard(number, "p/shard-000000.tar") == (b"list", b"digests")
+        await journal.keep_shard(number, "p/shard-000000.tar", b"another")
+        assert await journal.shard(number, "p/shard-000000.tar") == (b"another", b"")
+
+        problems = [Item(f"file://{name}", name, state=ItemState.FAILED, error=TROUBLE) for name in ("a", "z 文")]
+        await journal.plan(number, [*problems, *files(2)])
+        await journal.forget_problems(number)
+        assert [item.key for item in await journal.items(number)] == ["data/0000", "data/0001"]
+        await journal.forget_items(number, ["data/0001", "p/shard-000000.tar"])
+        assert [item.key for item in await journal.items(number)] == ["data/0000"]
+        await journal.keep_shard(number, "p/shard-000001.tar", b"list")
+        await journal.forget(number)
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT count(*) FROM shards").fetchone()[0] == 0
+
+
+async def test_a_journal_from_before_archives_is_taken_over(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        STEPS[0](db)
+        db.execute("PRAGMA user_version = 1")
+        db.execute(
+            "INSERT INTO transfers (kind, profile, source, target, rules, state, created) "
+            "VALUES ('up', 'lab', '/a', 'obs://b/c', '{}', 'running', '2026-11-01T00:00:00+00:00')"
+        )
+        db.commit()
+    async with opened(path) as journal:
+        (record,) = await journal.unfinished()
+        assert (record.order.kind, record.order.rules) == (Kind.UPLOAD, Rules())
+        await journal.keep_shard(record.id, "k", b"list")

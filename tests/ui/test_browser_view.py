@@ -19,6 +19,7 @@ from traindeck.domain.transfers import Kind, Order, Rules
 from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.browser_view import CONTEXT, BrowserView
 from traindeck.ui.object_model import NAME, SIZE
+from traindeck.ui.pack_command import PackDialog, add_pack
 from traindeck.ui.theme import Theme
 from traindeck.ui.verify_command import add_verify
 from traindeck.viewmodels.bucket_tree import BucketTree
@@ -306,3 +307,29 @@ async def test_a_folder_is_verified_against_one_of_this_computer(
             )
             dialog.close()
             await until(lambda: on.view.findChild(QFileDialog) is None)
+
+
+async def test_a_folder_of_the_bucket_is_packed_into_one_beside_it(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with bench(tmp_path / "cloud", theme, qtbot) as on:
+        begun: list[tuple[ObjectPath, ObjectPath]] = []
+        add_pack(on.view, on.browser, lambda source, target: begun.append((source, target)))
+        command = next(one for one in on.view.commands.all() if one.id == "object.pack")
+        assert command.menu == CONTEXT
+        for chosen, offered in ((["data"], "obs://bucket/data-shards/"), ([], "")):
+            on.select(*chosen)
+            command.run()
+            await until(lambda: on.view.findChild(PackDialog) is not None)
+            dialog = on.view.findChild(PackDialog)
+            assert dialog.target.text() == offered
+            for typed in ("obs://bucket/data/in", "B", ""):
+                dialog.target.setText(typed)
+                assert not dialog.go.isEnabled()
+                assert bool(dialog.trouble.text().strip()) == bool(typed)
+                dialog.accept()
+            assert len(begun) == (0 if chosen else 1)
+            dialog.target.setText("obs://other/shards")
+            dialog.go.click()
+            assert begun[-1] == (DATA if chosen else BUCKET, ObjectPath("other", "shards/"))
+            await until(lambda: on.view.findChild(PackDialog) is None)

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import tarfile
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -9,10 +10,13 @@ import pytest
 
 from folder_cloud import FolderCloud, code_folder, offline
 from panel_bench import following
+from traindeck.domain import shards
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import Text
+from traindeck.domain.transfers import Kind
 from traindeck.viewmodels import bucket_tree
 from traindeck.viewmodels.bucket_tree import BucketTree
+from traindeck.viewmodels.ports import Way
 from waiting import until
 
 BUCKET = ObjectPath("bucket")
@@ -189,3 +193,71 @@ async def test_the_tree_holds_the_beginning_of_a_very_large_folder(
         tree.expand(BUCKET)
         await until(lambda: tree.level(BUCKET).is_known)
         assert not tree.level(BUCKET).is_cut
+
+
+class Ways:
+    """A user who always goes the same way."""
+
+    def __init__(self, way: str) -> None:
+        self.way = way
+        self.asked: list[str] = []
+
+    async def __call__(self, question: Text, facts: Sequence[Text], ways: Sequence[Way]) -> str:
+        self.asked += [str(question), *map(str, facts), *(str(way.action) for way in ways)]
+        return self.way
+
+
+@pytest.mark.parametrize("way", ["pack", "upload", ""])
+async def test_many_small_files_may_go_as_a_few_archives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.setattr(shards, "ADVICE_FILES", 50)
+    folder = tmp_path / "small"
+    folder.mkdir()
+    for number in range(60):
+        (folder / f"{number:02}.jpg").write_bytes(b"x" * number)
+    (tmp_path / "alone.txt").write_bytes(b"1")
+    async with tree_of(tmp_path / "cloud") as (cloud, tree):
+        tree.expand(DATA)
+        user, ways = Answers(True), Ways(way)
+        tree.ask_with(ways)
+        tree.upload([folder, tmp_path / "alone.txt"], DATA, user)
+        await until(lambda: ways.asked)
+        assert not user.asked
+        assert ways.asked[0].startswith("Upload 61 files")
+        assert ways.asked[-2:] == ["Pack into tar shards (1)", "Upload as they are"]
+        if not way:
+            await asyncio.sleep(0.1)
+            assert cloud.transfers.rows() == []
+            return
+        await until(lambda: [row.state.is_over for row in cloud.transfers.rows()] == [True, True])
+        there = cloud.storage.root / "bucket/data"
+        assert (there / "alone.txt").read_bytes() == b"1"
+        found = sorted(path.name for path in (there / "small").iterdir())
+        if way == "upload":
+            assert len(found) == 60
+            return
+        assert found == ["index.jsonl", "shard-000000.tar", "shards.json"]
+        with tarfile.open(there / "small/shard-000000.tar") as archive:
+            assert len(archive.getnames()) == 60
+        assert {row.kind for row in cloud.transfers.rows()} == {Kind.PACK, Kind.UPLOAD}
+
+
+async def test_another_packing_is_replaced_only_after_a_question(tmp_path: Path) -> None:
+    async with tree_of(tmp_path / "cloud") as (cloud, tree):
+        target, packed = BUCKET.join("shards/"), cloud.storage.root / "bucket/shards"
+        tree.pack(DATA, target, Answers(False))
+        await until((packed / "shards.json").exists)
+        first = (packed / "index.jsonl").read_bytes()
+        await cloud.storage.put(b"6", DATA.join("6.txt"))
+        for answer in (False, True):
+            user = Answers(answer)
+            # The one before may be about to end: then this wish is the same.
+            await until(lambda user=user: user.asked or tree.pack(DATA, target, user))
+            assert "would be replaced" in user.asked[0]
+            if not answer:
+                await asyncio.sleep(0.1)
+                assert (packed / "index.jsonl").read_bytes() == first
+                assert len(cloud.transfers.rows()) == 1, "what was asked about is no failure"
+        await until(lambda: (packed / "index.jsonl").read_bytes().count(b"\n") == 6)
+        await until(lambda: all(row.state.is_over for row in cloud.transfers.rows()))

@@ -18,6 +18,7 @@ WHERE = {
     "cp": ("copying", "copy"),
     "mv": ("moving", "move"),
     "sync": ("syncing", "sync"),
+    "pack": ("packing", "pack"),
     "rm": ("removing", "rm"),
     "stat": ("fact_commands", "stat"),
     "url": ("fact_commands", "url"),

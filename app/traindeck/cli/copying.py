@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
+from traindeck.cli.advice import small_files_told
 from traindeck.cli.call import DONE, Call
 from traindeck.cli.progress import Progress
 from traindeck.domain.errors import InvalidInput
@@ -49,7 +50,7 @@ class _Copying:
                 raise InvalidInput(
                     text("Both sides are on this computer."), text("Write at least one side as obs://bucket/key.")
                 )
-        with Progress(self.call.output, label) as progress:
+        with Progress(self.call.output, label) as progress, small_files_told(self.call, self.core.transfers):
             return await self.core.transfers.move(order, progress=progress.at)
 
     async def from_standard_input(self, target: ObjectPath) -> int:

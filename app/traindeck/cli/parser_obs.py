@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from traindeck.cli.byte_part import part
 from traindeck.cli.parser_parts import Adder, count, duration, group, leaf, size, yes
+from traindeck.domain.shards import SHARD_BYTES, SHARD_FILES
 from traindeck.domain.texts import say
 
 _TEMPLATES = ("private", "public-read", "public-read-write", "public-read-list", "public-read-write-delete")
@@ -45,6 +46,7 @@ def add_obs(groups: Adder, common: ArgumentParser) -> None:
     mv.add_argument("sources", nargs="+", metavar="SRC")
     mv.add_argument("target", metavar="DST")
     _sync(obs, common)
+    _pack(obs, common)
     _cat(obs, common)
     _fragments(obs, common)
     rm = leaf(obs, common, "rm", say("remove objects"))
@@ -145,6 +147,44 @@ def _sync(obs: Adder, common: ArgumentParser) -> None:
     sync.add_argument("--keep-modes", action="store_true", help=say("keep the rights of files"))
     _limit(sync)
     yes(sync)
+
+
+def _pack(obs: Adder, common: ArgumentParser) -> None:
+    pack = leaf(obs, common, "pack", say("pack many small files into a few tar shards with an index"))
+    pack.epilog = say(
+        "Either side may be obs://bucket/folder/ or a folder of this computer. The shards are plain tar files, as "
+        "WebDataset reads them; files of one sample stay together. “index.jsonl” beside them says where each file is."
+    )
+    pack.add_argument("source", metavar="SRC")
+    pack.add_argument("target", nargs="?", metavar="DST")
+    pack.add_argument(
+        "--shard-size",
+        type=size,
+        default=SHARD_BYTES,
+        metavar="SIZE",
+        help=say("how large a shard gets, for example 256MiB"),
+    )
+    pack.add_argument(
+        "--files-per-shard",
+        type=count,
+        default=SHARD_FILES,
+        metavar="N",
+        help=say("how many files a shard gets at most"),
+    )
+    pack.add_argument("--ignore", action="append", default=[], metavar="RULE", help=say("leave out, as in .gitignore"))
+    pack.add_argument("--links", choices=("follow", "skip"), default="follow", help=say("what to do with links"))
+    pack.add_argument("--empty-folders", action="store_true", help=say("folders without files too"))
+    pack.add_argument("--skip-unreadable", action="store_true", help=say("leave out what cannot be read, and say so"))
+    _limit(pack)
+    pack.add_argument("-n", "--dry-run", action="store_true", help=say("only list what would be made"))
+    instead = pack.add_mutually_exclusive_group()
+    instead.add_argument("--list", action="store_true", help=say("list the files that are packed at SRC"))
+    instead.add_argument("--unpack", action="store_true", help=say("unpack what is packed at SRC into the folder DST"))
+    pack.add_argument(
+        "--only", action="append", default=[], metavar="PATTERN",
+        help=say("unpack only files of such names, for example 'train/*.jpg'; nothing else is fetched"),
+    )  # fmt: skip
+    yes(pack)
 
 
 def _verify(parser: ArgumentParser) -> None:

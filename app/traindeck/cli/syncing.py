@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
+from traindeck.cli.advice import tell_of_small_files
 from traindeck.cli.call import DONE, Call
 from traindeck.cli.copying import place
 from traindeck.cli.output import printable
@@ -30,6 +31,7 @@ async def sync(call: Call) -> int:
         order = _order(call, core)
         core.transfers.set_rate(call.options.limit)
         row = await core.transfers.planned(order, is_preview=call.options.dry_run)
+        tell_of_small_files(call, row)
         if call.options.dry_run:
             await _list(call, core, row, (ItemState.QUEUED, ItemState.FAILED, ItemState.SKIPPED))
             await core.transfers.drop(row.id)

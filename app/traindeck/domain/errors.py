@@ -81,6 +81,10 @@ class NameTaken(Conflict):
     pass
 
 
+class Occupied(Conflict):
+    """What is there would be replaced; it may be, when whoever asked says so."""
+
+
 class NotOffered(AppError):
     kind = "service"
 

@@ -20,6 +20,7 @@ from traindeck.domain.errors import (
     Unreachable,
 )
 from traindeck.domain.objects import MAX_KEY_BYTES, ObjectPath, size_words
+from traindeck.domain.shards import SHARD_BYTES, SHARD_FILES
 from traindeck.domain.texts import text
 
 _MEBIBYTE = 1024 * 1024
@@ -37,15 +38,18 @@ _USUAL_PARTS = 9_000
 SMALL_BYTES = 128 * 1024
 
 # Names of user metadata. The first is the MD5 of the whole file; with the second the ETag of a file sent in parts can
-# be computed from its content. The others are spelled as rclone spells them.
+# be computed from its content; the third is the MD5 of what an archive is made of: names, sizes, times, MD5s. The
+# others are spelled as rclone spells them.
 MD5_NAME = "traindeck-md5"
 PART_BYTES_NAME = "traindeck-part-bytes"
+MEMBERS_NAME = "traindeck-members"
 TIME_NAME = "mtime"
 MODE_NAME = "mode"
 
+# Before the names of files in the list of a transfer that makes other objects of them.
+PROBLEM_SCHEME = "file://"
+
 _PLAIN_MD5 = re.compile(r"[0-9a-f]{32}")
-
-
 _REMOTE = "obs://"
 
 
@@ -53,6 +57,7 @@ class Kind(Enum):
     UPLOAD = "up"
     DOWNLOAD = "down"
     COPY = "copy"
+    PACK = "pack"
     REMOVE = "remove"
     RESTORE = "restore"  # take away what hides objects that were deleted where versions are kept
     CHECK = "check"  # nothing moves: both sides are compared by their contents
@@ -91,6 +96,11 @@ class Rules:
     chosen: tuple[tuple[str, str], ...] = ()  # only these below the source, and what each is called at the target
     undoes: int = 0  # the transfer whose removals are taken back
     both_sides: bool = True  # a check tells also what stands only at the target
+    # Of archives only
+    shard_bytes: int = SHARD_BYTES
+    shard_files: int = SHARD_FILES
+    skip_unreadable: bool = False
+    may_replace: bool = False  # archives of other files, too
 
     def to_json(self) -> str:
         values = asdict(self)
@@ -125,12 +135,13 @@ class Order:
 
     @property
     def remote(self) -> ObjectPath:
-        """The side in the service; of two, the source."""
-        return _place(self.source if self.source.startswith(_REMOTE) else self.target)
+        """The side in the service; of two, the source, or what is made of it."""
+        sides = (self.target, self.source) if self.kind is Kind.PACK else (self.source, self.target)
+        return _place(next(filter(is_remote, sides), self.target))
 
     @property
     def is_within_service(self) -> bool:
-        return self.source.startswith(_REMOTE) and self.target.startswith(_REMOTE)
+        return is_remote(self.source) and is_remote(self.target)
 
     @property
     def remote_source(self) -> ObjectPath:
@@ -139,6 +150,11 @@ class Order:
     @property
     def remote_target(self) -> ObjectPath:
         return _place(self.target)
+
+
+def is_remote(spelling: str) -> bool:
+    """Whether the place of an order is in a service."""
+    return spelling.startswith(_REMOTE)
 
 
 def removal_of(profile: str, paths: Sequence[ObjectPath], kind: Kind = Kind.REMOVE) -> Order:
@@ -199,6 +215,7 @@ class Action(Enum):
     MAKE_FOLDER = 1
     REMOVE = 2
     LEAVE = 3  # moved: it is at the target, and to be removed at the source
+    DESCRIBE = 4  # tell of all the rest, once that is there
 
 
 class ItemState(Enum):

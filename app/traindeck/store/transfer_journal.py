@@ -12,6 +12,7 @@ from traindeck.domain import kept_errors
 from traindeck.domain.errors import AppError, NotFound
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import (
+    PROBLEM_SCHEME,
     SMALL_BYTES,
     Action,
     Item,
@@ -359,6 +360,61 @@ class TransferJournal:
 
         await self._write(work)
 
+    async def forget_problems(self, transfer_id: int) -> None:
+        """Before another planning of archives: files that could not be read may be readable by now."""
+
+        def work(db: sqlite3.Connection) -> None:
+            db.execute(
+                "DELETE FROM items WHERE transfer = ? AND key >= ? AND key < ?",
+                (transfer_id, PROBLEM_SCHEME, PROBLEM_SCHEME + "\U0010ffff"),
+            )
+
+        await self._write(work)
+
+    async def forget_items(self, transfer_id: int, keys: Sequence[str]) -> None:
+        """What another planning no longer finds."""
+        rows = [(transfer_id, key) for key in keys]
+
+        def work(db: sqlite3.Connection) -> None:
+            for table in ("parts", "shards", "items"):
+                db.executemany(f"DELETE FROM {table} WHERE transfer = ? AND key = ?", rows)
+
+        await self._write(work)
+
+    async def keep_shard(self, transfer_id: int, key: str, members: bytes) -> None:
+        """What an archive is made of; the digests of the same members stay."""
+
+        def work(db: sqlite3.Connection) -> None:
+            db.execute(
+                "INSERT INTO shards (transfer, key, members) VALUES (?, ?, ?) ON CONFLICT (transfer, key) DO UPDATE "
+                "SET digests = CASE WHEN members = excluded.members THEN digests ELSE x'' END, "
+                "members = excluded.members",
+                (transfer_id, key, members),
+            )
+
+        await self._write(work)
+
+    async def keep_digests(self, transfer_id: int, key: str, digests: bytes) -> None:
+        def work(db: sqlite3.Connection) -> None:
+            db.execute(
+                "UPDATE shards SET digests = ? WHERE transfer = ? AND key = ?", (digests, transfer_id, key)
+            )
+
+        await self._write(work)
+
+    async def shard(self, transfer_id: int, key: str) -> tuple[bytes, bytes]:
+        """Members and digests as they were kept; no digests while they are unknown."""
+
+        def work(db: sqlite3.Connection) -> tuple[bytes, bytes]:
+            row = db.execute(
+                "SELECT members, digests FROM shards WHERE transfer = ? AND key = ?", (transfer_id, key)
+            ).fetchone()
+            if row is None:
+                raise NotFound(text("This transfer is no longer in the list."), text("Begin it again."))
+            return bytes(row[0]), bytes(row[1])
+
+        return await self._with(work)
+
     async def drop(self, transfers: Sequence[int]) -> None:
         """These are out of the list; whoever comes next forgets them."""
 
@@ -369,7 +425,7 @@ class TransferJournal:
 
     async def forget(self, transfer_id: int) -> None:
         """Take a transfer out of the journal, a piece at a time: others want to write too."""
-        for table in ("parts", "items"):
+        for table in ("parts", "shards", "items"):
             while await self._forget_some(table, transfer_id):
                 pass
 

@@ -85,4 +85,19 @@ def _remember(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE transfers ADD COLUMN is_dropped INTEGER NOT NULL DEFAULT 0")
 
 
-STEPS = (_create, _remember)
+def _keep_shards(db: sqlite3.Connection) -> None:
+    # What is in an archive that is being made: a page for each file would be a hundred times as much.
+    db.execute(
+        """
+        CREATE TABLE shards (
+            transfer INTEGER NOT NULL,
+            key TEXT NOT NULL,
+            members BLOB NOT NULL,
+            digests BLOB NOT NULL DEFAULT x'',
+            UNIQUE (transfer, key)
+        )
+        """
+    )
+
+
+STEPS = (_create, _remember, _keep_shards)

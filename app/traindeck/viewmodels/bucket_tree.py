@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -13,20 +13,22 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.credentials_file import is_credentials_name
-from traindeck.domain.errors import AppError
+from traindeck.domain.errors import AppError, Occupied
 from traindeck.domain.objects import ObjectEntry, ObjectPath, size_words
+from traindeck.domain.shards import SHARD_BYTES, advises_packing, likely_shards
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.platform_files import local_errors
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.ports import ObjectStorage
 from traindeck.viewmodels.deleting import Deleting
-from traindeck.viewmodels.ports import Confirm, Opener, Relocator
+from traindeck.viewmodels.ports import Choose, Confirm, Opener, Relocator, Way
 
 Folder = ObjectPath | None
 """None is the root, whose entries are the buckets."""
 
 _AT_ONCE = 4
+_PACK, _UPLOAD = "pack", "upload"
 MOST_ROWS = 10_000
 
 
@@ -75,11 +77,16 @@ class BucketTree(QObject):
         self._levels: dict[Folder, Level] = {}
         self._moving = asyncio.Semaphore(_AT_ONCE)
         self._number = 0
+        self._choose: Choose | None = None
         self.state = BucketTreeState()
         self.deleting = Deleting(mover, scope)
         self.deleting.busy.connect(self._say)
         self.deleting.touched.connect(self.was_touched)
         self.deleting.arrived.connect(self.arrived)
+
+    def ask_with(self, choose: Choose) -> None:
+        """How to ask which of several ways to go."""
+        self._choose = choose
 
     def level(self, folder: Folder) -> Level:
         return self._levels.setdefault(folder, Level())
@@ -114,6 +121,10 @@ class BucketTree(QObject):
         """Say what would go where, and send it when the user agrees."""
         chosen = tuple(sources)
         self._scope.start(self._named("upload"), lambda: self._upload(chosen, target.as_folder(), confirm))
+
+    def pack(self, source: ObjectPath, target: ObjectPath, confirm: Confirm) -> None:
+        """Make tar archives of a folder in the service in another one."""
+        self._scope.start(f"pack {source} into {target}", partial(self._pack, source, target.as_folder(), confirm))
 
     def download(self, paths: Sequence[ObjectPath], target: Path) -> None:
         """Fetch objects and whole folders into a folder of this computer."""
@@ -166,9 +177,10 @@ class BucketTree(QObject):
     async def _upload(self, sources: tuple[Path, ...], target: ObjectPath, confirm: Confirm) -> None:
         self._say(text("Looking at what was dropped…"))
         try:
-            files, size_bytes = await self._disk.run(lambda token: _count_local(sources, token))
+            counts = await self._disk.run(lambda token: [_count_local(source, token) for source in sources])
         finally:
             self._say(None)
+        files, size_bytes = sum(count.files for count in counts), sum(count.size_bytes for count in counts)
         size = size_words(size_bytes)
         question = text("Upload {count} files ({size}) to {target}?", count=files, size=size, target=str(target))
         if files == 1:
@@ -178,15 +190,37 @@ class BucketTree(QObject):
             question = text(
                 "“{name}” seems to hold access keys. Upload it to {target} all the same?", name=keys, target=str(target)
             )
-        if files and await confirm(question, text("Upload")):
-            for source in sources:
-                self._scope.start(self._named(f"upload {source.name}"), partial(self._send, source, target))
+        small = [count for count in counts if count.is_folder and advises_packing(count.files, count.size_bytes)]
+        if self._choose is not None and small and not keys:
+            way = await self._choose(question, _about_packing(small), _packing_ways(small))
+        else:
+            way = _UPLOAD if files and await confirm(question, text("Upload")) else ""
+        if way:
+            for count in counts:
+                send = partial(self._send, count.source, target, confirm, is_packed=way == _PACK and count in small)
+                self._scope.start(self._named(f"upload {count.source.name}"), send)
 
-    async def _send(self, source: Path, target: ObjectPath) -> None:
+    async def _send(self, source: Path, target: ObjectPath, confirm: Confirm, *, is_packed: bool) -> None:
+        if is_packed:
+            await self._pack(source, target.join(source.name + "/"), confirm)
+            return
         async with self._moving:
             is_folder = await self._disk.run(lambda _: source.is_dir())
             into = target.join(source.name + "/") if is_folder else target.join(source.name)
             await self._mover.upload(self.state.profile, source, into)
+
+    async def _pack(self, source: Path | ObjectPath, target: ObjectPath, confirm: Confirm) -> None:
+        profile = self.state.profile
+        try:
+            async with self._moving:
+                await self._mover.pack(profile, source, target)
+        except Occupied as error:
+            if not await confirm(text("{words} Go on?", words=error.title), text("Replace")):
+                return
+            async with self._moving:
+                await self._mover.pack(profile, source, target, may_replace=True)
+        for folder in (target, target.parent):
+            self.was_touched(folder)
 
     async def _download(self, path: ObjectPath, target: Path) -> None:
         async with self._moving:
@@ -225,15 +259,50 @@ class BucketTree(QObject):
         self.changed.emit()
 
 
-def _count_local(sources: Sequence[Path], token: CancelToken) -> tuple[int, int]:
-    files, size_bytes = 0, 0
-    for source in sources:
-        with local_errors(source):
-            if not source.is_dir():
-                files, size_bytes = files + 1, size_bytes + source.stat().st_size
-                continue
-            for here, _, names in os.walk(source):
-                for name in names:
-                    token.check()
-                    files, size_bytes = files + 1, size_bytes + (Path(here) / name).stat().st_size
-    return files, size_bytes
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """What there is of one thing that was dropped."""
+
+    source: Path
+    is_folder: bool
+    files: int
+    size_bytes: int
+
+
+def _count_local(source: Path, token: CancelToken) -> _Count:
+    with local_errors(source):
+        if not source.is_dir():
+            return _Count(source, False, 1, source.stat().st_size)
+        files, size_bytes = 0, 0
+        for here, _, names in os.walk(source):
+            for name in names:
+                token.check()
+                files += 1
+                # One that cannot be looked at, a broken link for example, is told when its turn comes.
+                with suppress(OSError):
+                    size_bytes += (Path(here) / name).stat().st_size
+        return _Count(source, True, files, size_bytes)
+
+
+def _about_packing(small: Sequence[_Count]) -> list[Text]:
+    files, size_bytes = sum(count.files for count in small), sum(count.size_bytes for count in small)
+    return [
+        text(
+            "These are many small files, {size} each on average. Every one costs a request of its own: now, and again "
+            "in each job that reads them.",
+            size=size_words(size_bytes // files),
+        ),
+        text(
+            "Packed, they become tar files of up to {size} MiB with an index beside them. tar and WebDataset read "
+            "them; training code that opens single files has to read the tar files instead.",
+            size=SHARD_BYTES // 1024**2,
+        ),
+    ]
+
+
+def _packing_ways(small: Sequence[_Count]) -> list[Way]:
+    shards = sum(likely_shards(count.files, count.size_bytes) for count in small)
+    return [
+        Way(_PACK, text("Pack into tar shards ({count})", count=shards), is_advised=True),
+        Way(_UPLOAD, text("Upload as they are")),
+    ]

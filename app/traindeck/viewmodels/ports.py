@@ -46,6 +46,19 @@ Confirm = Callable[[Text, Text], Awaitable[bool]]
 """Asks the user: the question, and the word on the button that does it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One of several ways to go on, and the words on its button."""
+
+    id: str
+    action: Text
+    is_advised: bool = False
+
+
+Choose = Callable[[Text, Sequence[Text], Sequence[Way]], Awaitable[str]]
+"""Asks the user which way: the question, and what the ways mean. Empty: none of them."""
+
+
 class Tasks(Protocol):
     """Owns what a dialog starts; each has a name and may be ended by it."""
 
@@ -177,6 +190,11 @@ class Mover(Protocol):
     async def upload(self, profile: str, source: Path, target: ObjectPath) -> int: ...
 
     async def download(self, profile: str, source: ObjectPath, target: Path) -> int: ...
+
+    async def pack(
+        self, profile: str, source: Path | ObjectPath, target: ObjectPath, *, may_replace: bool = False
+    ) -> int:
+        """Occupied: another packing is there, and nothing was done."""
 
 
 class Relocator(Mover, Protocol):

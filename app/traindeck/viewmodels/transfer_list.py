@@ -10,6 +10,7 @@ from enum import Enum, auto
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from traindeck.domain.texts import text
+from traindeck.domain.transfers import Kind
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.transfers import Transfer, TransferState
 from traindeck.viewmodels.ports import Confirm, Transferring
@@ -131,10 +132,11 @@ class TransferList(QObject):
         wanted = set(ids)
         if deed is Deed.MOVE_FIRST and self.state.live < 2:
             return []
-        rows = [row for row in self.state.rows if row.id in wanted and row.transfer.state in _FITTING[deed]]
-        if deed is Deed.VERIFY:  # what was moved or removed has no other side any more
-            rows = [row for row in rows if row.transfer.target and not row.transfer.is_move]
-        return [row.id for row in rows]
+        rows = [row.transfer for row in self.state.rows if row.id in wanted]
+        if deed is Deed.VERIFY:
+            # What was moved or removed has no other side any more; files that were packed never had one.
+            rows = [row for row in rows if row.target and not row.is_move and row.kind is not Kind.PACK]
+        return [row.id for row in rows if row.state in _FITTING[deed]]
 
     def do(self, deed: Deed, ids: Iterable[int]) -> None:
         """At once, to all of `ids` that it fits."""

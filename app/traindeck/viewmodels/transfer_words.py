@@ -25,6 +25,7 @@ _SIGNS = {
     Kind.UPLOAD: "↑",
     Kind.DOWNLOAD: "↓",
     Kind.COPY: "→",
+    Kind.PACK: "▣",
     Kind.CHECK: "=",
     Kind.REMOVE: "×",
     Kind.RESTORE: "↺",
@@ -35,6 +36,7 @@ _MOVED = {
     Kind.UPLOAD: text("Uploaded"),
     Kind.DOWNLOAD: text("Downloaded"),
     Kind.COPY: text("Copied"),
+    Kind.PACK: text("Packed"),
     Kind.REMOVE: text("Deleted"),
     Kind.RESTORE: text("Restored"),
     Kind.CHECK: text("Verified"),
@@ -43,6 +45,7 @@ _TO_MOVE = {
     Kind.UPLOAD: text("To upload"),
     Kind.DOWNLOAD: text("To download"),
     Kind.COPY: text("To copy"),
+    Kind.PACK: text("To pack"),
     Kind.REMOVE: text("To remove"),
     Kind.RESTORE: text("To restore"),
     Kind.CHECK: text("To verify"),
@@ -103,6 +106,8 @@ def kind_words(row: TransferRow) -> str:
             return say("Download")
         case Kind.COPY:
             return say("Copy in the service")
+        case Kind.PACK:
+            return say("Pack into tar shards")
         case Kind.CHECK:
             return say("Verification: nothing moves")
 

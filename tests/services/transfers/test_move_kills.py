@@ -61,7 +61,7 @@ async def test_a_folder_moves_through_kills(lab: LabProcess, tmp_path: Path) -> 
         given = {
             "endpoint": proxy.url, "access_key": lab.access_key, "secret_key": lab.secret_key, "region": lab.region,
             "home": str(tmp_path / "home"), "kind": "copy", "source": str(source), "target": str(target),
-            "moves": True, "bytes_per_s": 0,
+            "rules": {"moves": True}, "bytes_per_s": 0,
         }  # fmt: skip
         halves = set()
         for method, count in KILLS:

@@ -21,7 +21,7 @@ from traindeck.services.transfers.rate_limit import RateLimit
 IN_MEMORY_BYTES = 16 * 1024 * 1024
 _READ_BYTES = 1024 * 1024
 CHANGED_TRIES = 3
-_READ_ONLY = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+READ_ONLY = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 
 class SourceChanged(Exception):
@@ -146,7 +146,7 @@ def read_whole(place: str, item: Item, limit: RateLimit, most_bytes: int) -> tup
     """
     for _ in range(CHANGED_TRIES):
         try:
-            descriptor = os.open(place, _READ_ONLY)
+            descriptor = os.open(place, READ_ONLY)
             try:
                 found = os.fstat(descriptor)
                 now = item if _looks_same(found, item) else seen(item, found)

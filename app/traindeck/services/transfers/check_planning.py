@@ -12,7 +12,7 @@ from traindeck.domain.local_names import LocalNames
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.sync_rules import Pair, paired
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import Item, ItemState, Links
+from traindeck.domain.transfers import Item, ItemState, Links, is_remote
 from traindeck.services.data_ports import Row
 from traindeck.services.transfers.comparing import time_ns
 from traindeck.services.transfers.local_tree import LocalEntry
@@ -43,7 +43,7 @@ class CheckPlanner(Planner):
         order = self._order
         if order.is_within_service:
             return await self._plan_remote()
-        if order.source.startswith("obs://"):
+        if is_remote(order.source):
             return await self._plan_down()
         return await self._plan_up()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum, auto
 from functools import partial
 from pathlib import Path
@@ -158,7 +159,11 @@ def side_of(row: Row) -> Side:
 
 
 def time_ns(row: Row) -> int:
-    return round(row.modified.timestamp() * 1000) * 1_000_000 if row.modified else 0
+    return time_ns_of(row.modified)
+
+
+def time_ns_of(modified: datetime | None) -> int:
+    return round(modified.timestamp() * 1000) * 1_000_000 if modified else 0
 
 
 def time_of(metadata: Mapping[str, str]) -> int | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from traindeck.domain.errors import AppError, InvalidInput, Unexpected
+from traindeck.domain.errors import AppError, InvalidInput, Occupied, Unexpected
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import Item, ItemState, Kind, Order, Rules, TransferState
@@ -196,6 +196,27 @@ class Transfers:
         order = Order(Kind.COPY, profile, str(source), str(target), rules)
         return _count(await self.move(order, progress=progress))
 
+    async def pack(
+        self,
+        profile: str,
+        source: Path | ObjectPath,
+        target: ObjectPath,
+        *,
+        may_replace: bool = False,
+        progress: Counted | None = None,
+    ) -> int:
+        """Bring a folder as a few tar archives into the target folder; the answer counts those, and their index.
+
+        Occupied: another packing is there, and nothing was done.
+        """
+        order = Order(Kind.PACK, profile, _folder(source), str(target.as_folder()), Rules(may_replace=may_replace))
+        number = await self.begin(order)
+        try:
+            return _count(await self.finished(number, progress=progress))
+        except Occupied:
+            await self.drop(number)
+            raise
+
     async def fetch(
         self, profile: str, source: ObjectPath, target: Path, *, progress: Counted | None = None
     ) -> list[Path]:
@@ -365,6 +386,10 @@ def _check_words(order: Order) -> None:
 def _here(place: Path) -> str:
     """The journal outlives the folder this program was started in."""
     return str(place.absolute())
+
+
+def _folder(place: Path | ObjectPath) -> str:
+    return str(place.as_folder()) if isinstance(place, ObjectPath) else _here(place)
 
 
 def _count(row: Transfer) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from traindeck.domain import kept_errors
 from traindeck.domain.errors import AppError, Conflict, Unexpected
@@ -13,6 +13,9 @@ from traindeck.domain.transfers import Action, Item, ItemState, Kind, Order, Tra
 from traindeck.services.transfers.comparing import Memory
 from traindeck.services.transfers.lane import Lane
 from traindeck.services.transfers.planning import Outline, Planner
+
+if TYPE_CHECKING:
+    from traindeck.services.transfers.pack_planning import PackPlanner
 
 _AT_ONCE = 500
 
@@ -70,6 +73,8 @@ async def _outline(lane: Lane) -> Outline:
             if lane.record.started is None:
                 await lane.change(started=ground.clock())
             await ground.journal.forget_removals(lane.id)
+            if order.kind is Kind.PACK:
+                return await _packing_planner(lane).plan()
             if _is_of_chosen(order):
                 from traindeck.services.transfers.chosen import plan_chosen
 
@@ -81,6 +86,14 @@ async def _outline(lane: Lane) -> Outline:
             if waits_for(error) is None:
                 raise
             await lane.trouble_over(error)
+
+
+def _packing_planner(lane: Lane) -> PackPlanner:
+    from traindeck.services.transfers.pack_planning import PackPlanner
+
+    ground, record = lane.ground, lane.record
+    has_begun = bool(record.fed_to)
+    return PackPlanner(lane.id, record.order, lane.plane, ground.disk, ground.journal, has_begun=has_begun)
 
 
 def _planner(order: Order) -> type[Planner]:
@@ -107,7 +120,18 @@ async def _move(lane: Lane) -> None:
         return
     if lane.record.has_gaps or lane.failed_files:
         await lane.ground.journal.close_removals(lane.id, _not_removed())
+    if lane.kind is Kind.PACK and not lane.failed_files:
+        await _describe(lane)
     await _remove(lane)
+
+
+async def _describe(lane: Lane) -> None:
+    """An index of archives that are all there."""
+    from traindeck.services.transfers.packing import Packs
+
+    packs = Packs(lane)
+    await lane.ground.journal.plan(lane.id, [packs.description])
+    await _feed(lane, packs.describe, Action.DESCRIBE)
 
 
 async def _remove(lane: Lane) -> None:
@@ -127,6 +151,10 @@ def _mover(lane: Lane) -> Mover:
             from traindeck.services.transfers.downloads import Downloads, Folders
 
             return Downloads(lane, Folders(lane.root))
+        case Kind.PACK:
+            from traindeck.services.transfers.packing import Packs
+
+            return Packs(lane)
         case Kind.CHECK:
             from traindeck.services.transfers.checks import Checks
 

@@ -369,11 +369,11 @@ class Lane:
     def _has_room(self) -> bool:
         return self._files_ready < max(_READY_FILES, self.pace.limit) and self._read_bytes < _READ_BYTES
 
-    async def quiet(self) -> None:
-        """Come back when nothing is under way."""
-        while self.under_way:
+    async def quiet(self, most: int = 0) -> None:
+        """Come back when nothing is under way, or no more than so many items."""
+        while self.under_way > most:
             await self._until_open()
-            if self.under_way:
+            if self.under_way > most:
                 await self._wait(None)
 
     async def trouble_over(self, error: AppError) -> None:

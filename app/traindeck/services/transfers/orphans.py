@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.objects import ObjectPath
-from traindeck.domain.transfers import Item
+from traindeck.domain.transfers import Item, Kind
 from traindeck.services.transfers.lane import Lane
 
 log = logging.getLogger(__name__)
@@ -18,7 +18,7 @@ _CLOCKS_APART = timedelta(minutes=15)
 
 def target_of(lane: Lane, item: Item) -> ObjectPath:
     """Where an item goes in the service."""
-    if not lane.record.order.is_within_service:
+    if lane.kind is Kind.PACK or not lane.record.order.is_within_service:
         return lane.remote(item)
     bucket, _, key = lane.record.root.removeprefix("obs://").partition("/")
     return ObjectPath(bucket, key + item.name)

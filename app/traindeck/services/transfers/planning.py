@@ -89,8 +89,8 @@ class Planner:
                 return await self._plan_upload()
             case Kind.DOWNLOAD:
                 return await self._plan_download()
-            case Kind.CHECK:
-                raise Unexpected("a check is planned in another way")
+            case Kind.PACK | Kind.CHECK:
+                raise Unexpected("archives and checks are planned in another way")
             case _:
                 return await self._plan_copy()
 
@@ -140,7 +140,7 @@ class Planner:
 
     async def _local(self, folder: Path, links: Links | None = None) -> AsyncIterator[list[LocalEntry]]:
         walk = LocalTree(folder, self._ignored, links or self._rules.links).entries()
-        while entries := await self._disk.run(lambda token: _some(walk, token)):
+        while entries := await self._disk.run(lambda token: some_entries(walk, token)):
             self._has_gaps |= any(entry.is_gap for entry in entries)
             yield entries
 
@@ -394,7 +394,7 @@ def system_of(target: Path) -> System:
     return System(is_windows=os.name == "nt", folds_case=folds)
 
 
-def _some(walk: Iterator[LocalEntry], token: CancelToken) -> list[LocalEntry]:
+def some_entries(walk: Iterator[LocalEntry], token: CancelToken) -> list[LocalEntry]:
     token.check()
     with local_errors():
         return list(islice(walk, _BATCH))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from traindeck.domain.transfers import Item, Kind
+from pathlib import Path
+
+from traindeck.domain.transfers import Item, Kind, is_remote
 from traindeck.runtime.platform_files import local_errors
 from traindeck.services.transfers.downloads import part_of
 from traindeck.services.transfers.lane import Lane
 from traindeck.services.transfers.orphans import remove_orphans, target_of
+from traindeck.services.transfers.packing import part_of_shard
 
 
 async def take_back(lane: Lane, item: Item) -> None:
@@ -15,6 +18,10 @@ async def take_back(lane: Lane, item: Item) -> None:
         part = part_of(lane, item)
         with local_errors(part):
             await lane.ground.disk.run(lambda _: part.unlink(missing_ok=True))
+    elif lane.kind is Kind.PACK and not is_remote(lane.record.order.target):
+        shard = part_of_shard(Path(lane.record.order.target) / item.name)
+        with local_errors(shard):
+            await lane.ground.disk.run(lambda _: shard.unlink(missing_ok=True))
     elif item.upload_id:
         await (await lane.plane()).abort_upload(target_of(lane, item), item.upload_id)
     else:

@@ -6,14 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from traindeck.domain.errors import AppError, Conflict, LocalTrouble, NotFound, NotOffered, ServiceTrouble
+from traindeck.domain.errors import AppError, Conflict, LocalTrouble, NoRight, NotFound, NotOffered, ServiceTrouble
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import (
-    MD5_NAME,
-    MODE_NAME,
     PART_BYTES_NAME,
     SINGLE_PUT_BYTES,
-    TIME_NAME,
     Item,
     ItemState,
     SentPart,
@@ -24,24 +21,20 @@ from traindeck.domain.transfers import (
 )
 from traindeck.services.data_ports import Body, Part
 from traindeck.services.transfers.bodies import (
-    CHANGED_TRIES,
     IN_MEMORY_BYTES,
     Content,
     SourceChanged,
     has_changed,
     is_same,
-    keeps_changing,
-    look,
     read_some,
-    stretch,
 )
-from traindeck.services.transfers.comparing import has_content
-from traindeck.services.transfers.digests import all_digests, etag_of_parts, md5
+from traindeck.services.transfers.digests import etag_of_parts, md5
 from traindeck.services.transfers.gathering import Gathering
 from traindeck.services.transfers.lane import Lane, Unit
 from traindeck.services.transfers.moved import Moved
 from traindeck.services.transfers.orphans import remove_orphans
 from traindeck.services.transfers.parted import InParts
+from traindeck.services.transfers.sources import FileSource, Source, metadata_of, until_still
 
 # Above this the file is read by whoever sends it.
 _READ_AHEAD_BYTES = 1024 * 1024
@@ -107,10 +100,10 @@ class Uploads:
 
     def _add_large(self, item: Item) -> None:
         if item.size_bytes > SINGLE_PUT_BYTES or item.upload_id:
-            self.lane.add(PartedUpload(self.lane, item).first_unit())
+            self.lane.add(PartedUpload(self.lane, item, FileSource(self.lane)).first_unit())
         else:
             memory = min(item.size_bytes, IN_MEMORY_BYTES)
-            self.lane.add(Unit(item, partial(self._send_whole, item), memory, is_small=False))
+            self.lane.add(Unit(item, partial(send, self.lane, item, FileSource(self.lane)), memory, is_small=False))
 
     async def _send(self, item: Item, body: Body) -> None:
         lane = self.lane
@@ -118,7 +111,7 @@ class Uploads:
             lane.count(item.size_bytes)
             lane.ended(item, ItemState.DONE, is_verified=True, etag=body.md5.hex())
             return
-        etag = await put_whole(lane, item, body)
+        etag = await _put(lane, item, body, metadata_of(lane, item))
         self.sent.add(item, (item, etag))
 
     async def _is_there(self, item: Item, body: Body) -> bool:
@@ -137,66 +130,65 @@ class Uploads:
             else:
                 lane.ended(item, ItemState.DONE, is_verified=True, etag=etag)
 
-    async def _send_whole(self, item: Item) -> None:
-        """One that is neither small nor in parts; read by the one who sends it."""
-        lane, place = self.lane, self.lane.place(item)
-        disk, limit = lane.ground.disk, lane.ground.limit
-        for _ in range(CHANGED_TRIES):
-            now = await disk.run(lambda _: look(place, item))
-            if now.size_bytes > SINGLE_PUT_BYTES:
-                lane.add(PartedUpload(lane, now).first_unit())
-                return
-            try:
-                body = await disk.run(partial(stretch, place, now, 0, now.size_bytes, disk, limit))
-                if lane.is_doubtful(now) and await self._is_there(now, body):
-                    lane.count(now.size_bytes)
-                    etag = body.md5.hex()
-                else:
-                    etag = await put_whole(lane, now, body)
-            except SourceChanged:
-                continue
-            if not await self._has_changed(now):
-                lane.ended(now, ItemState.DONE, is_verified=True, etag=etag)
-                return
-            lane.count(-now.size_bytes)
-        raise keeps_changing(place)
 
-    async def _has_changed(self, item: Item) -> bool:
-        place = str(self.lane.place(item))
-        return await self.lane.ground.disk.run(lambda _: has_changed(place, item))
+async def send(lane: Lane, item: Item, source: Source) -> None:
+    """One that is neither small nor in parts; read by the one who sends it."""
+
+    async def attempt() -> None:
+        now = await source.look(item)
+        etag = await _etag_there(lane, now, source) if not item.upload_id and source.may_be_there(item) else ""
+        if etag:
+            lane.count(now.size_bytes)
+            lane.ended(now, ItemState.DONE, is_verified=True, etag=etag)
+        elif item.upload_id or now.size_bytes > SINGLE_PUT_BYTES:
+            lane.add(PartedUpload(lane, item if item.upload_id else now, source).first_unit())
+        else:
+            await _put_whole(lane, now, source)
+
+    await until_still(source, item, attempt)
 
 
-async def put_whole(lane: Lane, item: Item, body: Body) -> str:
+async def _etag_there(lane: Lane, item: Item, source: Source) -> str:
+    """Not empty where the object has this very content already, and only nobody heard of it any more."""
+    try:
+        found = await (await lane.plane()).head(lane.remote(item))
+    except NoRight:
+        return ""  # keys that may only write cannot look
+    if found is None or found.size_bytes != item.size_bytes:
+        return ""
+    return found.etag if await source.is_in(item, found) else ""
+
+
+async def _put_whole(lane: Lane, item: Item, source: Source) -> None:
+    """Raises SourceChanged when it has become another while it was sent."""
+    body = await source.body(item, 0, item.size_bytes)
+    etag = await _put(lane, item, body, await source.metadata(item))
+    if await source.has_changed(item):
+        lane.count(-item.size_bytes)
+        raise SourceChanged
+    lane.ended(item, ItemState.DONE, is_verified=True, etag=etag)
+
+
+async def _put(lane: Lane, item: Item, body: Body, metadata: Mapping[str, str]) -> str:
     """Send it in one piece; its ETag."""
     moved = Moved(lane)
     stored = await moved.by((await lane.plane()).put(
-        lane.remote(item), body, metadata=metadata_of(lane, item), counted=moved.count
+        lane.remote(item), body, metadata=metadata, counted=moved.count
     ))  # fmt: skip
     moved.settle(body.size_bytes)
     return stored.etag
 
 
-def metadata_of(lane: Lane, item: Item) -> dict[str, str]:
-    rules = lane.record.order.rules
-    kept = {}
-    if rules.keep_times:
-        kept[TIME_NAME] = f"{item.modified_ns // 1_000_000_000}.{item.modified_ns % 1_000_000_000:09d}"
-    if rules.keep_modes:
-        kept[MODE_NAME] = f"{item.mode:o}"
-    return kept
-
-
 class PartedUpload(InParts):
-    """One large file: begun, or taken up where an earlier program left it, and finished when the last part is there."""
+    """One large object: begun, or taken up where an earlier program left it; finished when the last part is there."""
 
-    def __init__(self, lane: Lane, item: Item) -> None:
+    def __init__(self, lane: Lane, item: Item, source: Source) -> None:
         super().__init__(lane, item)
-        self._digests: Sequence[bytes] = ()  # of its parts, where it was read as a whole before
+        self._source = source
 
     async def take_up(self, kept: Mapping[int, SentPart]) -> dict[int, SentPart] | None:
         lane, item = self.lane, self.item
-        place = lane.place(item)
-        now = await lane.ground.disk.run(lambda _: look(place, item))
+        now = await self._source.look(item)
         problem = refusal(item.key, now.size_bytes)
         if problem:
             raise problem
@@ -204,12 +196,13 @@ class PartedUpload(InParts):
             good = await self._reconcile(kept)
             if good is not None:
                 return good
-            etag = await self._finished_etag()
+            etag = await _etag_there(lane, item, self._source)
         elif item.upload_id:
             await self.drop()
             etag = ""
         else:
-            etag = await self._finished_etag() if lane.is_doubtful(item) and is_same(now, item) else ""
+            is_likely = lane.is_doubtful(item) and is_same(now, item)
+            etag = await _etag_there(lane, item, self._source) if is_likely else ""
         if etag:
             self.was_done(kept, etag)
             return None
@@ -217,7 +210,7 @@ class PartedUpload(InParts):
             return {}
         lane.count(-sum(part.size_bytes for part in kept.values()))
         self.item = replace(now, upload_id="", part_bytes=0)
-        await self._send_in_one_piece()
+        await _put_whole(lane, self.item, self._source)
         return None
 
     async def _reconcile(self, kept: Mapping[int, SentPart]) -> dict[int, SentPart] | None:
@@ -241,32 +234,20 @@ class PartedUpload(InParts):
         return good
 
     async def _md5_here(self, number: int) -> str:
-        return (await self._stretch((number - 1) * self.item.part_bytes, self.size_of(number))).md5.hex()
+        return (await self._source.md5(self.item, self._offset(number), self.size_of(number))).hex()
 
-    async def _stretch(self, offset: int, size: int, known: bytes = b"") -> Body:
-        item, place = self.item, self.lane.place(self.item)
-        disk, limit = self.lane.ground.disk, self.lane.ground.limit
-        return await disk.run(lambda token: stretch(place, item, offset, size, disk, limit, token, known))
+    async def _body(self, number: int) -> Body:
+        return await self._source.body(self.item, self._offset(number), self.size_of(number))
 
-    async def _finished_etag(self) -> str:
-        """Not empty where the upload is gone because it was put together, and only nobody heard of it any more."""
-        lane, place = self.lane, self.lane.place(self.item)
-        found = await (await lane.plane()).head(lane.remote(self.item))
-        if found is None or found.size_bytes != self.item.size_bytes:
-            return ""
-        is_it = await lane.ground.disk.run(partial(has_content, place, found))
-        return found.etag if is_it else ""
+    def _offset(self, number: int) -> int:
+        return (number - 1) * self.item.part_bytes
 
     async def _begin_upload(self, now: Item) -> bool:
         """False: the service does not take parts."""
-        lane, place = self.lane, self.lane.place(now)
+        lane = self.lane
         plane, journal, target = await lane.plane(), lane.ground.journal, lane.remote(now)
         size = part_bytes(now.size_bytes)
-        self._digests = ()
-        metadata = metadata_of(lane, now) | {PART_BYTES_NAME: str(size)}
-        if lane.record.order.rules.whole_md5:
-            whole, self._digests = await lane.ground.disk.run(lambda token: all_digests(place, size, token))
-            metadata[MD5_NAME] = whole
+        metadata = await self._source.metadata(now, part_bytes=size) | {PART_BYTES_NAME: str(size)}
         if self.item.part_bytes and not self.item.upload_id:
             await remove_orphans(lane, [target])
         # First that one will be begun: else a program that ends before the id is written leaves one behind unseen.
@@ -281,19 +262,9 @@ class PartedUpload(InParts):
         await journal.begin_parts(lane.id, self.item)
         return True
 
-    async def _send_in_one_piece(self) -> None:
-        lane, item = self.lane, self.item
-        etag = await put_whole(lane, item, await self._stretch(0, item.size_bytes))
-        if await lane.ground.disk.run(lambda _: has_changed(str(lane.place(item)), item)):
-            lane.count(-item.size_bytes)
-            raise SourceChanged
-        lane.ended(item, ItemState.DONE, is_verified=True, etag=etag)
-
     async def move(self, number: int) -> SentPart:
         lane, item = self.lane, self.item
-        size = self.size_of(number)
-        known = self._digests[number - 1] if number <= len(self._digests) else b""
-        body = await self._stretch((number - 1) * item.part_bytes, size, known)
+        body = await self._body(number)
         moved = Moved(lane)
         try:
             part = await moved.by((await lane.plane()).put_part(
@@ -303,16 +274,16 @@ class PartedUpload(InParts):
             # Somebody took the upload away; what there is now goes up once more.
             raise SourceChanged from error
         except ServiceTrouble as error:
-            if not known or await self._md5_here(number) == known.hex():
+            if not await self._source.is_otherwise(item, body, self._offset(number)):
                 raise
             # It was refused because it is not what was hashed: the file was written to, and its time kept.
             raise SourceChanged from error
-        moved.settle(size)
-        return SentPart(number, size, part.etag)
+        moved.settle(body.size_bytes)
+        return SentPart(number, body.size_bytes, part.etag)
 
     async def finish(self) -> bool:
-        lane, item, place = self.lane, self.item, self.lane.place(self.item)
-        if await lane.ground.disk.run(lambda _: not is_same(look(place, item), item)):
+        lane, item = self.lane, self.item
+        if not is_same(await self._source.look(item), item):
             return False
         plane = await lane.plane()
         parts = [Part(part.number, part.size_bytes, part.etag) for _, part in sorted(self.parts.items())]
@@ -334,7 +305,7 @@ class PartedUpload(InParts):
         self.item = replace(item, upload_id="", part_bytes=0)
 
     def given_up(self) -> AppError:
-        return keeps_changing(self.lane.place(self.item))
+        return self._source.keeps_changing(self.item)
 
 
 def _whole_etag(parts: dict[int, SentPart]) -> str:

@@ -11,6 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import boto3
+from botocore.config import Config
+
 LIMIT_S = 60.0
 
 
@@ -66,3 +69,21 @@ def serving(*options: str) -> Iterator[dict[str, str]]:
             if "--root" in options or Path(os.environ["TRAINDECK_HOME"], "lab", "running.json").exists():
                 process.terminate()
             assert process.wait(20) == 0
+
+
+def s3(lab: dict[str, str]) -> Any:
+    """Another program's client of this Lab."""
+    return boto3.client(
+        "s3",
+        endpoint_url=lab["obs"],
+        aws_access_key_id=lab["access_key"],
+        aws_secret_access_key=lab["secret_key"],
+        region_name="lab",
+        config=Config(s3={"addressing_style": "path"}),
+    )
+
+
+def deny(file: Path, action: str, resource: str) -> None:
+    """Write a policy that keeps everybody from this."""
+    statement = {"Effect": "Deny", "Principal": {"ID": "*"}, "Action": [action], "Resource": [resource]}
+    file.write_text(json.dumps({"Statement": [statement]}), encoding="utf-8")

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from hashlib import md5
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -87,9 +88,6 @@ class FolderStorage:
         await self._gate()
         (self.root / name).mkdir(exist_ok=True)
 
-    async def remove_bucket(self, name: str) -> None:
-        (self.root / name).rmdir()
-
     async def entries(self, folder: ObjectPath, *, recursive: bool = False) -> AsyncIterator[list[ObjectEntry]]:
         self.listed.append(str(folder))
         await self._gate()
@@ -131,7 +129,7 @@ class FolderStorage:
                 path.relative_to(root).as_posix(),
                 path.stat().st_size,
                 datetime.fromtimestamp(path.stat().st_mtime, UTC),
-                f"{path.stat().st_mtime_ns:x}",
+                md5(path.read_bytes(), usedforsecurity=False).hexdigest(),
                 "STANDARD",
             )
             for path in files

@@ -16,8 +16,11 @@ from traindeck.domain.texts import Text
 from traindeck.domain.transfers import Item, ItemState
 from traindeck.runtime.listeners import Listeners
 from traindeck.runtime.resources import resource
-from traindeck.services.transfers import Transfer
+from traindeck.runtime.tasks import TaskScope
+from traindeck.services.transfers import Transfer, Transfers
 from traindeck.ui.theme import Theme
+from traindeck.viewmodels.bucket_tree import BucketTree
+from traindeck.viewmodels.changed_places import ChangedPlaces
 
 
 @contextmanager
@@ -28,6 +31,18 @@ def light_theme(application: QObject) -> Iterator[Theme]:
         yield theme
     finally:
         theme.close()
+
+
+@contextmanager
+def following(tree: BucketTree, transfers: Transfers, scope: TaskScope) -> Iterator[None]:
+    """What transfers change is read again, as in a window."""
+    changes = ChangedPlaces(transfers, scope)
+    changes.touched.connect(lambda _, folder: tree.was_touched(folder))
+    changes.arrived.connect(lambda _, folder: tree.arrived.emit(folder))
+    try:
+        yield
+    finally:
+        changes.close()
 
 
 class ShownTransfers:

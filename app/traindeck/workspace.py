@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, SignalInstance
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from traindeck.assembly.core import Core
 from traindeck.domain.jobs import Run, RunState
@@ -56,6 +56,7 @@ from traindeck.viewmodels.bucket_access import BucketAccess
 from traindeck.viewmodels.bucket_removals import BucketRemovals
 from traindeck.viewmodels.bucket_settings import BucketDesk
 from traindeck.viewmodels.bucket_tree import BucketTree
+from traindeck.viewmodels.changed_places import ChangedPlaces
 from traindeck.viewmodels.commands import Command, Commands
 from traindeck.viewmodels.deleted_objects import DeletedObjects
 from traindeck.viewmodels.deleting import News
@@ -108,6 +109,7 @@ class Models:
     runs: RunList
     log: LogFeed
     transfers: TransferList
+    changes: ChangedPlaces
     buckets: BucketTree
     moving: Moving
     cut: CutObjects
@@ -141,6 +143,7 @@ class Models:
             transfers=TransferList(
                 core.transfers, scope, rate_limit=settings.bytes_per_s, keep_rate=preferences.keep_rate
             ),
+            changes=ChangedPlaces(core.transfers, scope),
             buckets=buckets,
             moving=moving,
             cut=CutObjects(),
@@ -154,7 +157,7 @@ class Models:
         )
 
     def close(self) -> None:
-        for model in (self.keys, self.status, self.runs, self.log, self.transfers):
+        for model in (self.keys, self.status, self.runs, self.log, self.transfers, self.changes):
             model.close()
 
 
@@ -333,6 +336,9 @@ class Workspace:
             self.window.close_tab(key)
         self._disconnect()
         self.browsers.forget_marks()
+        # Each ends what it has under way; only taken away with the window, it would go on for a dialog that is gone.
+        for dialog in self.window.findChildren(QDialog):
+            dialog.done(QDialog.DialogCode.Rejected)
         self.window.hide()
         self.window.deleteLater()
 
@@ -384,6 +390,14 @@ class Workspace:
         if profile == self._models.accounts.current:
             self._models.buckets.was_touched(ObjectPath(bucket))
 
+    def _place_touched(self, profile: str, folder: ObjectPath) -> None:
+        if profile == self._models.accounts.current:
+            self._models.buckets.was_touched(folder)
+
+    def _place_arrived(self, profile: str, folder: ObjectPath) -> None:
+        if profile == self._models.accounts.current:
+            self._models.buckets.arrived.emit(folder)
+
     def _welcome(self) -> QWidget:
         page = WelcomePage(self._theme)
         page.sample_wanted.connect(self.fill_in_sample)
@@ -421,6 +435,8 @@ class Workspace:
             (models.preview.edit_wanted, self.edit_text),
             (models.removals.removed, self._bucket_removed),
             (models.removals.touched, self._bucket_touched),
+            (models.changes.touched, self._place_touched),
+            (models.changes.arrived, self._place_arrived),
         ]
 
     def _connect(self) -> None:
@@ -723,7 +739,7 @@ class Workspace:
 
     async def _confirm(self, question: Text, action: Text) -> bool:
         answer = Answer("yes", say(action), "danger")
-        return await asked(self.window, say(question), "", answer) == answer.id
+        return await asked(self._asking, say(question), "", answer) == answer.id
 
     async def _choose(self, question: Text, facts: Sequence[Text], ways: Sequence[Way]) -> str:
         answers = [Answer(way.id, say(way.action), "primary" if way.is_advised else "") for way in ways]
@@ -734,7 +750,14 @@ class Workspace:
         answer = Answer("yes", say(loss.action), "danger")
         facts = "\n\n".join(say(fact) for fact in loss.facts)
         typed = say(loss.typed) if loss.typed else ""
-        return await asked(self.window, say(loss.question), facts, answer, typed=typed) == answer.id
+        return await asked(self._asking, say(loss.question), facts, answer, typed=typed) == answer.id
+
+    @property
+    def _asking(self) -> QWidget:
+        """Where a question belongs: over the window, or over the dialog beside it that is being used."""
+        active = QApplication.activeWindow()
+        is_beside = isinstance(active, QDialog) and not active.isModal() and active.parent() is self.window
+        return active if is_beside and active is not None else self.window
 
     def _about(self) -> None:
         About(self._theme, self.window).open()

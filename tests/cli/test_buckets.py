@@ -37,7 +37,7 @@ def test_a_bucket_is_made_with_a_class_and_open_to_all(
     traindeck("obs", "mb", "shared", "--access", "private").must_be(1)
     traindeck("obs", "mb", "shared").must_be(0)
     assert anybody.get("/shared/some/1") == 200
-    traindeck("obs", "mb", "another", "--class", "GOLD").must_be(5)
+    traindeck("obs", "mb", "another", "--class", "GOLD").must_be(2)
     traindeck("obs", "mb", "obs://shared/folder/").must_be(2)
     traindeck("obs", "mb", "another", "--access", "everybody").must_be(2)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cli_commands import Traindeck
+from cli_commands import Traindeck, deny, s3
 from servers.handed_on import fetched
 
 
@@ -62,3 +62,20 @@ def test_a_link_is_printed_alone_and_is_good_for_everybody(
     signature = link.rpartition("Signature=")[2].encode()
     kept = [path for path in (tmp_path / "home").rglob("*") if path.is_file() and signature in path.read_bytes()]
     assert kept == []
+
+
+def test_tags_that_may_not_be_seen_do_not_hide_the_rest(
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]
+) -> None:
+    (tmp_path / "x").write_bytes(b"12345")
+    traindeck("obs", "mb", "cli-bucket").must_be(0)
+    traindeck("obs", "cp", "x", "obs://cli-bucket/x").must_be(0)
+    client = s3(lab)
+    client.put_object_tagging(Bucket="cli-bucket", Key="x", Tagging={"TagSet": [{"Key": "k", "Value": "v"}]})
+    client.close()
+    assert traindeck("obs", "stat", "obs://cli-bucket/x", "--json").must_be(0).document["tags"] == {"k": "v"}
+    deny(tmp_path / "deny.json", "GetObjectTagging", "cli-bucket/*")
+    traindeck("obs", "policy", "cli-bucket", "set", "--file", "deny.json", "--yes").must_be(0)
+    told = traindeck("obs", "stat", "obs://cli-bucket/x", "--json").must_be(0)
+    assert told.document["tags"] is None and told.document["size"] == 5 and "may not do this" in told.said
+    assert "5 bytes" in traindeck("obs", "stat", "obs://cli-bucket/x").must_be(0).out

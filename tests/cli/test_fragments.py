@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import boto3
-import pytest
-from botocore.config import Config
+from pathlib import Path
 
-from cli_commands import Traindeck
+import pytest
+
+from cli_commands import Traindeck, deny, s3
 
 NAMES = {"a/one.bin": 300, "a/二.bin": 0, "b.bin": 50}
 
 
 def begin(lab: dict[str, str]) -> None:
-    client = boto3.client(
-        "s3",
-        endpoint_url=lab["obs"],
-        aws_access_key_id=lab["access_key"],
-        aws_secret_access_key=lab["secret_key"],
-        region_name="lab",
-        config=Config(s3={"addressing_style": "path"}),
-    )
+    client = s3(lab)
     for name, size in NAMES.items():
         upload = client.create_multipart_upload(Bucket="cli-bucket", Key=name)["UploadId"]
         if size:
@@ -27,7 +20,7 @@ def begin(lab: dict[str, str]) -> None:
     client.close()
 
 
-def listed(traindeck: Traindeck, *words: str) -> dict[str, int]:
+def listed(traindeck: Traindeck, *words: str) -> dict[str, int | None]:
     rows = traindeck("obs", "fragments", *words, "--json").must_be(0).rows
     return {row["path"].removeprefix("obs://cli-bucket/"): row["bytes"] for row in rows}
 
@@ -57,3 +50,16 @@ def test_an_age_that_is_none(traindeck: Traindeck, age: str) -> None:
 
 def test_a_bucket_that_is_none(traindeck: Traindeck, lab: dict[str, str]) -> None:
     traindeck("obs", "fragments", "no-such-bucket-here").must_be(4)
+
+
+def test_what_may_not_be_measured_is_listed_all_the_same(
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]
+) -> None:
+    traindeck("obs", "mb", "cli-bucket").must_be(0)
+    begin(lab)
+    deny(tmp_path / "deny.json", "ListMultipartUploadParts", "cli-bucket/a/*")
+    traindeck("obs", "policy", "cli-bucket", "set", "--file", "deny.json", "--yes").must_be(0)
+    assert listed(traindeck, "cli-bucket") == {"a/one.bin": None, "a/二.bin": None, "b.bin": 50}
+    assert "3, –" in traindeck("obs", "fragments", "cli-bucket").must_be(0).said
+    done = traindeck("obs", "fragments", "cli-bucket", "--abort", "--yes", "--json").must_be(0)
+    assert done.document == {"aborted": 3, "bytes": None, "kept": 0, "failed": 0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 from cli_commands import Traindeck
@@ -150,3 +151,28 @@ def test_a_long_listing_is_whole_and_in_order(traindeck: Traindeck, tmp_path: Pa
     assert listed == sorted(listed)
     assert len(set(listed)) == 2300
     assert {row["class"] for row in rows} == {"STANDARD"}
+
+
+def test_a_pipe_goes_no_faster_than_asked(traindeck: Traindeck, lab: dict[str, str]) -> None:
+    traindeck("obs", "mb", "cli-bucket").must_be(0)
+    content = bytes(range(256)) * 80
+    for words, given, raw in (
+        (("-", "obs://cli-bucket/x"), content, None),
+        (("obs://cli-bucket/x", "-"), None, content),
+    ):
+        begun = time.monotonic()
+        done = traindeck("obs", "cp", *words, "--limit", "10kB", given=given).must_be(0)
+        assert time.monotonic() - begun >= 2.0
+        assert raw in (None, done.raw)
+
+
+def test_an_address_of_the_service_is_no_file(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
+    (tmp_path / "x").write_bytes(b"12345")
+    traindeck("obs", "mb", "cli-bucket").must_be(0)
+    traindeck("obs", "cp", "x", f"{lab['obs']}/cli-bucket/web").must_be(0)
+    traindeck("obs", "cp", "x", "s3n://cli-bucket/hadoop").must_be(0)
+    assert keys(traindeck, "cli-bucket") == ["obs://cli-bucket/hadoop", "obs://cli-bucket/web"]
+    traindeck("obs", "cp", "https://cli-bucket.obs.cn-north-4.myhuaweicloud.com/web", "back").must_be(0)
+    assert (tmp_path / "back").read_bytes() == b"12345"
+    traindeck("obs", "cp", "obs://cli-bucket/web", "obs:cli-bucket").must_be(2)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(("obs", "http"))) == []

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+import sys
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,6 +25,11 @@ def make(folder: Path) -> dict[str, bytes]:
 
 def content(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def waiting_for_a_yes(home: Path) -> list[str]:
+    with closing(sqlite3.connect(home / "transfers.db")) as database:
+        return [row[0] for row in database.execute("SELECT source FROM transfers WHERE state = 'ready'")]
 
 
 def results(rows: list[dict[str, object]]) -> Counter[object]:
@@ -47,6 +55,9 @@ def test_sync_up_and_down(traindeck: Traindeck, tmp_path: Path, lab: dict[str, s
     (tmp_path / "源" / "a b.bin").unlink()
     refused = traindeck("obs", "sync", "源", there, "--delete", "--json").must_be(2)
     assert "would remove 1 files" in refused.said + refused.out
+    assert waiting_for_a_yes(tmp_path / "home") == []
+    preview = traindeck("obs", "sync", "源", there, "--delete", "--dry-run", "--json").must_be(0).rows
+    assert (preview[-1]["to_move"], preview[-1]["removals"]) == (1, 1)
     too_many = traindeck("obs", "sync", "源", there, "--delete", "--max-delete", "0", "--yes")
     assert too_many.code != 0 and "more than the limit" in too_many.said
     done = traindeck("obs", "sync", "源", there, "--delete", "--yes", "--json").must_be(0).rows
@@ -73,6 +84,20 @@ def test_a_file_that_cannot_be_sent_is_named_and_the_rest_goes(
     rows = [row for row in done.rows if "result" in row]
     assert results(rows) == {"uploaded": 4, "failed": 1}
     assert next(row for row in rows if row["result"] == "failed")["error"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
+def test_a_preview_does_not_promise_what_cannot_be_sent(
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]
+) -> None:
+    make(tmp_path / "data")
+    (tmp_path / "data" / "red\x1b[31m").write_bytes(b"x")
+    traindeck("obs", "mb", "sync-bucket").must_be(0)
+    preview = traindeck("obs", "sync", "data", "obs://sync-bucket/", "--dry-run", "--json").must_be(0).rows[-1]
+    assert (preview["to_move"], preview["failed"]) == (4, 1)
+    for words in (("--dry-run",), ("--verify",), ()):
+        said = traindeck("obs", "sync", "data", "obs://sync-bucket/", *words)
+        assert "red\\x1b[31m" in said.out and "\x1b" not in said.out + said.said
 
 
 def test_verify_compares_and_moves_nothing(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
@@ -122,6 +147,17 @@ def test_an_edit_with_an_older_time_is_not_missed(traindeck: Traindeck, tmp_path
     assert results(traindeck("obs", "sync", "data", "obs://sync-bucket/", "--json").must_be(0).rows) == {
         "uploaded": 1, "equal": 3,
     }  # fmt: skip
+
+
+@pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="names are text there")
+def test_a_place_that_is_no_text_is_refused(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
+    odd = os.fsdecode(b"odd\xff")
+    make(tmp_path / odd)
+    traindeck("obs", "mb", "sync-bucket").must_be(0)
+    for words in (("sync", odd, "obs://sync-bucket/"), ("sync", odd, "obs://sync-bucket/", "--dry-run"),
+                  ("cp", odd, "obs://sync-bucket/"), ("stat", f"obs://sync-bucket/{odd}")):  # fmt: skip
+        refused = traindeck("obs", *words).must_be(2)
+        assert "UTF-8" in refused.said and "odd\\udcff" in refused.said
 
 
 def test_a_large_file_is_verified_by_its_parts(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:

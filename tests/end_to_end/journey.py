@@ -16,11 +16,15 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QToolButton, QWidget
 
 from traindeck.bootstrap import Program, Wishes, run_program
+from traindeck.domain.objects import ObjectPath
 from traindeck.ui.browser_view import BrowserView
+from traindeck.ui.dialogs import Question
 from traindeck.ui.lab_page_view import LabPageView
 from traindeck.ui.profile_dialog import ProfileDialog
+from traindeck.ui.property_dialog import PropertyDialog
 from traindeck.ui.rows_editor import PairTable
 from traindeck.ui.run_page_view import RunPageView
+from traindeck.ui.sync_dialog import SyncDialog
 from traindeck.ui.table_models import RunTableModel
 from traindeck.ui.welcome_page import WelcomePage
 
@@ -313,6 +317,45 @@ async def switch_language(hands: Hands) -> None:
     tell("back", **picture_of(hands))
 
 
+async def switch_with_dialogs(hands: Hands, folder: str) -> None:
+    """A folder is synchronized beside its open tab; then the language changes while dialogs still read and plan."""
+    program, place = hands.program, ObjectPath("team-data", "photos/")
+    await (await program.core.connections.open("lab")).storage.create_bucket(place.bucket)
+    program.workspace.open_bucket(place)
+    await hands.until(lambda: hands.window.findChildren(BrowserView))
+    view = hands.window.findChildren(BrowserView)[0]
+    dialog = await plan_sync(hands, view, folder)
+    await hands.click(dialog.begin)
+    await hands.until(lambda: view.model.rowCount())
+    tell("arrived", names=[view.model.index(row, 0).data() for row in range(view.model.rowCount())])
+    (Path(folder) / "later.txt").write_text("later", "utf-8")
+    await plan_sync(hands, view, folder)
+    settings = program.workspace.settings.show("lab", place.bucket)
+    for row in range(settings.list.count()):
+        settings.list.setCurrentRow(row)
+    await hands.until(settings.isActiveWindow)
+    program.models.removals.remove("lab", [place.bucket], program.workspace._confirm_loss)
+    await hands.until(lambda: settings.findChildren(Question))
+    tell("asked", over=settings.findChildren(Question)[0].parent() is settings)
+    settings.findChildren(Question)[0].reject()
+    await hands.until(lambda: not settings.findChildren(Question))
+    program.models.preferences.choose_language("zh_CN")
+    await hands.until(lambda: "视图" in hands.texts())
+    await hands.until(lambda: len(program.core.transfers.rows()) == 1)
+    await hands.until(lambda: not hands.window.findChildren(PropertyDialog))
+    tell("after", transfers=[row.state.value for row in program.core.transfers.rows()])
+
+
+async def plan_sync(hands: Hands, view: BrowserView, folder: str) -> SyncDialog:
+    view.commands.run("object.sync")
+    await hands.until(lambda: hands.window.findChildren(SyncDialog))
+    dialog = hands.window.findChildren(SyncDialog)[-1]
+    dialog.folder.setText(folder)
+    await hands.click(dialog.look)
+    await hands.until(dialog.begin.isEnabled)
+    return dialog
+
+
 async def switch_theme(hands: Hands) -> None:
     """Dark and light by the menu, with the sample in the form."""
     await fill_in_sample(hands)
@@ -492,7 +535,7 @@ JOURNEYS: dict[str, Journey] = {
     for journey in (
         sample_twice, glance, open_dialog_and_stay, submit_and_stay, submit_only, watch_to_the_end, outlive_the_lab,
         quit_by_question, read_the_bar, submit_in_vain, connect, lose_keys, empty_the_lab, look_at_the_lab,
-        switch_language, switch_theme, browse, look_and_edit,
+        switch_language, switch_theme, switch_with_dialogs, browse, look_and_edit,
     )
 }  # fmt: skip
 

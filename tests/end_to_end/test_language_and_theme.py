@@ -44,6 +44,17 @@ def test_another_language_takes_nothing_away(home: Path) -> None:
         window.must_be_well()
 
 
+def test_dialogs_end_what_they_began_when_the_language_changes(home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    (folder / "first.txt").write_text("first", "utf-8")
+    with WindowProcess(home, "switch_with_dialogs", str(folder)) as window:
+        assert window.told("arrived")["names"] == ["first.txt"], "a tab shows what is sent into its folder"
+        assert window.told("asked")["over"], "a question lies over the dialog that is being used"
+        assert window.told("after")["transfers"] == ["done"], "a plan that nobody began is forgotten"
+        window.must_be_well()
+
+
 def test_dark_and_light_take_hold_at_once(home: Path) -> None:
     with WindowProcess(home, "switch_theme") as window:
         for dark in (False, True, False):

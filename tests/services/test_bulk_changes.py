@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from traindeck.domain.objects import ObjectEntry, ObjectPath
 from traindeck.domain.secret import Credentials, Secret
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services import retrying
-from traindeck.services.bulk_changes import BulkChange, changing, restoring, tally
+from traindeck.services.bulk_changes import BulkChange, changing, each, restoring, tally
 from traindeck.services.storage.obs import ObsStorage
 from traindeck.services.storage.obs_account import ObsAccount
 from traindeck.services.storage.obs_objects import ObsObjects
@@ -139,6 +140,7 @@ async def test_a_version_arrives_whole_or_not_at_all(way: Way, calls: BlockingCa
     await way.put(b"new", path)
     version = (await shelf.objects.versions(path))[1]
     target = tmp_path / "old"
+    (tmp_path / "old.part").write_bytes(b"somebody's own")
     async with FaultyProxy(way.profile.obs_endpoint) as proxy, way.at(obs_endpoint=proxy.url).plane() as plane:
         proxy.faults.append(Answer(503))
         await fetch_version(plane, calls, path, version, target)
@@ -146,5 +148,26 @@ async def test_a_version_arrives_whole_or_not_at_all(way: Way, calls: BlockingCa
         proxy.faults.append(Flip())
         with pytest.raises(LocalTrouble, match="damaged"):
             await fetch_version(plane, calls, path, version, tmp_path / "bad")
-    assert [one.name for one in tmp_path.iterdir() if one.name in ("bad", "bad.part", "old.part")] == []
+    assert (tmp_path / "old.part").read_bytes() == b"somebody's own"
+    assert [one.name for one in tmp_path.iterdir() if "part" in one.name or one.name == "bad"] == ["old.part"]
     account.close()
+
+
+async def test_a_selection_of_many_does_not_keep_the_loop(way: Way) -> None:
+    shelf = await filled(way, 0)
+    names = [f"{number:04}" for number in range(5_000)]
+    chosen = [shelf.folder(f"{name}/") for name in reversed(names)] + [shelf.folder(f"{name}/x/") for name in names]
+    chosen += [ObjectEntry(shelf.place.join(f"{name}/x/y"), 1) for name in names]
+    chosen += [ObjectEntry(shelf.place.join(name), 1) for name in names]
+
+    class Enough(Exception):
+        pass
+
+    async def take(entries: list[ObjectEntry]) -> None:
+        assert [entry.path.key for entry in entries] == names
+        raise Enough
+
+    begun = time.monotonic()
+    with pytest.raises(Enough):
+        await each(shelf.storage, chosen, take)
+    assert time.monotonic() - begun < 1

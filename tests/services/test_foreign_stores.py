@@ -86,7 +86,7 @@ async def test_the_same_client_and_the_same_checks_work_there(
         with pytest.raises(InvalidInput, match="storage only"):
             await connection.training.engines()
         await storage.remove([bucket.join(name) for name in before])
-        await storage.remove_bucket(bucket.bucket)
+        await connection.access.remove(bucket.bucket)
         connection.close()
         if store == "rclone":  # the other one takes every key
             wrong = ObsStorage(profile, Credentials(KEYS.access_key, Secret("wrong")), calls)

@@ -29,7 +29,7 @@ def listing(rows: str, *, encoded: bool = False, more: str = "", namespace: str 
 
 def written(key: str, shape: str) -> str:
     modified, etag, size = "<LastModified>2026-11-18T14:00:00.000Z</LastModified>", "&quot;e&quot;", "<Size>7</Size>"
-    storage_class = "<StorageClass>WARM</StorageClass>"
+    storage_class = f"<StorageClass>{'STANDARD_IA' if shape == 's3' else 'WARM'}</StorageClass>"
     parts = {
         "obs": [modified, f"<ETag>{etag}</ETag>", size, OWNER, storage_class],
         "s3": [modified, '<ETag>"e"</ETag>', size, storage_class, OWNER],

@@ -227,7 +227,7 @@ async def test_a_bucket_is_made_as_it_was_wanted(
         assert anybody.put(f"/{bucket}/k") == 403
         with pytest.raises(InvalidInput):
             await on.access.create(NewBucket("Not-A-Name"))
-        with pytest.raises(NotOffered, match="GOLD"):
+        with pytest.raises(InvalidInput, match="GOLD"):
             await on.access.create(NewBucket(f"{bucket}-x", "GOLD"))
 
 
@@ -464,4 +464,49 @@ async def test_a_store_without_rights_loses_nothing_by_being_asked(
         await on.access.empty(bucket, lambda _: None)
         await on.access.remove(bucket)
         assert not (tmp_path / "served" / bucket).exists()
+        on.account.close()
+
+
+async def test_a_new_bucket_whose_policy_got_no_answer_is_not_called_private(way: Way, bucket: str) -> None:
+    async with FaultyProxy(way.profile.obs_endpoint) as proxy:
+        on = Reach(way.at(obs_endpoint=proxy.url))
+        proxy.only = re.compile(r"^PUT .*\?policy")
+        proxy.faults.extend([Reset(served=True)] * 10)
+        with pytest.raises(ServiceTrouble) as raised:
+            await on.access.create(NewBucket(bucket, template=Template.PUBLIC_READ))
+        assert "private" not in str(raised.value) and bucket in str(raised.value)
+        assert (await on.access.exposure(bucket)).is_public
+        on.account.close()
+
+
+async def test_a_bucket_whose_removal_got_no_answer_is_removed(way: Way, bucket: str) -> None:
+    async with FaultyProxy(way.profile.obs_endpoint) as proxy:
+        on = Reach(way.at(obs_endpoint=proxy.url))
+        await on.storage.create_bucket(bucket)
+        proxy.faults.append(Reset(served=True))
+        await on.access.remove(bucket)
+        assert [line for line in proxy.seen if line.startswith("DELETE")] == [f"DELETE /{bucket}"] * 2
+        with pytest.raises(NotFound):
+            await on.access.remove(bucket)
+        on.account.close()
+
+
+@pytest.mark.parametrize(
+    ("what", "page"),
+    [
+        ("versions", b"<ListVersionsResult><IsTruncated>true</IsTruncated></ListVersionsResult>"),
+        ("uploads", b"<ListMultipartUploadsResult><IsTruncated>true</IsTruncated></ListMultipartUploadsResult>"),
+    ],
+)
+async def test_a_listing_that_breaks_off_is_not_taken_for_the_whole(
+    way: Way, bucket: str, what: str, page: bytes
+) -> None:
+    async with FaultyProxy(way.profile.obs_endpoint) as proxy:
+        on = Reach(way.at(obs_endpoint=proxy.url))
+        await on.storage.create_bucket(bucket)
+        await on.put(b"x", ObjectPath(bucket, "k"))
+        proxy.only = re.compile(rf"\?{what}")
+        proxy.faults.append(Answer(200, page, {"Content-Type": "application/xml"}))
+        with pytest.raises(ServiceTrouble, match="cannot be read"):
+            await on.access.count(bucket, lambda _: None)
         on.account.close()

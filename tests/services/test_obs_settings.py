@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
@@ -277,3 +278,25 @@ async def test_a_store_that_lacks_them_says_so_and_loses_nothing(foreign: Foreig
                 with pytest.raises(NotOffered):
                     await asking
         assert "bucket-one" in [found.name for found in await connection.storage.buckets()]
+
+
+@pytest.mark.parametrize(
+    ("part", "page", "unknown"),
+    [
+        ("quota", b"<Quota><StorageQuota>unlimited</StorageQuota></Quota>", "quota_bytes"),
+        ("quota", b"<Quota/>", "quota_bytes"),
+        ("versioning", b"<VersioningConfiguration><Status>Frozen</Status></VersioningConfiguration>", "versioning"),
+    ],
+)
+async def test_what_is_said_in_unknown_words_stays_unknown(way: Way, part: str, page: bytes, unknown: str) -> None:
+    bucket = f"b-{secrets.token_hex(6)}"
+    async with (
+        FaultyProxy(way.profile.obs_endpoint) as proxy,
+        connected(way.at(obs_endpoint=proxy.url)) as between,
+    ):
+        await between.storage.create_bucket(bucket)
+        proxy.only = re.compile(rf"\?{part}$")
+        proxy.faults.extend([Answer(200, page, {"Content-Type": "application/xml"})] * 20)
+        facts = await between.settings.facts(bucket)
+        assert getattr(facts, unknown) is None and unknown in facts.unknown
+        assert facts.objects == 0 and set(facts.unknown) == {unknown}

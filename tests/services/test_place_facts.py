@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from pathlib import Path
 
 import pytest
 
+from servers.faults import FaultyProxy, Stall
 from servers.way import Way
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import LAB
 from traindeck.services import place_facts
+from traindeck.services.connections import Connection, Connections
+from traindeck.services.make_connection import make_connection
 from traindeck.services.place_facts import Missing, PlaceDesk
+from traindeck.services.planes import Planes
 from work_bench import Bench
 
 
@@ -81,3 +86,28 @@ async def test_buckets_and_folders_are_completed(way: Way, place: ObjectPath, tm
         for typed in (f"{place.bucket}/data/t", f"s3://{place.bucket}/data/"):
             assert await desk.complete(LAB, typed) == [place.join("data/test/"), place.join("data/train/")]
         assert await desk.complete(LAB, "obs://no-such-bucket-here/x") == []
+
+
+async def test_an_account_that_does_not_answer_keeps_no_other(way: Way, place: ObjectPath) -> None:
+    await filled(way, place, "x")
+    async with FaultyProxy(way.profile.obs_endpoint) as proxy:
+        proxy.faults.append(Stall())
+        ways = {"good": way, "silent": way.at(obs_endpoint=proxy.url)}
+
+        class Accounts(Connections):
+            def __init__(self) -> None:
+                pass
+
+            async def open(self, name: str) -> Connection:
+                return await make_connection(ways[name].profile, ways[name].credentials, way.calls)
+
+        accounts = Accounts()
+        async with Planes(accounts) as planes:
+            desk = PlaceDesk(accounts, planes)
+            silent = asyncio.create_task(desk.complete("silent", "obs://"))
+            while not proxy.seen:
+                await asyncio.sleep(0.01)
+            assert place in await asyncio.wait_for(desk.complete("good", f"obs://{place.bucket[:9]}"), 5)
+            silent.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await silent

@@ -160,6 +160,20 @@ def test_asked_rows_are_found_again_in_another_order(index: ObjectIndex) -> None
     assert [again.places[row_id] for row_id in chosen] == [9_996, 999]
 
 
+def test_a_number_never_comes_to_mean_another_row(index: ObjectIndex) -> None:
+    index.replace("", "", None, [row("a"), row("b"), row("x/1"), row("y/2")])
+    before = index.order(Look(), (), CancelToken())
+    for names in (["a"], ["a", "c"], [], ["d", "e", "f/1", "g/1"], ["e"], ["h", "i", "j/1", "k/1", "l/1"]):
+        index.replace("", "", None, [row(name) for name in names])
+        found = {shown.entry.path.key for shown in index.rows(before.ids).values()}
+        assert found <= {"a", "b", "x/", "y/"}
+        after = index.order(Look(), (), CancelToken())
+        assert len(after.ids) == len(names) and index.listed("", deep=True) is None
+    index.note_listed("", deep=True, as_of=START)
+    size = index.size("", CancelToken())
+    assert size is not None and (size.count, size.size_bytes) == (5, 5)
+
+
 def test_a_query_nobody_waits_for_ends(index: ObjectIndex) -> None:
     index.replace("", "", None, [row(f"{number:05}") for number in range(10_000)])
     token = CancelToken()

@@ -12,7 +12,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
 from folder_cloud import FolderCloud, offline
-from panel_bench import User, drop, light_theme
+from panel_bench import User, drop, following, light_theme
 from traindeck.domain.browsing import Column
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.transfers import Kind, Order, Rules
@@ -99,7 +99,8 @@ async def bench(folder: Path, theme: Theme, qtbot: QtBot) -> AsyncIterator[Bench
         await on.shows("data", "more", "a.bin", "b.txt")
         await until(on.view.isActiveWindow)
         on.table.setFocus()
-        yield on
+        with following(tree, cloud.transfers, cloud.scope):
+            yield on
         on.browser.close()
 
 
@@ -120,6 +121,24 @@ async def test_folders_are_opened_and_left_by_key_and_mouse(tmp_path: Path, them
         qtbot.mouseClick(on.view.up, Qt.MouseButton.LeftButton)
         await on.shows("deep", "1.txt", "2.txt")
         assert not on.view.forward.isEnabled()
+
+
+async def test_what_anybody_sends_is_shown_where_it_arrives(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        folder = tmp_path / "run" / "ckpt"
+        folder.mkdir(parents=True)
+        (folder / "epoch-1.bin").write_bytes(b"1")
+        on.cloud.scope.start("sync", lambda: _sent(on.cloud, folder.parent, BUCKET.join("run/")))
+        await on.shows("data", "more", "run", "a.bin", "b.txt")
+        on.browser.go(BUCKET.join("run/ckpt/"))
+        await on.shows("epoch-1.bin")
+        (folder / "epoch-2.bin").write_bytes(b"2")
+        on.cloud.scope.start("sync", lambda: _sent(on.cloud, folder.parent, BUCKET.join("run/")))
+        await on.shows("epoch-1.bin", "epoch-2.bin")
+
+
+async def _sent(cloud: FolderCloud, source: Path, target: ObjectPath) -> None:
+    await cloud.transfers.upload("lab", source, target)
 
 
 async def test_addresses_are_pasted_and_refused_with_a_sentence(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:

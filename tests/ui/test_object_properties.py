@@ -332,6 +332,7 @@ async def test_versions_are_saved_brought_back_and_deleted(
         at.click(page.restore)
         await until(lambda: rows.rowCount() == 3)
         assert (await at.facts("b.bin")).size_bytes == 5
+        await until(lambda: "the object again" in page.outcome.text())
         page.table.selectRow(2)
         at.user.answer = False
         at.click(page.delete)
@@ -342,6 +343,40 @@ async def test_versions_are_saved_brought_back_and_deleted(
         at.click(page.delete)
         await until(lambda: rows.rowCount() == 2)
         assert "cannot be brought back" in at.user.asked[-1]
+
+
+async def test_only_a_deletion_that_holds_is_undone(
+    lab: LabProcess, tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with bench(lab, tmp_path, theme, qtbot, versions=True) as at:
+        storage = (await at.cloud.connections.open("lab")).storage
+        await until(lambda: at.browser.rows.below is not None)  # all is listed, and nobody lists it meanwhile
+        await storage.remove([at.place.join("b.bin")])
+        await at.cloud.way.put(b"newer", at.place.join("b.bin"))
+        page = await at.open(ObjectVersionsPage, "b.bin")
+        assert page.table.versions.rowCount() == 3
+        page.table.selectRow(1)
+        assert page.table.chosen is not None and page.table.chosen.is_marker
+        assert page.delete.text() == "Delete version…"
+        at.click(page.delete)
+        await until(lambda: page.table.versions.rowCount() == 2)
+        assert "The object stays as it is" in at.user.asked[-1]
+        assert (await at.facts("b.bin")).size_bytes == 5
+        await storage.remove([at.place.join("b.bin")])
+        page = await at.turn(ObjectVersionsPage)
+        dialog = at.dialog()
+        assert dialog is not None
+        dialog.reload()
+        await until(lambda: page.table.versions.rowCount() == 3)
+        page.table.selectRow(0)
+        assert page.delete.text() == "Undo the deletion…"
+        for _ in range(2):
+            page.table.selectRow(0)
+            before = page.table.versions.rowCount()
+            at.click(page.delete)
+            await until(lambda before=before: page.table.versions.rowCount() == before - 1)
+            await until(lambda: page.outcome.text() == "Done.")
+        assert not page.delete.isEnabled(), "the last version goes with the object, not here"
 
 
 async def test_a_link_is_made_on_demand_and_forgotten(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -236,6 +237,27 @@ async def test_a_narrow_panel_keeps_what_cannot_be_done_without(tmp_path: Path, 
             assert view.table.columnWidth(TransferTableModel.SOURCE) >= 100
             assert view.table.horizontalScrollBar().maximum() == 0
         assert view.model.index(0, TransferTableModel.SOURCE).data(Qt.ItemDataRole.ToolTipRole) == "a → b"
+        transfers.close()
+
+
+@pytest.mark.parametrize("width", [352, 440, 560, 1200])
+async def test_the_buttons_never_make_the_panel_wider(width: int, tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    """A panel that asks for more room than there is lies over its neighbours."""
+    async with FolderCloud(tmp_path) as cloud:
+        transfers, view = opened(cloud, theme, qtbot)
+        cloud.transfers._take([replace(moving(1, 10), state=TransferState.READY)])
+        transfers.look()
+        transfers.limit_rate(100_000_000)
+        assert view.minimumSizeHint().width() <= 352
+        view.table.selectRow(0)
+        view.resize(width, 200)
+        buttons = [view.rate, *view._tools(), view.clear]
+        await until(lambda: width < 600 or view.clear.isVisible())
+        seen = [button for button in buttons if button.isVisible()]
+        assert {view.rate, view.begin, view.pause, view.cancel} <= set(seen)
+        await until(lambda: all(one.width() >= one.minimumSizeHint().width() for one in seen))
+        assert all(one.mapTo(view, one.rect().topRight()).x() < width for one in seen)
+        assert all(left.geometry().right() < right.geometry().left() for left, right in pairwise(seen))
         transfers.close()
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from folder_cloud import FolderCloud, code_folder, offline
+from panel_bench import following
 from traindeck.domain import shards
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import Text
@@ -43,7 +44,8 @@ async def tree_of(folder: Path) -> AsyncIterator[tuple[FolderCloud, BucketTree]]
         tree = BucketTree(cloud.connections, cloud.transfers, cloud.disk, cloud.scope)
         tree.use_profile("lab")
         await until(lambda: tree.level(None).is_known)
-        yield cloud, tree
+        with following(tree, cloud.transfers, cloud.scope):
+            yield cloud, tree
 
 
 def names(tree: BucketTree, folder: ObjectPath | None) -> list[str]:

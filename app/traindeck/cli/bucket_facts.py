@@ -30,7 +30,7 @@ def _rows(facts: BucketFacts) -> list[tuple[str, str]]:
     versioning = facts.versioning
     return [
         (say("Bucket"), facts.name),
-        (say("Address"), facts.endpoint),
+        (say("Endpoint"), facts.endpoint),
         (say("Region"), facts.region or "–"),
         (say("Created"), moment_words(facts.created) if facts.created else "–"),
         (say("Objects"), count_words(facts.objects)),

@@ -35,16 +35,19 @@ async def cat(call: Call) -> int:
     return DONE
 
 
-async def printed(call: Call, core: DataCore, path: ObjectPath, wanted: Part) -> int:
-    """The object, or this part of it, to standard output; the answer counts its bytes."""
+async def printed(call: Call, core: DataCore, path: ObjectPath, wanted: Part, bytes_per_s: int = 0) -> int:
+    """The object, or this part of it, to standard output; the answer counts its bytes. 0 is no limit."""
     from traindeck.services.object_reading import read_through
+    from traindeck.services.transfers.rate_limit import RateLimit
 
+    limit = RateLimit(bytes_per_s)
     here = asyncio.get_running_loop()
 
     async def write(piece: bytes) -> None:
         call.output.bytes(piece)
 
     async def on_main(piece: bytes) -> None:
+        await limit.take(len(piece))
         # Written where an interrupt arrives: a reader that stopped reading must not keep the program from ending.
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(write(piece), here))
 

@@ -13,6 +13,7 @@ from traindeck.cli.call import DONE, Call
 from traindeck.cli.progress import Progress
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.local_names import System, local_part
+from traindeck.domain.object_spelling import names_a_service
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import say, text
 from traindeck.domain.transfers import Kind, Order, Rules
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from traindeck.services.transfers import Transfer
 
 STREAM = "-"
-_SCHEMES = ("obs:", "s3:", "s3a:")
 _BLOCK = 1 << 20
 
 Place = ObjectPath | Path
@@ -55,9 +55,11 @@ class _Copying:
 
     async def from_standard_input(self, target: ObjectPath) -> int:
         from traindeck.services.streams import send_stream
+        from traindeck.services.transfers.rate_limit import RateLimit
 
+        limit = RateLimit(self.call.options.limit)
         await self.core.planes.run(
-            self.profile, lambda plane: send_stream(plane, target, terminal.bytes_from_standard_input)
+            self.profile, lambda plane: send_stream(plane, target, terminal.bytes_from_standard_input, limit)
         )
         return 1
 
@@ -65,7 +67,7 @@ class _Copying:
         from traindeck.cli.byte_part import Part
         from traindeck.cli.catting import printed
 
-        await printed(self.call, self.core, source, Part())
+        await printed(self.call, self.core, source, Part(), self.call.options.limit)
         return 1
 
 
@@ -121,7 +123,7 @@ def place(spelling: str) -> Place | None:
     """None is the standard stream."""
     if spelling == STREAM:
         return None
-    if spelling.lower().startswith(_SCHEMES):
+    if names_a_service(spelling):
         return ObjectPath.parse(spelling)
     return Path(spelling).expanduser()
 

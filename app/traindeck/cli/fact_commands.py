@@ -10,7 +10,7 @@ from traindeck.cli.bucket_facts import show_bucket
 from traindeck.cli.call import DONE, Call
 from traindeck.cli.output import aligned
 from traindeck.domain.bulk_changes import Tally
-from traindeck.domain.errors import NotFound
+from traindeck.domain.errors import NoRight, NotFound
 from traindeck.domain.fact_words import class_words, fact_rows, tally_rows
 from traindeck.domain.object_facts import ObjectFacts, ObjectVersion
 from traindeck.domain.objects import ObjectEntry, ObjectPath, size_words
@@ -18,6 +18,7 @@ from traindeck.domain.texts import moment_words, say
 
 if TYPE_CHECKING:
     from traindeck.services.connections import Connection
+    from traindeck.services.object_ports import ObjectProperties
 
 
 async def stat(call: Call) -> int:
@@ -62,18 +63,27 @@ async def _object(call: Call, connection: Connection, path: ObjectPath) -> None:
         return
     versions = await objects.versions(path) if call.options.versions else []
     is_public = await objects.is_public(path)
-    tags = await objects.tags(path) if facts.tag_count else {}
+    tags = await _tags(call, objects, facts)
     if call.output.json_wanted:
         more = {"versions": [_version_document(one) for one in versions]} if call.options.versions else {}
         call.output.document({**_document(facts, is_public, tags), **more})
         return
     rows = [(say("Object"), str(path)), *fact_rows(facts, is_public)]
     rows += [(say("Metadata {name}", name=name), value) for name, value in sorted(facts.metadata.items())]
-    rows += [(say("Tag {name}", name=name), value) for name, value in sorted(tags.items())]
+    rows += [(say("Tag {name}", name=name), value) for name, value in sorted((tags or {}).items())]
     _print_rows(call, rows)
     if versions:
         call.output.line("")
         _print_versions(call, path, versions)
+
+
+async def _tags(call: Call, objects: ObjectProperties, facts: ObjectFacts) -> Mapping[str, str] | None:
+    """None: these keys may not look; the rest is known all the same."""
+    try:
+        return await objects.tags(facts.path) if facts.tag_count else {}
+    except NoRight as error:
+        call.output.note(error.sentence())
+        return None
 
 
 async def _folder(call: Call, connection: Connection, path: ObjectPath) -> None:
@@ -108,11 +118,11 @@ def _print_versions(call: Call, path: ObjectPath, versions: Sequence[ObjectVersi
         )
         for one in versions
     ]
-    heads = (say("Changed"), say("Size"), say("Storage class"), say("Version"), "")
+    heads = (say("Modified"), say("Size"), say("Storage class"), say("Version"), "")
     call.output.table(heads, rows, frozenset({1}))
 
 
-def _document(facts: ObjectFacts, is_public: bool | None, tags: Mapping[str, str]) -> dict[str, object]:
+def _document(facts: ObjectFacts, is_public: bool | None, tags: Mapping[str, str] | None) -> dict[str, object]:
     restore = facts.restore
     return {
         "path": str(facts.path),
@@ -125,7 +135,7 @@ def _document(facts: ObjectFacts, is_public: bool | None, tags: Mapping[str, str
         "type": facts.content_type,
         "headers": dict(facts.headers),
         "metadata": dict(facts.metadata),
-        "tags": dict(tags),
+        "tags": None if tags is None else dict(tags),
         "class": facts.storage_class,
         "restore": {"state": str(restore.state), "until": _iso(restore.until)} if restore else None,
         "encryption": facts.encryption,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.call import DONE, FAILED, Call
-from traindeck.cli.output import aligned
+from traindeck.cli.output import aligned, printable
 from traindeck.domain.objects import ObjectPath, count_words, size_words
 from traindeck.domain.texts import moment_words, say, text
 
@@ -22,17 +23,16 @@ async def fragments(call: Call) -> int:
         found = await _found(core, call.profile(core), place, call.options.older_than)
         if call.options.abort:
             return await _abort(call, core, found)
-        total = 0
+        sizes: list[int | None] = []
 
         def show(portion: list[Held]) -> None:
-            nonlocal total
-            total += sum(held.size_bytes for held in portion)
+            sizes.extend(held.size_bytes for held in portion)
             _print(call, portion)
 
         await core.unfinished.measure(call.profile(core), found, show)
     if not call.output.json_wanted:
         call.output.note(say("Unfinished uploads: {count}, {size}.", count=count_words(len(found)),
-                             size=size_words(total)))  # fmt: skip
+                             size=size_words(_together(sizes))))  # fmt: skip
     return DONE
 
 
@@ -50,31 +50,40 @@ async def _found(core: Core, profile: str, place: ObjectPath, older_than: timede
 async def _abort(call: Call, core: Core, found: list[UnfinishedUpload]) -> int:
     chosen = [upload for upload in found if not upload.is_ours]
     kept = len(found) - len(chosen)
-    sizes: list[int] = []
-    if chosen:
-        await core.unfinished.measure(
-            call.profile(core), chosen, lambda portion: sizes.extend(held.size_bytes for held in portion)
-        )
-    if chosen and not _is_meant(call, len(chosen), sum(sizes)):
+    sizes: dict[str, int | None] = {}
+    await core.unfinished.measure(
+        call.profile(core),
+        chosen,
+        lambda portion: sizes.update((held.upload.upload_id, held.size_bytes) for held in portion),
+    )
+    if chosen and not _is_meant(call, len(chosen), _together(sizes.values())):
         call.output.note(say("Nothing was thrown away."))
         return DONE
     ended = await core.unfinished.end(call.profile(core), chosen, lambda _: None)
     kept += len(ended.kept)
+    freed = _together(sizes[upload.upload_id] for upload in ended.ended)
     for upload, error in ended.failed:
-        call.output.note(f"{upload.path}: {error.sentence()}")
+        call.output.note(printable(f"{upload.path}: {error.sentence()}"))
     call.output.result(
-        {"aborted": len(ended.ended), "bytes": sum(sizes), "kept": kept, "failed": len(ended.failed)},
+        {"aborted": len(ended.ended), "bytes": freed, "kept": kept, "failed": len(ended.failed)},
         say(
             "Unfinished uploads thrown away: {count}, {size}. Kept, a transfer goes on with them: {kept}.",
             count=count_words(len(ended.ended)),
-            size=size_words(sum(sizes)),
+            size=size_words(freed),
             kept=count_words(kept),
         ),
     )
     return FAILED if ended.failed else DONE
 
 
-def _is_meant(call: Call, count: int, size: int) -> bool:
+def _together(sizes: Iterable[int | None]) -> int | None:
+    """None: of one of them it is not known."""
+    known = list(sizes)
+    found = [size for size in known if size is not None]
+    return sum(found) if len(found) == len(known) else None
+
+
+def _is_meant(call: Call, count: int, size: int | None) -> bool:
     if call.options.yes:
         return True
     counts = {"count": count_words(count), "size": size_words(size)}

@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 from datetime import timedelta
 
 from traindeck.cli.byte_part import part
-from traindeck.cli.parser_parts import Adder, age, count, duration, group, leaf, size, yes
+from traindeck.cli.parser_parts import Adder, count, duration, group, leaf, size, yes
 from traindeck.domain.shards import SHARD_BYTES, SHARD_FILES
 from traindeck.domain.texts import say
 
@@ -81,7 +81,7 @@ def _fragments(obs: Adder, common: ArgumentParser) -> None:
     )
     fragments.add_argument("path", metavar="BUCKET[/PREFIX]")
     fragments.add_argument("--abort", action="store_true", help=say("throw them away, for good"))
-    fragments.add_argument("--older-than", type=age, metavar="AGE", help=say("only those so old, for example 7d"))
+    fragments.add_argument("--older-than", type=duration, metavar="AGE", help=say("only those so old, for example 7d"))
     yes(fragments)
 
 

@@ -11,9 +11,9 @@ from typing import Any
 from traindeck.domain.objects import bytes_of
 from traindeck.domain.texts import say
 
-_DURATION = re.compile(r"(\d{1,6})\s*([smhd]?)")
-_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
-_AGE = re.compile(r"(\d{1,6})\s*([dhm])")
+# A bare number could be seconds to one and days to another, and what is older is thrown away.
+_DURATION = re.compile(r"(\d{1,6})\s*([smhd])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 Adder = Any
 """argparse's action that holds subcommands; its class is private to argparse."""
@@ -40,13 +40,6 @@ def size(value: str) -> int:
     return found
 
 
-def age(value: str) -> timedelta:
-    match = _AGE.fullmatch(value.strip().lower())
-    if match is None:
-        raise argparse.ArgumentTypeError(say("give an age such as 7d, 12h or 30m"))
-    return timedelta(**{{"d": "days", "h": "hours", "m": "minutes"}[match[2]]: int(match[1])})
-
-
 def count(value: str) -> int:
     if not value.isdecimal():
         raise argparse.ArgumentTypeError(say("give a number, 0 or more"))
@@ -57,4 +50,4 @@ def duration(value: str) -> timedelta:
     match = _DURATION.fullmatch(value.strip().lower())
     if match is None:
         raise argparse.ArgumentTypeError(say("give a time such as 90s, 30m, 1h or 7d"))
-    return timedelta(seconds=int(match[1]) * _SECONDS[match[2]])
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})

@@ -9,6 +9,7 @@ from traindeck.cli import terminal
 from traindeck.cli.advice import tell_of_small_files
 from traindeck.cli.call import DONE, Call
 from traindeck.cli.copying import place
+from traindeck.cli.output import printable
 from traindeck.cli.progress import Progress
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.objects import ObjectPath, size_words
@@ -36,8 +37,13 @@ async def sync(call: Call) -> int:
             await core.transfers.drop(row.id)
             _summary(call, row, is_preview=True)
             return DONE
-        if row.removals and not _is_meant(call, row):
-            await core.transfers.drop(row.id)
+        is_meant = False
+        try:
+            is_meant = not row.removals or _is_meant(call, row)
+        finally:
+            if not is_meant:  # else it would wait in the window for a yes that nobody wants to give
+                await core.transfers.drop(row.id)
+        if not is_meant:
             call.output.note(say("Nothing was changed."))
             return DONE
         core.transfers.say_yes(row.id)
@@ -134,7 +140,7 @@ def _document(row: Transfer, item: Item) -> dict[str, object]:
 def _line(row: Transfer, item: Item) -> str:
     sign = "×" if item.action is Action.REMOVE else _SIGNS[row.kind]
     words = f"{sign} {item.name or Path(row.source).name}  {size_words(item.size_bytes)}"
-    return f"{words}  {item.error.sentence()}" if item.error is not None else words
+    return printable(f"{words}  {item.error.sentence()}" if item.error is not None else words)
 
 
 def _result(row: Transfer, item: Item) -> str:
@@ -148,11 +154,12 @@ def _result(row: Transfer, item: Item) -> str:
 
 
 def _summary(call: Call, row: Transfer, *, is_preview: bool = False) -> None:
+    to_move = row.files - row.removals - row.failed_files if is_preview else 0
     content = {
         "source": row.source,
         "target": row.target,
         "moved": 0 if is_preview else row.done_files,
-        "to_move": row.files if is_preview else 0,
+        "to_move": to_move,
         "equal": row.equal_files,
         "skipped": row.skipped_files,
         "failed": row.failed_files,
@@ -163,8 +170,7 @@ def _summary(call: Call, row: Transfer, *, is_preview: bool = False) -> None:
     if is_preview:
         words = say(
             "Would be moved: {count}, {size}. Equal: {equal}. Would be removed: {removals}.",
-            count=row.files - row.removals, size=size_words(row.total_bytes), equal=row.equal_files,
-            removals=row.removals,
+            count=to_move, size=size_words(row.total_bytes), equal=row.equal_files, removals=row.removals,
         )  # fmt: skip
     else:
         words = say(

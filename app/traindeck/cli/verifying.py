@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.cli.call import DONE, FAILED, Call
+from traindeck.cli.output import printable
 from traindeck.cli.progress import Progress
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.objects import ObjectPath, size_words
@@ -96,7 +97,7 @@ def _document(row: Transfer, item: Item) -> dict[str, object]:
 
 def _line(row: Transfer, item: Item) -> str:
     words = f"{say(_WORDS[item.state])}: {item.name or Path(row.source).name}  {size_words(item.size_bytes)}"
-    return f"{words}  {say(item.error.title)}" if item.error is not None else words
+    return printable(f"{words}  {say(item.error.title)}" if item.error is not None else words)
 
 
 def _summary(call: Call, found: Counter[ItemState]) -> None:

@@ -84,7 +84,7 @@ def fact_rows(facts: ObjectFacts, is_public: bool | None) -> list[Row]:
     """Name and value of everything there is to say, but metadata, tags and versions."""
     rows = [
         (say("Size"), size_in_full(facts.size_bytes)),
-        (say("Changed"), _moment(facts.modified)),
+        (say("Modified"), _moment(facts.modified)),
         (say("Content type"), facts.content_type or "–"),
         *((header_title(name), value) for name, value in facts.headers.items()),
         ("ETag", facts.etag or "–"),

@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 _SCHEME = re.compile(r"(?:obs|s3[an]?)://?", re.IGNORECASE)
 _WEB = re.compile(r"https?://", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:obs|s3[an]?|https?):", re.IGNORECASE)
 _CLOUD_HOST = re.compile(r"[a-z0-9.-]+\.myhuaweicloud\.(?:com|cn|eu)(?:/|$)")
 _QUOTES = ('""', "''", "``", "“”", "‘’", "「」", "<>")
 # The part of a host name from which on it names the service and no longer the bucket.
@@ -31,6 +32,11 @@ def spelled(spelling: str) -> tuple[str, str] | None:
     rest = rest.replace("\\", "/") if not scheme and "/" not in rest else rest
     bucket, _, key = rest.removeprefix("/").partition("/")
     return bucket, key
+
+
+def names_a_service(spelling: str) -> bool:
+    """It is no file of this computer, even where slashes are missing: it begins as an address does."""
+    return _ADDRESS.match(_unquoted(spelling)) is not None
 
 
 def _unquoted(spelling: str) -> str:

@@ -43,7 +43,16 @@ class ObjectPath:
                 ),
             )
         bucket, key = place
-        if len(key.encode()) > MAX_KEY_BYTES:
+        try:
+            length = len(key.encode())
+        except UnicodeEncodeError as error:
+            shown = key.encode(errors="backslashreplace").decode()
+            raise InvalidInput(
+                text("The name of “{file}” is not UTF-8, so no service could keep it.", file=shown),
+                text("Look at the encoding of the terminal or program it comes from."),
+                str(error),
+            ) from error
+        if length > MAX_KEY_BYTES:
             raise InvalidInput(
                 text("The name in “{bucket}” is longer than 1,024 bytes.", bucket=bucket),
                 text("Use shorter folder and file names."),

@@ -25,11 +25,11 @@ class UnfinishedUpload:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What its parts hold."""
+    """What its parts hold; None: these keys may not look."""
 
     upload: UnfinishedUpload
-    parts: int
-    size_bytes: int
+    parts: int | None
+    size_bytes: int | None
 
 
 @dataclass(slots=True)

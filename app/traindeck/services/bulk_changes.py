@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -27,7 +28,7 @@ async def each(
 ) -> None:
     """Hand on every object among these and below the folders among them, each once."""
     folders = _outermost([entry.path for entry in chosen if entry.path.is_folder])
-    single = [entry for entry in chosen if not entry.path.is_folder and not _is_below(entry.path, folders)]
+    single = [entry for entry in chosen if not (entry.path.is_folder or _is_below(entry.path, folders))]
     if single:
         await take(single)
     for folder in folders:
@@ -149,5 +150,7 @@ def _outermost(folders: Sequence[ObjectPath]) -> list[ObjectPath]:
     return kept
 
 
-def _is_below(path: ObjectPath, folders: Sequence[ObjectPath]) -> bool:
-    return any(path.bucket == folder.bucket and path.key.startswith(folder.key) for folder in folders)
+def _is_below(path: ObjectPath, outermost: Sequence[ObjectPath]) -> bool:
+    """In order, and none below another: then only the last one before it can hold it."""
+    before = bisect_right(outermost, path)
+    return before > 0 and path.bucket == outermost[before - 1].bucket and path.key.startswith(outermost[before - 1].key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -54,7 +55,7 @@ class PlaceDesk:
         self._planes = planes
         self._clock = clock
         self._buckets: dict[str, tuple[float, dict[str, Bucket]]] = {}
-        self._asking = asyncio.Lock()
+        self._asking: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def look(self, profile: str, path: ObjectPath) -> PlaceFacts:
         storage = await self._storage(profile)
@@ -102,7 +103,7 @@ class PlaceDesk:
 
     async def _known_buckets(self, profile: str) -> dict[str, Bucket]:
         """Asked for once a minute; keys that may not list them know none."""
-        async with self._asking:
+        async with self._asking[profile]:
             asked, buckets = self._buckets.get(profile, (float("-inf"), {}))
             if self._clock() - asked < _NAMES_S:
                 return buckets
@@ -138,7 +139,7 @@ async def _below(storage: ObjectStorage, folder: ObjectPath) -> tuple[int, int, 
         count += len(inside)
         size_bytes += sum(row.size_bytes for row in inside)
         if not page.next_marker or page.next_marker == marker:
-            return count, size_bytes, True, is_marked
+            return count, size_bytes, not page.next_marker, is_marked
         marker = page.next_marker
     return count, size_bytes, False, is_marked
 

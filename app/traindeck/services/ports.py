@@ -34,8 +34,6 @@ class ObjectStorage(Protocol):
     async def create_bucket(self, name: str) -> None:
         """Creating one's own bucket again is no error."""
 
-    async def remove_bucket(self, name: str) -> None: ...
-
     def entries(self, folder: ObjectPath, *, recursive: bool = False) -> AsyncIterator[list[ObjectEntry]]:
         """Pages of a listing as they arrive; not recursive: one level, folders first in each page."""
 

@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from traindeck.domain.objects import ObjectPath
-from traindeck.services.data_bodies import BytesBody
 from traindeck.services.data_ports import DataPlane, Part
+from traindeck.services.transfers.bodies import Content
+from traindeck.services.transfers.digests import md5
+from traindeck.services.transfers.rate_limit import RateLimit
 
 Read = Callable[[int], Awaitable[bytes]]
 """As many bytes as asked for, fewer only at the end."""
@@ -15,17 +17,18 @@ Read = Callable[[int], Awaitable[bytes]]
 FIRST_BYTES = 16 * 1024 * 1024
 _AT_ONCE = 3
 _SAME_SIZE = 500
+_NO_LIMIT = RateLimit()
 
 
-async def send_stream(plane: DataPlane, target: ObjectPath, read: Read) -> int:
+async def send_stream(plane: DataPlane, target: ObjectPath, read: Read, limit: RateLimit = _NO_LIMIT) -> int:
     """What `read` gives becomes one object, or none where something fails; the answer is its size."""
     first = await read(FIRST_BYTES)
     if len(first) < FIRST_BYTES:
-        await plane.put(target, BytesBody(first))
+        await plane.put(target, _content(first, limit))
         return len(first)
     upload_id = await plane.begin_upload(target)
     try:
-        size_bytes, parts = await _send_parts(plane, target, upload_id, first, read)
+        size_bytes, parts = await _send_parts(plane, target, upload_id, first, read, limit)
         await plane.finish_upload(target, upload_id, parts)
     except BaseException:
         await plane.abort_upload(target, upload_id)
@@ -34,14 +37,14 @@ async def send_stream(plane: DataPlane, target: ObjectPath, read: Read) -> int:
 
 
 async def _send_parts(
-    plane: DataPlane, target: ObjectPath, upload_id: str, content: bytes, read: Read
+    plane: DataPlane, target: ObjectPath, upload_id: str, content: bytes, read: Read, limit: RateLimit
 ) -> tuple[int, list[Part]]:
     slots = asyncio.Semaphore(_AT_ONCE)
     sent: list[asyncio.Task[Part]] = []
 
     async def send(number: int, content: bytes) -> Part:
         try:
-            return await plane.put_part(target, upload_id, number, BytesBody(content))
+            return await plane.put_part(target, upload_id, number, _content(content, limit))
         finally:
             slots.release()
 
@@ -56,6 +59,10 @@ async def _send_parts(
     except ExceptionGroup as failures:
         raise failures.exceptions[0] from failures
     return size_bytes, [task.result() for task in sent]
+
+
+def _content(data: bytes, limit: RateLimit) -> Content:
+    return Content(data, md5(data).digest(), limit)
 
 
 def _part_bytes(done: int) -> int:

@@ -75,7 +75,10 @@ class UnfinishedUploads:
 
 
 async def _held(plane: DataPlane, upload: UnfinishedUpload) -> Held:
-    parts = await plane.parts(upload.path, upload.upload_id) or []
+    try:
+        parts = await plane.parts(upload.path, upload.upload_id) or []
+    except NoRight:
+        return Held(upload, None, None)
     return Held(upload, len(parts), sum(part.size_bytes for part in parts))
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import secrets
 from pathlib import Path
 
+from traindeck.domain.local_names import System, part_name
 from traindeck.domain.object_facts import ObjectVersion
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.transfers import is_plain_md5
@@ -14,13 +17,15 @@ from traindeck.services.data_ports import DataPlane
 from traindeck.services.transfers.in_order import damaged
 
 _HELD_BYTES = 4 * 1024 * 1024
+_SYSTEM = System(is_windows=os.name == "nt")
 
 
 async def fetch_version(
     plane: DataPlane, disk: BlockingCalls, path: ObjectPath, version: ObjectVersion, target: Path
 ) -> None:
     """By way of a .part file beside it, so that what is called `target` is whole."""
-    part = target.with_name(f"{target.name}.part")
+    # A name of its own: what else is called like it may be somebody's file, or another download.
+    part = target.with_name(part_name(target.name, _SYSTEM, secrets.token_hex(4)))
     digest = hashlib.md5(usedforsecurity=False)
     held: list[bytes] = []
 
@@ -44,7 +49,6 @@ async def fetch_version(
         with local_errors(part):
             part.unlink(missing_ok=True)
 
-    await disk.run(lambda _: forget())
     try:
         found = await plane.get(path, take, version=version.version)
         if is_plain_md5(found.etag) and not found.is_encrypted and digest.hexdigest() != found.etag:

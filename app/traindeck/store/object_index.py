@@ -27,6 +27,8 @@ from traindeck.store.object_queries import BEYOND, order_queries
 
 _AT_A_TIME = 4096
 _MOST_COUNTED = 2000
+_BEHIND_ALL = BEYOND + BEYOND
+"""Sorts behind all that is asked for."""
 _UNUSABLE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 _STEPS: tuple[tuple[str, ...], ...] = (
@@ -258,7 +260,9 @@ class ObjectIndex:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         with self._write_lock, database_errors(self._path), transaction(self._writer):
+            before = _last_numbers(self._writer)
             yield self._writer
+            _use_no_number_twice(self._writer, before)
 
     @contextmanager
     def _reading(self, token: CancelToken | None = None) -> Iterator[sqlite3.Connection]:
@@ -353,6 +357,25 @@ def _remove_folder(db: sqlite3.Connection, path: str) -> None:
     span = (path, path + BEYOND)
     db.execute("DELETE FROM objects WHERE key >= ? AND key < ?", span)
     db.execute("DELETE FROM folders WHERE path >= ? AND path < ?", span)
+
+
+def _last_numbers(db: sqlite3.Connection) -> tuple[int, int]:
+    query = "SELECT (SELECT coalesce(max(id), 0) FROM objects), (SELECT coalesce(max(id), 0) FROM folders)"
+    objects, folders = db.execute(query).fetchone()
+    return objects, folders
+
+
+def _use_no_number_twice(db: sqlite3.Connection, before: tuple[int, int]) -> None:
+    """Who still holds the number of a row that is gone must not find another object under it.
+
+    The next number is one more than the largest, so one that nobody was told stays with a row that nobody asks for.
+    """
+    objects, folders = _last_numbers(db)
+    if objects < before[0]:
+        values = (before[0] + 1, _BEHIND_ALL)
+        db.execute("REPLACE INTO objects (id, key, cut, size, etag, class) VALUES (?, ?, -2, 0, '', '')", values)
+    if folders < before[1]:
+        db.execute("REPLACE INTO folders (id, path, cut) VALUES (?, ?, -2)", (before[1] + 1, _BEHIND_ALL))
 
 
 def _collect(

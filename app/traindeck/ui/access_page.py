@@ -30,7 +30,7 @@ _MARK = QSize(20, 20)
 class AccessPage(PropertyPage):
     """Binds BucketAccess."""
 
-    icon = "key"
+    icon = "lock"
 
     def __init__(self, model: BucketAccess, theme: Theme) -> None:
         super().__init__()

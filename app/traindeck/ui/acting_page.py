@@ -36,6 +36,9 @@ class ActingPage(PropertyPage):
         """`guarded` cannot be used until it is done."""
         self._scope.start(self._name, partial(self._acting, busy, work, guarded))
 
+    def rested(self) -> None:
+        """What was guarded may be used again, where it makes sense."""
+
     def say_outcome(self, words: str, *, is_error: bool = False) -> None:
         set_role(self.outcome, "error" if is_error else "small")
         self.outcome.setText(words)
@@ -54,4 +57,5 @@ class ActingPage(PropertyPage):
             if isValid(self):
                 for widget in guarded:
                     widget.setEnabled(True)
+                self.rested()
                 self.say_outcome(words, is_error=is_error)

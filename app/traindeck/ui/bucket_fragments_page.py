@@ -80,6 +80,8 @@ class FragmentsModel(QAbstractTableModel):
 
     def measured(self, portion: Sequence[Held]) -> None:
         for held in portion:
+            if held.size_bytes is None:
+                continue
             self.size_bytes += held.size_bytes - self.sizes.get(held.upload.upload_id, 0)
             self.sizes[held.upload.upload_id] = held.size_bytes
         if self.uploads:

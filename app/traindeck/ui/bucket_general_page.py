@@ -13,6 +13,7 @@ from traindeck.domain.bucket_settings import (
     BucketFacts,
     Versioning,
 )
+from traindeck.domain.fact_words import class_words, size_in_full
 from traindeck.domain.objects import bytes_of, count_words, size_words
 from traindeck.domain.texts import moment_words, say
 from traindeck.ui.cards import Facts, card
@@ -62,7 +63,7 @@ class BucketGeneralPage(PropertyPage):
     def _show(self, facts: BucketFacts) -> None:
         self._known = facts
         self.facts.show_facts(_rows(facts))
-        classes = [(name, name) for name in STORAGE_CLASSES]
+        classes = [(class_words(name), name) for name in STORAGE_CLASSES]
         self.storage_class.offer(classes, facts.storage_class, is_known=False, placeholder=say("unknown"))
         value = "" if facts.versioning is None else _id_of(facts.versioning)
         choices = [(say(VERSIONING[state]), _id_of(state)) for state in _reachable(facts.versioning)]
@@ -182,13 +183,9 @@ def _rows(facts: BucketFacts) -> list[tuple[str, str]]:
         (say("Region"), facts.region or say("unknown")),
         (say("Created"), moment_words(facts.created) if facts.created else say("unknown")),
         (say("Objects"), say("unknown") if facts.objects is None else count_words(facts.objects)),
-        (say("Size"), say("unknown") if facts.size_bytes is None else _size(facts.size_bytes)),
+        (say("Size"), say("unknown") if facts.size_bytes is None else size_in_full(facts.size_bytes)),
         (say("Encryption"), say("unknown") if facts.encryption is None else encryption),
         (say("OBS version"), facts.obs_version),
         (say("Zones"), facts.zones),
     ]
     return [(name, value) for name, value in rows if value]
-
-
-def _size(size_bytes: int) -> str:
-    return size_words(size_bytes) if size_bytes < 1000 else f"{size_words(size_bytes)} ({size_bytes:,} B)"

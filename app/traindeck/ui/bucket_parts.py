@@ -88,7 +88,7 @@ class BucketParts:
         def show() -> None:
             self._show(browser.profile, browser.state.place.bucket, say("Access"))
 
-        view.commands.add(Command("bucket.access", say("Access…"), show, menu=CONTEXT, group=5, icon="key"))
+        view.commands.add(Command("bucket.access", say("Access…"), show, menu=CONTEXT, group=5, icon="lock"))
 
     def _remove(self, buckets: list[str]) -> None:
         self._removals.remove(self._profile(), buckets, self._confirm)

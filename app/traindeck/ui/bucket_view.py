@@ -197,9 +197,9 @@ class BucketView(QWidget):
             choose_folder(self, say("Download into this folder"), partial(self._fetch, chosen))
 
     def show_access(self) -> None:
-        chosen = self.selected()
-        if chosen:
-            self.access_wanted.emit(chosen[0].path.bucket)
+        """Of the bucket that holds what is selected."""
+        if target := self.target():
+            self.access_wanted.emit(target.bucket)
 
     def menu(self) -> QMenu:
         """What can be done with what is selected."""
@@ -216,14 +216,13 @@ class BucketView(QWidget):
             add(menu)
         menu.addSeparator()
         menu.addAction(self._theme.icon("plus"), say("New bucket…"), self.new_wanted.emit)
-        menu.addAction(self._theme.icon("refresh"), say("Refresh (F5)"), self._refresh)
+        menu.addAction(self._theme.icon("refresh"), say("Refresh") + "\tF5", self._refresh)
         menu.addSeparator()
         delete = menu.addAction(self._theme.icon("trash"), say("Delete…") + "\tDel", self._delete)
         menu.addSeparator()
-        access = menu.addAction(self._theme.icon("key"), say("Access…"), self.show_access)
-        access.setEnabled(len(chosen) == 1 and chosen[0].path.is_bucket)
         settings = menu.addAction(self._theme.icon("form"), say("Bucket settings…"), self.show_settings)
-        for action in (look, settings):
+        access = menu.addAction(self._theme.icon("lock"), say("Access…"), self.show_access)
+        for action in (look, settings, access):
             action.setEnabled(has_target)
         for action, possible in ((send, has_target), (send_folder, has_target), (fetch, chosen), (delete, chosen)):
             action.setEnabled(bool(possible))

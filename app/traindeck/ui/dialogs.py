@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -86,7 +86,7 @@ class Question(QDialog):
         cancel = self.buttons.addButton(say("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
         cancel.setAutoDefault(not any(answer.role == "primary" for answer in answers))
         self.buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
+        layout = self._column = QVBoxLayout(self)
         layout.setContentsMargins(3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE)
         layout.setSpacing(SPACE)
         layout.addWidget(heading)
@@ -105,6 +105,11 @@ class Question(QDialog):
         layout.addWidget(self.buttons)
         if not typed and not any(answer.role == "primary" for answer in answers):
             cancel.setFocus()  # a key pressed too early must not do what cannot be undone
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Only now the fonts are known, and with them how many lines the words take."""
+        super().showEvent(event)
+        self.resize(self.width(), self._column.totalHeightForWidth(self.width()))
 
     def _on_typed(self, words: str) -> None:
         for button in self.buttons.findChildren(QPushButton):

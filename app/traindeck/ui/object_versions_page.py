@@ -73,8 +73,11 @@ class ObjectVersionsPage(ActingPage):
         self.download.setEnabled(is_content)
         self.restore.setEnabled(is_content and chosen is not None and not chosen.is_latest)
         self.delete.setEnabled(chosen is not None and self.table.versions.rowCount() > 1)
-        is_marker = chosen is not None and chosen.is_marker
-        self.delete.setText(say("Undo the deletion…") if is_marker else say("Delete version…"))
+        hides = chosen is not None and chosen.is_marker and chosen.is_latest
+        self.delete.setText(say("Undo the deletion…") if hides else say("Delete version…"))
+
+    def rested(self) -> None:
+        self._on_chosen()
 
     def _download(self) -> None:
         if (chosen := self.table.chosen) is not None:
@@ -102,7 +105,10 @@ class ObjectVersionsPage(ActingPage):
 
     async def _deleted(self, version: ObjectVersion) -> str:
         of = moment_words(version.modified) if version.modified else version.version
-        if version.is_marker:
+        if version.is_marker and not version.is_latest:
+            question = text("Forget that it was deleted at {moment}? The object stays as it is.", moment=of)
+            button = text("Delete")
+        elif version.is_marker:
             question, button = text("Bring the object back as it was before {moment}?", moment=of), text("Bring back")
         else:
             question = text("Delete the version of {moment}? It cannot be brought back.", moment=of)

@@ -61,6 +61,11 @@ QPushButton[role="flat"]:focus, QToolButton:focus { border: 1px solid $link; }
 QPushButton[role="flat"]:disabled, QToolButton:disabled { color: $disabled; background: transparent; }
 QToolButton:pressed, QToolButton:checked { background: $selection; color: $on_selection; }
 QToolButton::menu-indicator { image: none; }
+QToolButton[role="menu"] { border: 1px solid $border_strong; padding-right: 20px; }
+QToolButton[role="menu"]::menu-indicator {
+    image: url(theme:chevron-down.svg); width: 10px; height: 10px;
+    subcontrol-origin: padding; subcontrol-position: center right; right: 6px;
+}
 QPushButton[role="link"] {
     background: transparent; color: $link; border: 1px solid transparent; padding: 2px 4px; text-align: left;
 }
@@ -90,15 +95,18 @@ QComboBox::drop-down { border: none; width: 22px; subcontrol-origin: padding; su
 QComboBox::down-arrow { image: url(theme:chevron-down.svg); width: 12px; height: 12px; }
 QComboBox QLineEdit { border: none; padding: 0; background: transparent; }
 QComboBox QAbstractItemView { background: $surface; border: 1px solid $border_strong; outline: none; padding: 2px; }
-QSpinBox::up-button, QSpinBox::down-button { border: none; background: transparent; width: 18px; }
-QSpinBox::up-button:hover, QSpinBox::down-button:hover { background: $hover; }
-QSpinBox::up-arrow { image: url(theme:chevron-up.svg); width: 10px; height: 10px; }
-QSpinBox::down-arrow { image: url(theme:chevron-down.svg); width: 10px; height: 10px; }
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { border: none; background: transparent; width: 18px; }
+QAbstractSpinBox::up-button:hover, QAbstractSpinBox::down-button:hover { background: $hover; }
+QAbstractSpinBox::up-arrow { image: url(theme:chevron-up.svg); width: 10px; height: 10px; }
+QAbstractSpinBox::down-arrow { image: url(theme:chevron-down.svg); width: 10px; height: 10px; }
 
 QCheckBox, QRadioButton { spacing: 7px; }
 QCheckBox::indicator, QRadioButton::indicator { width: 15px; height: 15px; }
 QCheckBox::indicator { border: 1px solid $border_strong; border-radius: 4px; background: $surface; }
 QCheckBox::indicator:checked { background: $accent; border-color: $accent; image: url(theme:check.svg); }
+QRadioButton::indicator { border: 1px solid $border_strong; border-radius: 8px; background: $surface; }
+QRadioButton::indicator:checked { width: 7px; height: 7px; border: 5px solid $accent; }
+QRadioButton::indicator:focus { border-color: $link; }
 QCheckBox::indicator:focus { border: 1px solid $link; }
 QCheckBox::indicator:disabled { background: $window; border-color: $border; }
 

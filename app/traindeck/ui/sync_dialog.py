@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
     QRadioButton,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
@@ -25,6 +24,7 @@ from PySide6.QtWidgets import (
 from traindeck.domain.texts import say
 from traindeck.domain.transfers import CompareBy, ItemState
 from traindeck.ui.file_choice import choose_folder
+from traindeck.ui.page_parts import number_box
 from traindeck.ui.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.transfer_files_dialog import FilesModel, FilesTable
 from traindeck.viewmodels.ports import Confirm
@@ -86,10 +86,8 @@ class SyncDialog(QDialog):
         ):
             self.compare.addItem(words, by)
         self.delete = QCheckBox(say("&Remove what is only on the other side, at most"))
-        self.most = QSpinBox()
-        self.most.setRange(0, _MOST_REMOVED)
+        self.most = number_box(0, _MOST_REMOVED, say("So many files may be removed at most"))
         self.most.setValue(wishes.max_delete)
-        self.most.setAccessibleName(say("So many files may be removed at most"))
         self.ignore = QPlainTextEdit(wishes.ignore)
         self.ignore.setFont(theme.mono_font())
         self.ignore.setPlaceholderText("*.tmp\ncache/")

@@ -164,7 +164,7 @@ class TransferFilesDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(say("Files of the transfer"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(100 * SPACE, 60 * SPACE)
+        self.resize(116 * SPACE, 60 * SPACE)
         self._transfers = transfers
         self._row = row
         self._files = transfers.files(row.id)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QDoubleSpinBox,
     QHBoxLayout,
     QHeaderView,
     QInputDialog,
-    QLabel,
     QMenu,
     QPushButton,
     QStackedLayout,
@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 from traindeck.domain.objects import size_words
 from traindeck.domain.texts import say
 from traindeck.ui.cell_painting import EndElidedDelegate, ProgressDelegate
+from traindeck.ui.elided_label import ElidedLabel
 from traindeck.ui.empty_page import EmptyPage
 from traindeck.ui.table_models import TransferTableModel
 from traindeck.ui.theme import HALF, ROW, SPACE, Theme, set_role
@@ -36,6 +37,7 @@ from traindeck.viewmodels.transfer_list import Deed, TransferList
 _MEGABYTE = 1_000_000
 _RATES = (_MEGABYTE // 2, _MEGABYTE, 5 * _MEGABYTE, 20 * _MEGABYTE, 100 * _MEGABYTE)
 _WITH_TARGET, _WITH_SIZE = 88 * SPACE, 104 * SPACE
+_NARROWEST = 44 * SPACE
 
 
 class TransferTable(QTableView):
@@ -105,7 +107,7 @@ class TransferView(QWidget):
             say("Nothing is moving."),
             say("Drop files on a bucket to upload them; fetch a run's outputs to bring them here."),
         )
-        self.summary = QLabel()
+        self.summary = ElidedLabel()
         set_role(self.summary, "small")
         self.begin = tool_button("check", say("Begin what was planned"), self._begin)
         self.pause = tool_button("pause", say("Pause (Space)"), partial(self._do, Deed.PAUSE))
@@ -119,19 +121,24 @@ class TransferView(QWidget):
         self.clear.setToolTip(say("Take what is over out of the list; the files stay."))
         set_role(self.clear, "flat")
         self.rate = QToolButton()
+        set_role(self.rate, "menu")
         self.rate.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.rate.setToolTip(say("How fast all transfers together may be"))
         self.rate.setMenu(QMenu(self))
         self.rate.menu().aboutToShow.connect(self._offer_rates)
+        # All of them are in the menu, too: where there is no room for all, the last go first.
+        self._spare = (self.retry, self.list, self.verify, self.first, self.clear)
         self._pages = QStackedLayout()
         foot = QHBoxLayout()
         foot.setContentsMargins(SPACE, HALF, SPACE, HALF)
+        foot.setSpacing(HALF)
         foot.addWidget(self.summary, 1)
         foot.addWidget(self.rate)
         for button in (*self._tools(), self.clear):
             foot.addWidget(button)
         self._foot = QWidget()
         self._foot.setLayout(foot)
+        self._foot.setMinimumWidth(_NARROWEST)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -161,6 +168,14 @@ class TransferView(QWidget):
         super().resizeEvent(event)
         self.table.setColumnHidden(TransferTableModel.TARGET, self.width() < _WITH_TARGET)
         self.table.setColumnHidden(TransferTableModel.SIZE, self.width() < _WITH_SIZE)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        needed = [self.summary, self.rate, *(tool for tool in self._tools() if tool not in self._spare)]
+        room = self.width() - 2 * SPACE - sum(_room_of(widget) for widget in needed if not widget.isHidden())
+        for widget in self._spare:
+            room -= _room_of(widget)
+            widget.setVisible(room >= 0)
 
     def selected_ids(self) -> list[int]:
         return [self.model.row(index.row()).id for index in self.table.selectionModel().selectedRows()]
@@ -194,7 +209,8 @@ class TransferView(QWidget):
 
     @staticmethod
     def _add(menu: QMenu, words: str, key: str, button: QToolButton, act: Callable[[], None]) -> None:
-        action = menu.addAction(f"{words}\t{key}" if key else words)
+        shown = QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
+        action = menu.addAction(f"{words}\t{shown}" if shown else words)
         action.setEnabled(button.isEnabled())
         action.triggered.connect(act)
 
@@ -238,6 +254,8 @@ class TransferView(QWidget):
         dialog.setInputMode(QInputDialog.InputMode.DoubleInput)
         dialog.setDoubleDecimals(2)
         dialog.setDoubleRange(0.01, 100_000)
+        for box in dialog.findChildren(QDoubleSpinBox):
+            box.lineEdit().setTextMargins(HALF, 0, 0, 0)
         dialog.setDoubleValue((self._transfers.rate_limit or _RATES[1]) / _MEGABYTE)
         dialog.setOkButtonText(say("Set limit"))
         dialog.setCancelButtonText(say("Cancel"))
@@ -276,3 +294,8 @@ class TransferView(QWidget):
             self.summary.setText(say("{count} under way, {rate}/s", count=state.live, rate=rate))
         else:
             self.summary.setText(say("{count} under way", count=state.live) if state.live else say("All done."))
+        self._make_room()
+
+
+def _room_of(widget: QWidget) -> int:
+    return widget.minimumSizeHint().width() + HALF

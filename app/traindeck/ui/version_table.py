@@ -27,7 +27,7 @@ class VersionModel(RowsModel[ObjectVersion]):
         return row.version, row.is_latest
 
     def headers(self) -> Sequence[str]:
-        return (say("Changed"), say("Size"), say("Storage class"), say("Version"))
+        return (say("Modified"), say("Size"), say("Storage class"), say("Version"))
 
     def cell(self, row: ObjectVersion, column: int, role: int) -> Any:
         if role == Qt.ItemDataRole.TextAlignmentRole and column == _SIZE:

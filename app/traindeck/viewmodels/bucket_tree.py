@@ -208,9 +208,6 @@ class BucketTree(QObject):
             is_folder = await self._disk.run(lambda _: source.is_dir())
             into = target.join(source.name + "/") if is_folder else target.join(source.name)
             await self._mover.upload(self.state.profile, source, into)
-        self.was_touched(target)
-        if is_folder:
-            self.arrived.emit(into)
 
     async def _pack(self, source: Path | ObjectPath, target: ObjectPath, confirm: Confirm) -> None:
         profile = self.state.profile
@@ -222,8 +219,6 @@ class BucketTree(QObject):
                 return
             async with self._moving:
                 await self._mover.pack(profile, source, target, may_replace=True)
-        for folder in (target, target.parent):
-            self.was_touched(folder)
 
     async def _download(self, path: ObjectPath, target: Path) -> None:
         async with self._moving:

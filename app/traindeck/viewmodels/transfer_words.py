@@ -232,11 +232,14 @@ def plan_words(row: TransferRow) -> str:
     moves = transfer.files - transfer.removals - transfer.failed_files
     parts = []
     if moves:
-        words = f"{say(_TO_MOVE[transfer.kind])}: {moves:,}"
-        size = size_words(transfer.total_bytes) if transfer.total_bytes is not None else ""
-        parts.append(f"{words}, {size}" if size else words)
+        what, count = say(_TO_MOVE[transfer.kind]), f"{moves:,}"
+        if transfer.total_bytes is None:
+            parts.append(say("{what}: {count}", what=what, count=count))
+        else:
+            size = size_words(transfer.total_bytes)
+            parts.append(say("{what}: {count}, {size}", what=what, count=count, size=size))
     if transfer.removals:
-        parts.append(f"{say('To remove')}: {transfer.removals:,}")
+        parts.append(say("{what}: {count}", what=say("To remove"), count=f"{transfer.removals:,}"))
     if transfer.failed_files:
         parts.append(say("cannot be moved: {count}", count=f"{transfer.failed_files:,}"))
     if transfer.skipped_files:

@@ -238,6 +238,14 @@ async def test_a_preview_is_shown_and_dropped_or_done(shelf: ObjectShelf, tmp_pa
             await transfers.planned(Order(Kind.UPLOAD, LAB, str(source / "none"), str(there()), rules))
 
 
+async def test_a_plan_that_cannot_be_noted_down_is_not_waited_for(shelf: ObjectShelf, tmp_path: Path) -> None:
+    order = Order(Kind.UPLOAD, "no \udcff text", str(tree(tmp_path / "data", {"a": b"a"})), str(there()))
+    async with desk(tmp_path / "home", shelf) as transfers:
+        for is_preview in (True, False):
+            with pytest.raises(UnicodeEncodeError):
+                await asyncio.wait_for(transfers.planned(order, is_preview=is_preview), 5)
+
+
 async def test_what_was_asked_is_told_and_failures_too(
     shelf: ObjectShelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ from urllib.parse import unquote_plus
 
 from traindeck.domain.grants import Acl, Grant, Grantees, Permission
 from traindeck.services.storage.documents import document
+from traindeck.services.storage.version_pages import version_page
 
 _GROUPS = {
     "Everyone": Grantees.EVERYONE,
@@ -56,21 +57,9 @@ def acl_of(xml: str) -> Acl:
 
 
 def versions_of(xml: str) -> KeptPage:
-    root = document(xml, "ListVersionsResult", "ListBucketVersionsResult")
-    decode = unquote_plus if root.findtext("EncodingType") == "url" else str
-    rows = [
-        Kept(
-            decode(node.findtext("Key") or ""),
-            node.findtext("VersionId") or "",
-            int(node.findtext("Size") or 0),
-            node.findtext("IsLatest") == "true",
-            node.tag == "DeleteMarker",
-        )
-        for node in root
-        if node.tag in ("Version", "DeleteMarker")
-    ]
-    next_key = decode(root.findtext("NextKeyMarker") or "") or (rows[-1].key if rows else "")
-    return KeptPage(rows, next_key, root.findtext("NextVersionIdMarker") or "", root.findtext("IsTruncated") != "true")
+    page = version_page(xml)
+    rows = [Kept(key, one.version, one.size_bytes or 0, one.is_latest, one.is_marker) for key, one in page.rows]
+    return KeptPage(rows, page.next_key or (rows[-1].key if rows else ""), page.next_version, page.is_last)
 
 
 def unfinished_of(xml: str) -> KeptPage:

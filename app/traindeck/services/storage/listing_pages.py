@@ -8,6 +8,7 @@ from urllib.parse import unquote_plus
 
 from traindeck.services.data_ports import Page, Row
 from traindeck.services.storage.documents import document, moment
+from traindeck.services.storage.object_heads import our_class
 
 # The usual elements in their usual order, nothing escaped in the name; what differs is read the slow way.
 _OWNER = r"(?:<Owner>.*?</Owner>\s*)?"
@@ -36,7 +37,7 @@ def page_of(xml: str | bytes) -> Page:
     root = document(words[:first] + words[end:] if rows_xml else words, "ListBucketResult")
     is_encoded = _is_encoded(root)
     rows = [
-        Row(_decoded(key) if is_encoded else key, int(size), moment(modified), etag, storage_class)
+        Row(_decoded(key) if is_encoded else key, int(size), moment(modified), etag, our_class(storage_class))
         for key, modified, etag, size, storage_class in found
     ]
     return _page(root, rows)
@@ -56,7 +57,7 @@ def _rows_of(root: ET.Element) -> list[Row]:
             int(node.findtext("Size") or 0),
             moment(node.findtext("LastModified")),
             (node.findtext("ETag") or "").strip('"'),
-            node.findtext("StorageClass") or "",
+            our_class(node.findtext("StorageClass") or ""),
         )
         for node in root.iterfind("Contents")
     ]

@@ -83,9 +83,6 @@ class ObsStorage:
 
         await self._account.ask(create, ObjectPath(name), fine=("BucketAlreadyOwnedByYou",))
 
-    async def remove_bucket(self, name: str) -> None:
-        await self._account.ask(lambda client, _: client.deleteBucket(name), ObjectPath(name))
-
     async def entries(self, folder: ObjectPath, *, recursive: bool = False) -> AsyncIterator[list[ObjectEntry]]:
         folder = folder.as_folder()
         marker = ""

@@ -10,7 +10,7 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
 from traindeck.domain.access import Exposure, exposure
-from traindeck.domain.errors import AppError, Conflict, InvalidInput, NoRight, NotOffered, ServiceTrouble
+from traindeck.domain.errors import AppError, Conflict, InvalidInput, NoRight, NotOffered, ServiceTrouble, Unexpected
 from traindeck.domain.grants import Acl, CannedAcl, Grant, Grantees
 from traindeck.domain.new_bucket import BucketContents, NewBucket, StorageClass, name_problem
 from traindeck.domain.objects import ObjectPath
@@ -22,6 +22,7 @@ from traindeck.services.retrying import TRIES
 from traindeck.services.settings_ports import Told
 from traindeck.services.storage.obs_account import ObsAccount
 from traindeck.services.storage.obs_emptying import Emptying
+from traindeck.services.storage.obs_errors import obs_error
 
 if TYPE_CHECKING:
     from traindeck.services.storage.obs_client import Client
@@ -197,6 +198,11 @@ class ObsAccess:
         problem = name_problem(wanted.name)
         if problem is not None:
             raise InvalidInput(text("“{name}” cannot be the name of a bucket.", name=wanted.name), problem)
+        if wanted.storage_class and wanted.storage_class not in list(StorageClass):
+            raise InvalidInput(
+                text("There is no storage class “{name}” for buckets.", name=wanted.storage_class),
+                text("Known are: {names}.", names=", ".join(self.storage_classes)),
+            )
         if wanted.storage_class and wanted.storage_class not in self.storage_classes:
             raise NotOffered(
                 text("{host} has no storage class {name} for buckets.", host=self._host, name=wanted.storage_class),
@@ -220,8 +226,10 @@ class ObsAccess:
         if policy:
             try:
                 await self.set_policy(wanted.name, policy)
+            except Unexpected:
+                raise
             except AppError as error:
-                raise _made_private(error, wanted.name) from error
+                raise _half_made(error, wanted.name) from error
 
     async def count(self, bucket: str, told: Told) -> BucketContents:
         return await Emptying(self._account, bucket, told).count()
@@ -230,7 +238,25 @@ class ObsAccess:
         return await Emptying(self._account, bucket, told).empty()
 
     async def remove(self, bucket: str) -> None:
-        await self._account.ask(lambda client, _: client.deleteBucket(bucket), ObjectPath(bucket))
+        place, may_be_gone = ObjectPath(bucket), False
+
+        def remove(client: Client, _: CancelToken) -> Any:
+            from traindeck.services.storage.obs_client import NotReached
+
+            nonlocal may_be_gone
+            try:
+                answer = client.deleteBucket(bucket)
+            except NotReached:
+                raise
+            except Exception:
+                may_be_gone = True
+                raise
+            may_be_gone = may_be_gone or answer.status >= 500
+            return answer
+
+        answer = await self._account.ask(remove, place, fine=("NoSuchBucket",))
+        if answer.status >= 300 and not may_be_gone:
+            raise obs_error(self._account.refusal(answer), place)
 
     async def _check_free(self, name: str) -> None:
         """Making one's own bucket again is a success that changes nothing; asked for with a class, it is none."""
@@ -270,8 +296,13 @@ async def _if_allowed(asking: Awaitable[Any]) -> Any:
         return None
 
 
-def _made_private(error: AppError, bucket: str) -> AppError:
+def _half_made(error: AppError, bucket: str) -> AppError:
+    if isinstance(error, ServiceTrouble):  # the policy may be there, and only the answer got lost
+        return ServiceTrouble(
+            text("The bucket “{bucket}” was made; who gets in could not be confirmed: {trouble}",
+                 bucket=bucket, trouble=error.title),
+            text("Look at its policy before you rely on it."),
+            error.detail,
+        )  # fmt: skip
     title = text("The bucket “{bucket}” was made and is private: {trouble}", bucket=bucket, trouble=error.title)
-    if isinstance(error, ServiceTrouble):
-        return ServiceTrouble(title, error.hint, error.detail)
     return type(error)(title, error.hint, error.detail)

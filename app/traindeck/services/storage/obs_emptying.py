@@ -8,12 +8,12 @@ from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from traindeck.domain.errors import Conflict, NoRight
+from traindeck.domain.errors import AppError, Conflict, NoRight
 from traindeck.domain.new_bucket import BucketContents
 from traindeck.domain.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import CancelToken
-from traindeck.services.sdk_errors import Answer
+from traindeck.services.sdk_errors import Answer, not_understood
 from traindeck.services.settings_ports import Told
 from traindeck.services.storage.access_documents import Kept, KeptPage
 from traindeck.services.storage.obs_account import ObsAccount
@@ -41,8 +41,8 @@ class Emptying:
         self._place = ObjectPath(bucket)
         self._told = told
         self._so_far = BucketContents()
-        self._left: list[Answer] = []
-        self._left_keys: list[str] = []
+        self._left = 0
+        self._first_left: tuple[str, Answer] | None = None
 
     async def count(self) -> BucketContents:
         async with aclosing(self._everything()) as pages:
@@ -67,15 +67,16 @@ class Emptying:
 
         await self._each(self._everything(), delete)
         await self._each(self._unfinished(), abort)
-        if self._left_keys:
+        if self._first_left is not None:
+            key, why = self._first_left
             raise Conflict(
                 text(
                     "{count} objects could not be deleted, for example “{place}”.",
-                    count=len(self._left_keys),
-                    place=str(ObjectPath(self._bucket, self._left_keys[0])),
+                    count=self._left,
+                    place=str(ObjectPath(self._bucket, key)),
                 ),
                 text("Look at what keeps them: a policy, or a time they are locked for. The rest is gone."),
-                self._left[0].detail,
+                why.detail,
             )
         return self._so_far
 
@@ -119,15 +120,23 @@ class Emptying:
         after = after_id = ""
         while True:
             ask = partial(self._ask_behind, call, after, after_id)
-            answer = await self._account.ask(ask, self._place, fine=_NEVER)
-            if answer.status >= 300 or (answer.body is None and self._account.is_foreign):
+            # Only the first page says so: what was handed on already must not be counted once more.
+            is_first = not after
+            answer = await self._account.ask(ask, self._place, fine=_NEVER if is_first else ())
+            if is_first and (answer.status >= 300 or (answer.body is None and self._account.is_foreign)):
                 raise _NotKept
             page: KeptPage = self._account.body(answer)
             if page.rows:
                 yield page.rows
-            if page.is_last or not page.next_key or (page.next_key, page.next_id) == (after, after_id):
+            if page.is_last:
                 return
+            if not page.next_key or (page.next_key, page.next_id) == (after, after_id):
+                raise self._same_again()
             after, after_id = page.next_key, page.next_id
+
+    def _same_again(self) -> AppError:
+        """A listing that would never end, or says that it goes on and not where: what is left is not known."""
+        return not_understood(Answer(self._account.service, 200, message="the same page again"))
 
     def _ask_behind(self, call: str, after: str, after_id: str, client: Client, _: CancelToken) -> Any:
         return getattr(client, call)(self._bucket, after, after_id)
@@ -140,8 +149,10 @@ class Emptying:
             page = self._account.body(answer)
             if page.rows:
                 yield [Kept(row.key, "", row.size_bytes) for row in page.rows]
-            if not page.next_marker or page.next_marker == marker:
+            if not page.next_marker:
                 return
+            if page.next_marker == marker:
+                raise self._same_again()
             marker = page.next_marker
 
     def _list_behind(self, marker: str, client: Client, _: CancelToken) -> Any:
@@ -210,8 +221,8 @@ class Emptying:
         )
 
     def _stays(self, key: str, why: Answer) -> None:
-        self._left_keys.append(key)
-        self._left.append(why)
+        self._left += 1
+        self._first_left = self._first_left or (key, why)
 
     def _tell(self, more: BucketContents) -> None:
         self._so_far += more

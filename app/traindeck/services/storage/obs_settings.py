@@ -33,7 +33,7 @@ from traindeck.domain.objects import ObjectPath
 from traindeck.domain.profiles import Profile, Signature
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.together import together
-from traindeck.services.sdk_errors import not_understood
+from traindeck.services.sdk_errors import Answer, not_understood
 from traindeck.services.storage.documents import document
 from traindeck.services.storage.lifecycle_documents import class_for, class_of, lifecycle_document, read_lifecycle
 from traindeck.services.storage.obs_account import ObsAccount
@@ -142,10 +142,17 @@ class ObsSettings:
 
     async def _versioning(self, bucket: str) -> Versioning:
         root = await self._needed(bucket, _VERSIONING)
-        return Versioning((root.findtext("Status") or "").strip())
+        status = (root.findtext("Status") or "").strip()
+        try:
+            return Versioning(status)
+        except ValueError:
+            raise self._unreadable(f"{_VERSIONING.root}: {status}") from None
 
     async def _quota(self, bucket: str) -> int:
-        return self._number(await self._needed(bucket, _QUOTA), "StorageQuota") or 0
+        found = self._number(await self._needed(bucket, _QUOTA), "StorageQuota")
+        if found is None:  # not to be taken for 0, which is no limit
+            raise self._unreadable(f"{_QUOTA.root} without a number")
+        return found
 
     async def _encryption(self, bucket: str) -> str:
         root = await self._document(bucket, _ENCRYPTION)
@@ -269,6 +276,9 @@ class ObsSettings:
                     kind.name,
                 ) from None
             raise not_understood(replace(self._account.refusal(answer), message=str(error))) from None
+
+    def _unreadable(self, detail: str) -> AppError:
+        return not_understood(Answer(self._account.service, 200, message=detail))
 
     def _number(self, root: ET.Element, name: str) -> int | None:
         words = (root.findtext(name) or "").strip()

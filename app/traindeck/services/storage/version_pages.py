@@ -22,7 +22,7 @@ class VersionPage:
 
 def version_page(xml: str) -> VersionPage:
     """ValueError: this is no listing of versions."""
-    root = document(xml, "ListVersionsResult", "ListVersionResult")
+    root = document(xml, "ListVersionsResult", "ListVersionResult", "ListBucketVersionsResult")
     decode = unquote_plus if root.findtext("EncodingType") == "url" else str
     rows = [(decode(node.findtext("Key") or ""), _version(node)) for node in root if node.tag in _ROWS]
     return VersionPage(

@@ -9,8 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from traindeck.domain.errors import AppError, Occupied, Unexpected
+from traindeck.domain.errors import AppError, InvalidInput, Occupied, Unexpected
 from traindeck.domain.objects import ObjectPath
+from traindeck.domain.texts import text
 from traindeck.domain.transfers import Item, ItemState, Kind, Order, Rules, TransferState
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import utc_now
@@ -232,6 +233,7 @@ class Transfers:
 
     async def begin(self, order: Order, *, needs_yes: bool = False, is_preview: bool = False) -> int:
         """Start a transfer that goes on by itself."""
+        _check_words(order)
         takes_up = self._patience_s is not None and not is_preview
         return await self._call(
             lambda engine: engine.add(order, needs_yes=needs_yes, patience_s=self._patience_s, takes_up=takes_up)
@@ -247,7 +249,10 @@ class Transfers:
         async def add() -> None:
             try:
                 added.set_result(await self.begin(order, needs_yes=True, is_preview=is_preview))
-            except AppError as error:
+            except asyncio.CancelledError:
+                added.cancel()
+                raise
+            except Exception as error:  # noqa: BLE001 - goes to who waits
                 added.set_exception(error)
 
         async def drop() -> None:
@@ -362,6 +367,20 @@ class Transfers:
     @staticmethod
     def _report(name: str, error: AppError) -> None:
         log.error("%s: %s %s", name, error, error.detail)
+
+
+def _check_words(order: Order) -> None:
+    """On Linux a path may hold bytes that are no text, and the journal is text."""
+    for words in (order.source, order.target):
+        try:
+            words.encode()
+        except UnicodeEncodeError as error:
+            shown = words.encode(errors="backslashreplace").decode()
+            raise InvalidInput(
+                text("“{path}” is not UTF-8, so it could not be noted how far the transfer is.", path=shown),
+                text("Rename the file or folder."),
+                str(error),
+            ) from error
 
 
 def _here(place: Path) -> str:

@@ -219,8 +219,6 @@ class BucketTree(QObject):
                 return
             async with self._moving:
                 await self._mover.pack(profile, source, target, may_replace=True)
-        for folder in (target, target.parent):
-            self.was_touched(folder)
 
     async def _download(self, path: ObjectPath, target: Path) -> None:
         async with self._moving:

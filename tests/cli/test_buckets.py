@@ -31,7 +31,7 @@ def test_a_bucket_is_made_with_a_class_and_open_to_all(
     fill(traindeck, tmp_path, "shared")
     assert anybody.get("/shared/some/1") == 200
     rows = traindeck("obs", "ls", "-r", "obs://shared/", "--json").rows
-    assert {row["class"] for row in rows} == {"STANDARD_IA"}  # as S3 calls it
+    assert {row["class"] for row in rows} == {"WARM"}
 
     # Made again with other wishes it would only seem to have them.
     traindeck("obs", "mb", "shared", "--access", "private").must_be(1)

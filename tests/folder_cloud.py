@@ -18,6 +18,7 @@ from typing import Self
 
 from folder_access import FolderAccess
 from folder_plane import FolderPlane
+from hand_made_adapters import HandMadeAdapters
 from listed_names import ListedNames
 from traindeck.domain.errors import AppError, Conflict, NotFound, Unreachable
 from traindeck.domain.jobs import Engine, Flavor, JobSpec, LogChunk, RemoteJob
@@ -309,12 +310,8 @@ class FolderCloud:
     async def _connect(self, profile: Profile, credentials: Credentials) -> Connection:
         return Connection(
             profile,
-            self.storage,
-            self.jobs,
+            HandMadeAdapters(self.storage, self.jobs, NoSettings(), self.objects, self.access),
             lambda _: FolderPlane(self.storage),
-            settings=NoSettings(),
-            objects=self.objects,
-            access=self.access,
         )
 
 

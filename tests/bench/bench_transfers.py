@@ -208,7 +208,7 @@ def lines(small: int, large_mib: int, listed: int) -> list[Line]:
         "s5cmd": tool("s5cmd", "ls", "s3://bench/listed/*"),
     }
     packed = {
-        "TrainDeck": ours("pack", "{folder}/small", "obs://bench/{name}/"),
+        "TrainDeck": ours("obs", "pack", "{folder}/small", "obs://bench/{name}/"),
         "each by itself": ours("up", "{folder}/small", "obs://bench/{name}/"),
     }
     count, size = f"{small:,} × 10 kB", f"{large_mib / 1024:g} GiB"

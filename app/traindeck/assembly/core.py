@@ -19,6 +19,7 @@ from traindeck.services.connections import Connections
 from traindeck.services.job_choices import JobChoices
 from traindeck.services.key_checks import KeyChecks
 from traindeck.services.lab_runs import end_lab_runs
+from traindeck.services.make_connection import load_adapters
 from traindeck.services.planes import Planes
 from traindeck.services.profile_desk import ProfileDesk
 from traindeck.services.run_desk import RunDesk
@@ -72,6 +73,7 @@ async def open_core(
     paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND, somebody_helps: bool = False
 ) -> AsyncIterator[Core]:
     """`somebody_helps`: there is who can give new keys or mend the network, so work waits instead of failing."""
+    load_adapters()
     async with AsyncExitStack() as owned:
 
         def pool(workers: int, name: str) -> BlockingCalls:

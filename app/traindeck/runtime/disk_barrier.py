@@ -24,9 +24,9 @@ def _whole_disk() -> Callable[[int], int] | None:
 _SYNC = _whole_disk()
 
 
-def write_for_later(file: Path, content: bytes) -> None:
+def write_for_later(file: str | Path, content: bytes) -> None:
     """Write a file that `on_the_disk` makes safe."""
-    with file.open("wb") as opened:
+    with open(file, "wb") as opened:  # noqa: PTH123 - a Path costs more than a small file
         opened.write(content)
         if _SYNC is None:
             opened.flush()

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from traindeck.domain.errors import AccessRefused, AppError, KeyringMissing, KeysRefused, NotFound
 from traindeck.domain.profiles import LAB, Profile, Provider
@@ -35,22 +35,58 @@ class LabAddress:
     instance: str
 
 
+class Adapters(Protocol):
+    """What speaks to an account's services, beside its data."""
+
+    @property
+    def storage(self) -> ObjectStorage: ...
+
+    @property
+    def training(self) -> TrainingBackend: ...
+
+    @property
+    def settings(self) -> BucketSettings: ...
+
+    @property
+    def objects(self) -> ObjectProperties: ...
+
+    @property
+    def access(self) -> Access: ...
+
+    def close(self) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Connection:
     profile: Profile
-    storage: ObjectStorage
-    training: TrainingBackend
+    _adapters: Adapters
     make_plane: Callable[[Refused], DataPlane]
     """What moves data; used and closed by whoever makes one, on one loop, where he is told of refused keys too."""
     refused: Listeners[KeysRefused] = field(default_factory=Listeners, compare=False)
     """Told when a service does not take the keys any more; the error reaches whoever asked as well."""
-    settings: BucketSettings = field(kw_only=True)
-    objects: ObjectProperties = field(kw_only=True)
-    access: Access = field(kw_only=True)
+
+    @property
+    def storage(self) -> ObjectStorage:
+        return self._adapters.storage
+
+    @property
+    def training(self) -> TrainingBackend:
+        return self._adapters.training
+
+    @property
+    def settings(self) -> BucketSettings:
+        return self._adapters.settings
+
+    @property
+    def objects(self) -> ObjectProperties:
+        return self._adapters.objects
+
+    @property
+    def access(self) -> Access:
+        return self._adapters.access
 
     def close(self) -> None:
-        self.storage.close()
-        self.training.close()
+        self._adapters.close()
 
 
 OpenLab = Callable[[], Awaitable[LabAddress]]

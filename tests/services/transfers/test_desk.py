@@ -50,9 +50,7 @@ async def desk(home: Path, shelf: ObjectShelf, patience_s: float | None = None) 
         return LabAddress(profile, keys, "1")
 
     async def connect(profile: Profile, _: Credentials) -> Connection:
-        nothing = Nothing()
-        more = {"settings": nothing, "objects": nothing, "access": nothing}
-        return Connection(profile, nothing, nothing, lambda _: shelf, **more)
+        return Connection(profile, Nothing(), lambda _: shelf)
 
     try:
         connections = Connections(ProfileShelf(SettingsFile(paths.settings), disk), Nobody(), address, connect)

@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache, partial
@@ -19,7 +20,7 @@ from traindeck.domain.texts import text
 from traindeck.domain.transfers import MODE_NAME, CompareBy, Item, ItemState, SentPart, is_plain_md5
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.disk_barrier import on_the_disk, write_for_later
-from traindeck.runtime.platform_files import local_errors
+from traindeck.runtime.platform_files import local_error, local_errors
 from traindeck.services.data_ports import Found, Sink
 from traindeck.services.transfers.bodies import CHANGED_TRIES, IN_MEMORY_BYTES, SourceChanged, seen
 from traindeck.services.transfers.comparing import has_content, time_of
@@ -133,7 +134,7 @@ class Downloads:
 
     async def _write(self, batch: Sequence[_Arrived]) -> None:
         lane = self.lane
-        places = [(lane.place(one.item), one) for one in batch]
+        places = [(lane.place_words(one.item), one) for one in batch]
         answers = await lane.ground.disk.run(lambda _: [self._keep(place, one) for place, one in places])
         for one, answer in zip(batch, answers, strict=True):
             self.arrived_bytes -= len(one.content)
@@ -150,22 +151,26 @@ class Downloads:
         one.moved.settle(0)
         self.lane.failed(one.item, error)
 
-    def _keep(self, place: Path, one: _Arrived) -> _Written | AppError:
-        """Whether the content could be verified; blocks."""
+    def _keep(self, place: str, one: _Arrived) -> _Written | AppError:
+        """Whether the content could be verified; blocks. Names as text: a Path costs more than a small file."""
         lane = self.lane
+        above, name = os.path.split(place)
+        part = os.path.join(above, _part_name(lane, name))  # noqa: PTH118
         try:
-            is_verified = _verified_whole(one.content, one.found, str(lane.remote(one.item)))
-            with local_errors(place):
-                self.folders.make_above(place)
-                part = part_of(lane, one.item)
-                try:
-                    write_for_later(part, one.content)
-                    settle(lane, part, one.found)
-                    here = seen(one.item, part.stat()) if lane.remembers else None
-                    part.replace(place)
-                except BaseException:
-                    part.unlink(missing_ok=True)
-                    raise
+            is_verified = _verified_whole(one.content, one.found, lane, one.item)
+            if not self.folders.knows(above):
+                self.folders.make_above(Path(place))
+            try:
+                write_for_later(part, one.content)
+                settle(lane, part, one.found)
+                here = seen(one.item, os.stat(part)) if lane.remembers else None  # noqa: PTH116
+                os.replace(part, place)  # noqa: PTH105
+            except BaseException:
+                with suppress(FileNotFoundError):
+                    os.unlink(part)  # noqa: PTH108
+                raise
+        except OSError as error:
+            return local_error(error, Path(place))
         except AppError as error:
             return error
         return _Written(one.item, is_verified, here)
@@ -293,8 +298,12 @@ class Folders:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._known: set[Path] = set()
+        self._known: set[str] = set()
         self._real: Path | None = None
+
+    def knows(self, folder: str) -> bool:
+        """It was made, or looked at, already."""
+        return folder in self._known
 
     def make_above(self, place: Path) -> None:
         if place == self.root:
@@ -303,7 +312,7 @@ class Folders:
             self.make(place.parent)
 
     def make(self, folder: Path) -> None:
-        if folder in self._known:
+        if str(folder) in self._known:
             return
         with local_errors(folder):
             if self._real is None:
@@ -312,13 +321,17 @@ class Folders:
             folder.mkdir(parents=True, exist_ok=True)
             if not folder.resolve().is_relative_to(self._real):
                 raise _leads_out(folder)
-        self._known.add(folder)
+        self._known.add(str(folder))
 
 
 def part_of(lane: Lane, item: Item) -> Path:
     """Where the object is while it is not whole; no two transfers share one."""
     place = lane.place(item)
-    return place.with_name(part_name(place.name, _SYSTEM, _mark(lane.id, lane.record.created)))
+    return place.with_name(_part_name(lane, place.name))
+
+
+def _part_name(lane: Lane, name: str) -> str:
+    return part_name(name, _SYSTEM, _mark(lane.id, lane.record.created))
 
 
 @cache
@@ -348,7 +361,7 @@ async def pinned_anew(lane: Lane, item: Item, error: Conflict) -> Item:
     return replace(item, etag=found.etag, size_bytes=found.size_bytes, part_bytes=0)
 
 
-def settle(lane: Lane, place: Path, found: Found) -> None:
+def settle(lane: Lane, place: str | Path, found: Found) -> None:
     """Time and rights as they were asked for; blocks."""
     rules = lane.record.order.rules
     if rules.keep_times or rules.compare is CompareBy.SIZE_AND_TIME:
@@ -359,21 +372,21 @@ def settle(lane: Lane, place: Path, found: Found) -> None:
             os.utime(place, ns=(kept, kept))
     mode = found.metadata.get(MODE_NAME, "")
     if rules.keep_modes and mode and all(letter in "01234567" for letter in mode):
-        place.chmod(int(mode, 8) & 0o777)
+        Path(place).chmod(int(mode, 8) & 0o777)
 
 
-def _verified_whole(content: bytes, found: Found, place: str) -> bool:
+def _verified_whole(content: bytes, found: Found, lane: Lane, item: Item) -> bool:
     if len(content) != found.size_bytes:
-        raise damaged(place)
+        raise damaged(str(lane.remote(item)))
     size = part_layout(found)
     if size:
         parts = [md5(content[at : at + size]).digest() for at in range(0, len(content), size)]
         if etag_of_parts(parts) != found.etag:
-            raise damaged(place)
+            raise damaged(str(lane.remote(item)))
         return True
     expected = whole_md5(found)
     if expected and md5(content).hexdigest() != expected:
-        raise damaged(place)
+        raise damaged(str(lane.remote(item)))
     return bool(expected)
 
 

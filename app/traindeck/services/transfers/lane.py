@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -149,6 +150,11 @@ class Lane:
     def place(self, item: Item) -> Path:
         """Where the item is, or goes, on this computer."""
         return self.root / item.name if item.name else self.root
+
+    def place_words(self, item: Item) -> str:
+        """The same as text, for many small files."""
+        root = str(self.root)
+        return os.path.join(root, *item.name.split("/")) if item.name else root  # noqa: PTH118
 
     def remote(self, item: Item) -> ObjectPath:
         """The item's own object: the target going up, else the source."""

@@ -209,7 +209,7 @@ def lines(small: int, large_mib: int, listed: int) -> list[Line]:
     }
     packed = {
         "TrainDeck": ours("obs", "pack", "{folder}/small", "obs://bench/{name}/"),
-        "each by itself": ours("up", "{folder}/small", "obs://bench/{name}/"),
+        "each by itself": ours("obs", "cp", "{folder}/small", "obs://bench/{name}/"),
     }
     count, size = f"{small:,} × 10 kB", f"{large_mib / 1024:g} GiB"
     return [

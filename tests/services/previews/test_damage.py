@@ -96,6 +96,10 @@ def test_a_pickle_that_doubles_itself_is_not_unfolded() -> None:
     shown_or_said("a.pt", zipped({"archive/data.pkl": content}))
 
 
+def test_an_odd_escape_in_a_pickle() -> None:
+    shown_or_said("a.pt", zipped({"archive/data.pkl": b"S'\\g'\n."}))
+
+
 def test_a_header_that_is_deep_or_endless() -> None:
     shown_or_said("a.npy", npy("x", (), b"").replace(b"'x'", b"(" * 5000))
     shown_or_said("a.jsonl", b"[" * 200_000 + b"\n" + b"9" * 100_000)

@@ -54,9 +54,9 @@ from waiting import until
 Kind = TypeVar("Kind", bound=QDialog)
 
 
-async def saved(dialog: PropertyDialog, scope: TaskScope) -> None:
+async def saved(dialog: PropertyDialog) -> None:
     """It says so, and would take the next wish."""
-    await until(lambda: dialog.footing.text() == "Saved." and not scope.is_running(dialog._task(dialog.current)))
+    await until(lambda: dialog.footing.text() == "Saved." and dialog.reload_button.isEnabled())
 
 
 def open_dialog(kind: type[Kind]) -> Kind | None:
@@ -126,8 +126,7 @@ class Bench:
     async def access(self, bucket: str = "bucket") -> tuple[PropertyDialog, AccessPage]:
         self.parts.show_access(bucket)
         dialog = await dialog_of(PropertyDialog)
-        scope = self.cloud.scope
-        await until(lambda: dialog.reload_button.isEnabled() and not scope.is_running(dialog._task(dialog.current)))
+        await until(dialog.reload_button.isEnabled)
         page = dialog.places[0].page
         assert isinstance(page, AccessPage)
         return dialog, page
@@ -229,13 +228,13 @@ async def test_a_template_is_chosen_asked_about_and_saved(
         assert '"GetObject"' in page.editor.text.toPlainText()
         dialog.save_button.click()
         assert await answer("yes") == "Make “bucket” public?"
-        await saved(dialog, on.cloud.scope)
+        await saved(dialog)
         assert page.now.text().startswith("Public: anybody on the internet can read objects.")
         await until(lambda: on.marks.is_public("bucket"))
         page.templates[Template.PRIVATE].click()
         dialog.save_button.click()
         await until(lambda: on.cloud.access.policies["bucket"] == "")
-        await saved(dialog, on.cloud.scope)
+        await saved(dialog)
         await until(lambda: on.marks.of("bucket") is not None and not on.marks.is_public("bucket"))
 
 
@@ -280,7 +279,7 @@ async def test_grants_are_added_and_removed_by_hand(
         qtbot.keyClick(grants.account, Qt.Key.Key_Return)
         assert (grants.rows.item(1, 0).text(), grants.rows.item(1, 2).text()) == ("guest", "Yes")
         dialog.save()
-        await saved(dialog, on.cloud.scope)
+        await saved(dialog)
         guest = Grant(Grantees.ACCOUNT, Permission.READ, "guest", delivered=True)
         assert on.cloud.access.acls[ObjectPath("bucket")] == Acl(OWNER, (OWN, guest))
         grants.rows.selectAll()
@@ -405,7 +404,7 @@ async def test_what_is_saved_in_the_window_opens_and_closes_a_bucket_of_the_lab(
                 dialog.save_button.click()
                 if template is Template.PUBLIC_READ:
                     await answer("yes")
-                await saved(dialog, scope)
+                await saved(dialog)
                 assert await calls.run(lambda _: anybody.get("/for-all/k")) == expected
             dialog.done(0)
         connection.close()

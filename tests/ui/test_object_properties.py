@@ -146,10 +146,7 @@ class Bench:
         assert dialog is not None
         row = next(row for row, place in enumerate(dialog.places) if isinstance(place.page, kind))
         dialog.list.setCurrentRow(row)
-        # The very task that reads it must be gone, not only have shown it: no user is as quick as a test.
-        await until(
-            lambda: dialog.reload_button.isEnabled() and not self.cloud.scope.is_running(dialog._task(dialog.current))
-        )
+        await until(dialog.reload_button.isEnabled)
         page = dialog.places[row].page
         assert isinstance(page, kind)
         return page
@@ -428,7 +425,6 @@ async def test_an_object_is_opened_to_everybody_and_closed_again(
         await until(lambda: bool(at.user.asked) and dialog.save_button.isEnabled())
         assert (await asyncio.to_thread(fetched, plainly))[0] == 403
         at.user.answer = True
-        await until(lambda: not at.cloud.scope.is_running(dialog._task(dialog.current)))
         assert await at.save() == "Saved."
         assert await asyncio.to_thread(fetched, plainly) == (200, b"12345")
         assert page.now.text() == "Anybody can read it, without keys."

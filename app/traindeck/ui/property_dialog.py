@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from itertools import count
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeySequence, QShortcut
@@ -57,6 +58,8 @@ class PropertyDialog(QDialog):
         self._theme = theme
         self._scope = scope
         self._name = f"properties {id(self)}"
+        self._tasks: dict[PagePlace, str] = {}
+        self._numbers = count(1)
         self._is_asking = False
         self.places = [PagePlace(page, theme) for page in pages]
         self.heading, self.address = QLabel(title), ElidedLabel()
@@ -208,7 +211,7 @@ class PropertyDialog(QDialog):
     def _load(self, place: PagePlace) -> None:
         place.become(PageState.LOADING)
         place.tell("")
-        self._scope.start(self._task(place), partial(self._loading, place))
+        self._begin(place, partial(self._loading, place))
         self._say()
 
     async def _loading(self, place: PagePlace) -> None:
@@ -241,7 +244,7 @@ class PropertyDialog(QDialog):
     def save(self) -> None:
         place = self.current
         if self._may_save(place):
-            self._scope.start(self._task(place), partial(self._save_one, place))
+            self._begin(place, partial(self._save_one, place))
 
     async def _save_one(self, place: PagePlace) -> None:
         await self._saving(place)
@@ -312,11 +315,13 @@ class PropertyDialog(QDialog):
 
     def _stop(self) -> None:
         for place in self.places:
-            self._scope.cancel(self._task(place))
+            self._scope.cancel(self._tasks.get(place, ""))
             place.leave()
 
-    def _task(self, place: PagePlace) -> str:
-        return f"{self._name} {self.places.index(place)}"
+    def _begin(self, place: PagePlace, work: Callable[[], Awaitable[None]]) -> None:
+        """Under a name of its own: what ended this very moment is not forgotten yet, and must not refuse the next."""
+        self._tasks[place] = name = f"{self._name} {next(self._numbers)}"
+        self._scope.start(name, work)
 
 
 class PropertyDialogs:

@@ -60,7 +60,7 @@ async def test_a_single_file_and_a_copy_tell_of_their_folder(tmp_path: Path) -> 
         source = tree(tmp_path / "here", "a.txt") / "a.txt"
         await cloud.transfers.upload("lab", source, DATA.join("a.txt"))
         await until(lambda: told.touched == ["lab obs://bucket/data/"])
-        await cloud.transfers.copy("lab", DATA, BUCKET.join("copy/"))
+        await cloud.transfers.move(Order(Kind.COPY, "lab", str(DATA), str(BUCKET.join("copy/"))))
         await until(lambda: len(told.touched) > 1)
         assert told.touched[1:] == ["lab obs://bucket/", "lab obs://bucket/copy/"]
 

@@ -257,6 +257,6 @@ async def test_what_was_asked_is_told_and_failures_too(
         assert await window.fetch(LAB, there("in/"), tmp_path / "to") == [tmp_path / "to" / "x"]
         monkeypatch.chdir(tmp_path)
         assert await window.fetch(LAB, there("in/"), Path("near")) == [Path("near/x")]
-        await window.copy(LAB, there("in/"), there("copy/"))
+        await window.move(Order(Kind.COPY, LAB, str(there("in/")), str(there("copy/"))))
     assert content_of(tmp_path / "to") == {"x": b"x"}
     assert shelf.keys(BUCKET) == ["copy/x", "in/x"]

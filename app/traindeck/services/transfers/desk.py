@@ -183,19 +183,6 @@ class Transfers:
         order = Order(Kind.DOWNLOAD, profile, str(source), _here(target), rules)
         return _count(await self.move(order, progress=progress))
 
-    async def copy(
-        self,
-        profile: str,
-        source: ObjectPath,
-        target: ObjectPath,
-        *,
-        rules: Rules = _PLAIN,
-        progress: Counted | None = None,
-    ) -> int:
-        """Copy within the service; no byte comes here."""
-        order = Order(Kind.COPY, profile, str(source), str(target), rules)
-        return _count(await self.move(order, progress=progress))
-
     async def pack(
         self,
         profile: str,

@@ -19,13 +19,13 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import pytest
 
-import planted
-from leftovers import Leftovers
+from support import planted
+from support.leftovers import Leftovers
+from support.watched_loop import run_watched
 from traindeck.domain import texts
-from watched_loop import run_watched
 
 if TYPE_CHECKING:
-    from qt_support import Stalls
+    from support.qt_support import Stalls
 
 ROOT = Path(__file__).parent
 QT_FOLDERS = {"ui", "viewmodels", "window"}
@@ -152,7 +152,7 @@ def no_leftovers(request: pytest.FixtureRequest, clean_environment: None) -> Ite
 
 @pytest.fixture
 def collected_on_ui_thread() -> Iterator[None]:
-    from qt_support import collecting_here
+    from support.qt_support import collecting_here
 
     with collecting_here():
         yield
@@ -161,7 +161,7 @@ def collected_on_ui_thread() -> Iterator[None]:
 @pytest.fixture
 def loop(qapp: object, collected_on_ui_thread: None) -> Iterator[object]:
     """The loop of the window, as something with `run(coroutine)`; coroutine tests need not name it."""
-    from qt_support import QtRunner
+    from support.qt_support import QtRunner
 
     with QtRunner(qapp) as runner:
         yield runner
@@ -170,7 +170,7 @@ def loop(qapp: object, collected_on_ui_thread: None) -> Iterator[object]:
 @pytest.fixture
 def responsive(loop: object) -> Iterator[Stalls]:
     """Fails the test when the UI thread was kept from answering for more than 100 ms."""
-    from qt_support import watched_for_stalls
+    from support.qt_support import watched_for_stalls
 
     with watched_for_stalls() as stalls:
         yield stalls

@@ -42,7 +42,7 @@ def test_view_models_know_only_qtcore(path: Path) -> None:
 
 def test_one_module_knows_qasync() -> None:
     assert [relative(path) for path in MODULES if any(n.startswith("qasync") for n in imported_names(path))] == [
-        "ui/qt_loop.py"
+        "ui/qt/loop.py"
     ]
 
 
@@ -52,7 +52,7 @@ def test_no_nested_event_loop() -> None:
         f"{relative(path)}:{node.lineno}"
         for path in MODULES
         # A drag can be done in no other way; that one begins outside of every task.
-        if relative(path) != "ui/object_drag.py"
+        if relative(path) != "ui/storage/object_drag.py"
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
@@ -68,7 +68,7 @@ def test_no_module_shadows_the_standard_library() -> None:
     assert not (ROOT / "packaging" / "__init__.py").exists()
 
 
-@pytest.mark.parametrize("module", ["traindeck.cli.run", "traindeck.assembly.core", "traindeck.lab.server"])
+@pytest.mark.parametrize("module", ["traindeck.cli.main", "traindeck.assembly.core", "traindeck.lab.server"])
 def test_no_qt_below_the_window(module: str) -> None:
     loaded = subprocess.run(
         [sys.executable, "-c", f"import {module}, sys; print([m for m in sys.modules if m.startswith('PySide6')])"],

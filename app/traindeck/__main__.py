@@ -35,7 +35,7 @@ def _main(arguments: Sequence[str]) -> int:
     try:
         options = read(arguments)
     except UsageError as error:
-        from traindeck.cli.run import say_usage
+        from traindeck.cli.main import say_usage
 
         say_usage(str(error), error.usage, json_wanted="--json" in arguments)
         return _USAGE
@@ -43,7 +43,7 @@ def _main(arguments: Sequence[str]) -> int:
         return int(ended.code or 0)
     if options.group is None:
         return _window(options)
-    from traindeck.cli.run import run
+    from traindeck.cli.main import run
 
     return run(options)
 

@@ -19,20 +19,20 @@ from PySide6.QtWidgets import QApplication
 
 from traindeck.assembly.core import Core, open_core
 from traindeck.assembly.lab_link import LabLife
+from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError
-from traindeck.domain.profiles import LAB
 from traindeck.domain.texts import say, text
 from traindeck.lab_beside_window import tell_about_lab
 from traindeck.runtime import language
-from traindeck.runtime.platform_files import local_error
+from traindeck.runtime.files import local_error
 from traindeck.runtime.tasks import TaskScope
 from traindeck.store.paths import Paths
-from traindeck.ui import qt_loop
-from traindeck.ui.dialogs import CANCEL, Answer, asked
-from traindeck.ui.qt_texts import QtTexts
-from traindeck.ui.stall_watchdog import Stall, StallWatchdog
-from traindeck.ui.theme import Theme
-from traindeck.viewmodels.notices import Notices
+from traindeck.ui.kit.dialogs import CANCEL, Answer, asked
+from traindeck.ui.kit.theme import Theme
+from traindeck.ui.qt import loop as qt_loop
+from traindeck.ui.qt.texts import QtTexts
+from traindeck.ui.qt.watchdog import Stall, StallWatchdog
+from traindeck.viewmodels.shell.notices import Notices
 from traindeck.workspace import Models, OpenPages, Workspace, make_theme
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ _WAYS_TO_END = ("stop", "leave")
 
 
 @dataclass(slots=True)
-class Wishes:
+class StartOptions:
     """What was asked for on the command line; empty means as the settings say."""
 
     language: str = ""
@@ -88,17 +88,19 @@ def open_window(options: Namespace) -> int:
             file=sys.stderr,
         )
         return 1
-    return run_program(Wishes(options.language or "", options.theme or ""))
+    return run_program(StartOptions(options.language or "", options.theme or ""))
 
 
-def run_program(wishes: Wishes, guest: Guest | None = None) -> int:
-    return qt_loop.run(partial(_main, wishes, guest))
+def run_program(start_options: StartOptions, guest: Guest | None = None) -> int:
+    return qt_loop.run(partial(_main, start_options, guest))
 
 
-async def _main(wishes: Wishes, guest: Guest | None, application: QApplication, stop: asyncio.Event) -> int:
+async def _main(
+    start_options: StartOptions, guest: Guest | None, application: QApplication, stop: asyncio.Event
+) -> int:
     notices = Notices()
     sys.excepthook = notices.crash
-    theme = make_theme(application, wishes.theme)
+    theme = make_theme(application, start_options.theme)
     async with AsyncExitStack() as owned:
         try:
             core = await owned.enter_async_context(
@@ -111,19 +113,19 @@ async def _main(wishes: Wishes, guest: Guest | None, application: QApplication, 
             crash_file = owned.enter_context(_crash_file(core.paths, notices))
         except OSError as error:
             return await _cannot_start(local_error(error), stop, has_guest=guest is not None)
-        chosen = wishes.language or settings.language or language.system_language()
+        chosen = start_options.language or settings.language or language.system_language()
         language.speak(chosen)
         qt_texts = QtTexts(application)
         qt_texts.speak(chosen)
-        theme.choose(wishes.theme or settings.theme)
+        theme.choose(start_options.theme or settings.theme)
         furniture = owned.enter_context(ExitStack())
         # The window outlives the tasks: each of them may still have a dialog of it to close.
         scope = await owned.enter_async_context(TaskScope(notices.report))
-        shown = replace(settings, language=chosen, theme=wishes.theme or settings.theme)
+        shown = replace(settings, language=chosen, theme=start_options.theme or settings.theme)
         models = Models.over(core, scope, notices, shown)
         owned.callback(models.close)
         models.preferences.language_changed.connect(lambda: qt_texts.speak(models.preferences.language))
-        program = _furnished(application, core, models, scope, theme, stop)
+        program = _built(application, core, models, scope, theme, stop)
         furniture.callback(lambda: program.workspace.dispose())
         watchdog = StallWatchdog(partial(_note_stall, program))
         owned.callback(watchdog.close)
@@ -141,7 +143,7 @@ async def _main(wishes: Wishes, guest: Guest | None, application: QApplication, 
         return status
 
 
-def _furnished(
+def _built(
     application: QApplication, core: Core, models: Models, scope: TaskScope, theme: Theme, stop: asyncio.Event
 ) -> Program:
     def request_quit() -> None:
@@ -162,7 +164,7 @@ def _furnished(
 
     changing = asyncio.Lock()
 
-    async def furnish_again() -> None:
+    async def rebuild() -> None:
         """Step by step, so that the window answers between them; the old one stays until the new one is there."""
         async with changing:
             old = program.workspace
@@ -172,7 +174,7 @@ def _furnished(
             pages = old.open_pages()
             fresh = begun()
             await asyncio.sleep(0)
-            fresh.furnish()
+            fresh.build()
             program.workspace = fresh
             await asyncio.sleep(0)
             show(program.workspace, pages)
@@ -181,10 +183,10 @@ def _furnished(
             note_visibility()
 
     def on_language() -> None:
-        scope.start(f"speak {models.preferences.language}", furnish_again)
+        scope.start(f"speak {models.preferences.language}", rebuild)
 
     first = begun()
-    first.furnish()
+    first.build()
     program = Program(application, core, models, first, theme, stop)
     show(program.workspace, OpenPages())
     models.preferences.language_changed.connect(on_language)

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from PySide6.QtCore import SignalInstance
 
-from traindeck.bootstrap import Program, Wishes, do_without_screen, run_program
+from traindeck.bootstrap import Program, StartOptions, do_without_screen, run_program
 from traindeck.domain.errors import AppError
-from traindeck.domain.jobs import Run, RunState, duration_words
+from traindeck.domain.jobs.job import Run, RunState, duration_words
 from traindeck.domain.texts import say
 from traindeck.runtime.clock import utc_now
-from traindeck.ui.main_window import FIRST_SIZE
+from traindeck.ui.shell.main_window import FIRST_SIZE
 
 PICTURE = "traindeck-first-minute.png"
 _OFFER_S = 60.0
@@ -25,7 +25,7 @@ _OFFER_S = 60.0
 def run(options: Namespace) -> int:
     """Exit status 0 when the sample completed and its outputs and the picture are there."""
     do_without_screen()
-    return run_program(Wishes(options.language or "", options.theme or ""), _visit)
+    return run_program(StartOptions(options.language or "", options.theme or ""), _visit)
 
 
 async def _visit(program: Program) -> int:
@@ -59,7 +59,7 @@ async def _walk(program: Program) -> int:
     )  # fmt: skip
     has_picture = await _take_picture(program)
     outputs = core.paths.run(run.id) / "outputs"
-    for path in await core.desk.fetch(run.id, outputs):
+    for path in await core.run_service.fetch(run.id, outputs):
         _tell(say("fetched {file}", file=str(path)))
     return 0 if has_picture and run.state is RunState.COMPLETED else 1
 

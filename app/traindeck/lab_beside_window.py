@@ -7,7 +7,7 @@ from collections.abc import Callable
 from traindeck.assembly.core import Core
 from traindeck.assembly.lab_link import LabNews
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.viewmodels.lab_page import START
+from traindeck.viewmodels.lab.lab_page import START
 from traindeck.workspace import Models
 
 

@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from traindeck.bootstrap import Program, Wishes, do_without_screen, run_program
+from traindeck.bootstrap import Program, StartOptions, do_without_screen, run_program
 from traindeck.domain.errors import AppError
 from traindeck.domain.texts import say
 
@@ -19,7 +19,7 @@ Step = Callable[[], Awaitable[str]]
 
 def run(options: Namespace) -> int:
     do_without_screen()
-    return run_program(Wishes(options.language or "", options.theme or ""), _visit)
+    return run_program(StartOptions(options.language or "", options.theme or ""), _visit)
 
 
 async def _visit(program: Program) -> int:

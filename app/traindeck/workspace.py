@@ -11,81 +11,67 @@ from PySide6.QtCore import Qt, SignalInstance
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from traindeck.assembly.core import Core
-from traindeck.domain.jobs import Run, RunState
-from traindeck.domain.objects import ObjectPath
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, say, text
-from traindeck.domain.transfers import Order
+from traindeck.domain.transfers.records import Order
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import TaskScope
-from traindeck.services.place_facts import PlaceDesk
+from traindeck.services.storage.place_facts import PlaceService
 from traindeck.store.settings import Settings
-from traindeck.ui.about import About
-from traindeck.ui.browser_tabs import BrowserTabs, Extension
-from traindeck.ui.browser_view import CONTEXT, BrowserView
-from traindeck.ui.bucket_parts import BucketParts
-from traindeck.ui.bucket_settings_dialogs import BucketSettingsDialogs
-from traindeck.ui.bucket_view import BucketView
-from traindeck.ui.credentials_drop import CredentialsDrop
-from traindeck.ui.deleted_dialog import DeletedDialog
-from traindeck.ui.dialogs import CANCEL, Answer, asked, chosen_file, chosen_place, shown
-from traindeck.ui.frame_commands import frame_commands
-from traindeck.ui.job_form_view import JobFormView
-from traindeck.ui.lab_page_view import LabPageView
-from traindeck.ui.log_view import LogView
-from traindeck.ui.main_window import MainWindow
-from traindeck.ui.menus import SPACER
-from traindeck.ui.object_deeds import ObjectDeeds
-from traindeck.ui.object_properties import ObjectPropertiesExtension
-from traindeck.ui.pack_command import add_pack
-from traindeck.ui.panel import Panel
-from traindeck.ui.picture_drawing import drawn_picture
-from traindeck.ui.preview_following import follow_with
-from traindeck.ui.preview_view import PreviewView
-from traindeck.ui.profile_dialog import ProfileDialog
-from traindeck.ui.property_dialog import PropertyDialogs
-from traindeck.ui.run_list_view import RunListView
-from traindeck.ui.run_page_view import RunPageView
-from traindeck.ui.sync_dialog import SyncDialog
-from traindeck.ui.text_editor_dialog import TextEditorDialog
-from traindeck.ui.theme import Theme
-from traindeck.ui.transfer_view import TransferView
-from traindeck.ui.verify_command import add_verify
-from traindeck.ui.welcome_page import WelcomePage
-from traindeck.viewmodels.accounts import Accounts
-from traindeck.viewmodels.bucket_access import BucketAccess
-from traindeck.viewmodels.bucket_removals import BucketRemovals
-from traindeck.viewmodels.bucket_settings import BucketDesk
-from traindeck.viewmodels.bucket_tree import BucketTree
-from traindeck.viewmodels.changed_places import ChangedPlaces
-from traindeck.viewmodels.commands import Command, Commands
-from traindeck.viewmodels.deleted_objects import DeletedObjects
-from traindeck.viewmodels.deleting import News
-from traindeck.viewmodels.dragged_files import DraggedFiles
-from traindeck.viewmodels.favourites import Favourites
-from traindeck.viewmodels.job_form import JobForm
-from traindeck.viewmodels.key_news import KeyNews, is_kept_here
-from traindeck.viewmodels.lab_page import LabPage
-from traindeck.viewmodels.log_feed import LogFeed
-from traindeck.viewmodels.many_objects import BulkWork
-from traindeck.viewmodels.moving import Moving
-from traindeck.viewmodels.new_bucket import NewBucketForm
-from traindeck.viewmodels.notices import Notices
-from traindeck.viewmodels.object_browser import ObjectBrowser
-from traindeck.viewmodels.object_clipboard import CutObjects
-from traindeck.viewmodels.object_sheet import ObjectSheet
-from traindeck.viewmodels.place_notes import PlaceNotes
+from traindeck.ui.accounts.profile_dialog import CredentialsDrop, ProfileDialog
+from traindeck.ui.jobs.job_form_view import JobFormView
+from traindeck.ui.jobs.run_list_view import RunListView
+from traindeck.ui.jobs.run_page_view import RunPageView
+from traindeck.ui.kit.dialogs import CANCEL, Answer, asked, chosen_file, chosen_place, shown
+from traindeck.ui.kit.property_dialog import PropertyDialogs
+from traindeck.ui.kit.theme import Theme
+from traindeck.ui.lab.lab_page_view import LabPageView
+from traindeck.ui.logs.log_view import LogView
+from traindeck.ui.previews.pictures import drawn_picture
+from traindeck.ui.previews.preview_view import PreviewView, follow_with
+from traindeck.ui.shell.frame_commands import About, frame_commands
+from traindeck.ui.shell.main_window import MainWindow, Panel
+from traindeck.ui.shell.menus import SPACER
+from traindeck.ui.shell.welcome_page import WelcomePage
+from traindeck.ui.storage.browser_tabs import BrowserTabs, Extension
+from traindeck.ui.storage.browser_view import CONTEXT, BrowserView
+from traindeck.ui.storage.bucket_view import BucketView
+from traindeck.ui.storage.buckets import BucketParts, BucketSettingsDialogs
+from traindeck.ui.storage.deleted_dialog import DeletedDialog
+from traindeck.ui.storage.object_actions import ObjectActions
+from traindeck.ui.storage.object_properties import ObjectPropertiesExtension
+from traindeck.ui.storage.text_editor_dialog import TextEditorDialog
+from traindeck.ui.transfers.bucket_commands import add_pack, add_verify
+from traindeck.ui.transfers.sync_dialog import SyncDialog
+from traindeck.ui.transfers.transfer_view import TransferView
+from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews, is_kept_here
+from traindeck.viewmodels.accounts.profile_form import ProfileForm
+from traindeck.viewmodels.jobs.job_form import JobForm
+from traindeck.viewmodels.jobs.place_notes import PlaceNotes
+from traindeck.viewmodels.jobs.run_list import RunList
+from traindeck.viewmodels.jobs.run_page import RunPage
+from traindeck.viewmodels.lab.lab_page import LabPage
+from traindeck.viewmodels.logs.log_feed import LogFeed
 from traindeck.viewmodels.ports import Loss, Way
-from traindeck.viewmodels.preferences import Preferences
-from traindeck.viewmodels.preview import Preview
-from traindeck.viewmodels.profile_form import ProfileForm
-from traindeck.viewmodels.public_marks import PublicMarks
-from traindeck.viewmodels.run_list import RunList
-from traindeck.viewmodels.run_page import RunPage
-from traindeck.viewmodels.status import Status
-from traindeck.viewmodels.sync_form import SyncForm
-from traindeck.viewmodels.text_editor import TextEditor
-from traindeck.viewmodels.transfer_list import TransferList
-from traindeck.viewmodels.window_state import WindowState
+from traindeck.viewmodels.previews.preview import Preview
+from traindeck.viewmodels.shell.commands import Command, Commands
+from traindeck.viewmodels.shell.notices import Notices
+from traindeck.viewmodels.shell.preferences import Preferences, WindowState
+from traindeck.viewmodels.shell.status import Status
+from traindeck.viewmodels.storage.bucket_access import BucketAccess, PublicMarks
+from traindeck.viewmodels.storage.bucket_settings import BucketService
+from traindeck.viewmodels.storage.bucket_tree import BucketTree
+from traindeck.viewmodels.storage.buckets import BucketRemovals, NewBucketForm
+from traindeck.viewmodels.storage.deleting import DeletedObjects, News
+from traindeck.viewmodels.storage.moving import CutObjects, Moving
+from traindeck.viewmodels.storage.object_browser import ObjectBrowser
+from traindeck.viewmodels.storage.object_sheet import BulkWork, ObjectSheet
+from traindeck.viewmodels.storage.places import ChangedPlaces, Favourites
+from traindeck.viewmodels.storage.text_editor import TextEditor
+from traindeck.viewmodels.transfers.dragged_files import DraggedFiles
+from traindeck.viewmodels.transfers.sync_form import SyncForm
+from traindeck.viewmodels.transfers.transfer_list import TransferList
 
 WELCOME = "welcome"
 LAB_PAGE = "lab"
@@ -135,10 +121,10 @@ class Models:
             preferences=preferences,
             accounts=Accounts(core.profiles, scope),
             keys=KeyNews(core.connections, notices),
-            status=Status(core.profiles, core.desk, core.watch, core.transfers.changed, scope),
+            status=Status(core.profiles, core.run_service, core.watch, core.transfers.changed, scope),
             form=form,
-            places=PlaceNotes(form, PlaceDesk(core.connections, core.planes), scope),
-            runs=RunList(core.desk, core.submission, core.watch, scope),
+            places=PlaceNotes(form, PlaceService(core.connections, core.planes), scope),
+            runs=RunList(core.run_service, core.submission, core.watch, scope),
             log=LogFeed(core.logs, core.watch, core.disk, scope),
             transfers=TransferList(
                 core.transfers, scope, rate_limit=settings.bytes_per_s, keep_rate=preferences.keep_rate
@@ -203,7 +189,7 @@ class Workspace:
             self._confirm_loss,
         )
 
-    def furnish(self) -> None:
+    def build(self) -> None:
         """The window around the panels; apart from them, so that a window in use can answer in between."""
         models = self._models
         self.window = MainWindow(
@@ -221,10 +207,10 @@ class Workspace:
         self.settings = BucketSettingsDialogs(
             self.properties, self._bucket_desk, self._theme, self._scope, self.bucket_parts.pages
         )
-        self._deeds = ObjectDeeds(
+        self._actions = ObjectActions(
             models.moving, models.cut, models.buckets, models.dragged, self._confirm, self._scope.start, self.window
         )
-        self._deeds.attach(self.buckets)
+        self._actions.attach(self.buckets)
         self.browsers = BrowserTabs(
             self.window,
             self._browse,
@@ -258,7 +244,7 @@ class Workspace:
         )
         look = follow_with(self._models.preview)
         return [
-            self._deeds.extend,
+            self._actions.extend,
             self._add_sync,
             self._add_verify,
             self._add_pack,
@@ -287,8 +273,8 @@ class Workspace:
 
         view.commands.add(Command("object.sync", say("Synchronize this folder…"), sync, menu=CONTEXT, group=1))
 
-    def _bucket_desk(self, profile: str, bucket: str) -> BucketDesk:
-        return BucketDesk(profile, bucket, self._core.connections, self._core.unfinished)
+    def _bucket_desk(self, profile: str, bucket: str) -> BucketService:
+        return BucketService(profile, bucket, self._core.connections, self._core.unfinished)
 
     def _show_settings(self, bucket: str) -> None:
         self.settings.show(self._models.accounts.current, bucket)
@@ -409,7 +395,7 @@ class Workspace:
         return LabPageView(self._models.lab, self._theme, self._confirm_loss)
 
     def _run_page(self, run: Run) -> QWidget:
-        model = RunPage(run, self._models.runs, self._core.desk, self._core.watch, self._scope)
+        model = RunPage(run, self._models.runs, self._core.run_service, self._core.watch, self._scope)
         self._run_pages[f"{_RUN}{run.id}"] = model
         return RunPageView(model, self._theme, self._confirm)
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from servers.lab_process import LabProcess
-from servers.secret_service import SecretService, is_installed
+from support.servers.lab_process import LabProcess
+from support.servers.secret_service import SecretService, is_installed
 from traindeck.assembly import app_log
 from traindeck.assembly.app_log import log_to
 from traindeck.domain.errors import LocalTrouble
@@ -103,10 +103,10 @@ import asyncio, os, sys
 from pathlib import Path
 from traindeck.assembly.core import open_core
 from traindeck.domain.errors import AppError
-from traindeck.domain.job_file import with_setting
-from traindeck.domain.objects import ObjectPath
-from traindeck.domain.profiles import Profile, Provider
-from traindeck.domain.secret import Credentials, Secret
+from traindeck.domain.jobs.job_file import with_setting
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.accounts.profiles import Profile, Provider
+from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services import retrying
 from traindeck.store.paths import Paths

@@ -16,20 +16,20 @@ from pathlib import Path
 import psutil
 import pytest
 
-from servers.faults import FaultyProxy, Stall
-from servers.silent import SilentServer
-from servers.way import Way
+from support.servers.faults import FaultyProxy, Stall
+from support.servers.silent import SilentServer
+from support.stores.way import Way
+from support.waiting import until
+from support.work_bench import BUCKET, code_in, spec
 from traindeck.assembly.core import Core, open_core
 from traindeck.assembly.lab_link import LabLife
-from traindeck.domain import job_file
+from traindeck.domain.accounts.keys import Credentials, Secret
+from traindeck.domain.accounts.profiles import LAB, Profile, Provider
 from traindeck.domain.errors import AppError, LocalTrouble
-from traindeck.domain.jobs import Run, RunState
-from traindeck.domain.profiles import LAB, Profile, Provider
-from traindeck.domain.secret import Credentials, Secret
+from traindeck.domain.jobs import job_file
+from traindeck.domain.jobs.job import Run, RunState
 from traindeck.runtime.tasks import TaskScope
 from traindeck.store.paths import Paths
-from waiting import until
-from work_bench import BUCKET, code_in, spec
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ async def test_a_job_goes_through_and_is_on_record_for_the_next_start(paths: Pat
         assert choices.engines and choices.flavors
     assert not (paths.lab / "running.json").exists()
     async with open_core(paths) as core:
-        (again,) = await core.desk.recent()
+        (again,) = await core.run_service.recent()
         assert again.id == run.id and again.state is RunState.COMPLETED
         assert b"line 2" in core.logs.read(run.id, "worker-0", 0)
     assert not (paths.lab / "running.json").exists()  # looking at records starts no Lab
@@ -70,7 +70,7 @@ async def test_a_lab_killed_under_a_running_job_is_started_again_and_the_run_end
         await ready(core)
         run = await core.submission.submit(spec(seconds=60.0), code_in(tmp_path / "code"))
         scope.start("watch", core.watch.run)
-        while (now := await core.desk.get(run.id)).state is not RunState.RUNNING:
+        while (now := await core.run_service.get(run.id)).state is not RunState.RUNNING:
             await asyncio.sleep(0.05)
         first = (await core.lab.address()).instance
         lab = psutil.Process(json.loads((paths.lab / "running.json").read_text())["pid"])
@@ -132,9 +132,9 @@ async def test_leaving_while_a_submission_is_under_way_leaves_it_for_the_next_st
                 proxy.faults.append(Stall())
                 scope.start("submit", submit)
                 await until(lambda: any(line.endswith("/training-jobs") for line in proxy.seen))
-                while await connection.training.find_by_name((await owner.desk.recent())[0].name) is None:
+                while await connection.training.find_by_name((await owner.run_service.recent())[0].name) is None:
                     await asyncio.sleep(0.02)
-            (run,) = await owner.desk.recent()
+            (run,) = await owner.run_service.recent()
             assert run.state is RunState.SUBMITTING
             (settled,) = await owner.submission.settle()
             assert settled.job_id and settled.state.is_remote

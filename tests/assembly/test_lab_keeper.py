@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from servers.lab_process import LabProcess
+from support.servers.lab_process import LabProcess
+from support.waiting import until
 from traindeck.assembly.lab_keeper import LabKeeper
 from traindeck.assembly.lab_link import LabLife, LabLink, LabNews
 from traindeck.domain.errors import Conflict, LocalTrouble, Unreachable
-from traindeck.domain.lab import LabHoldings, LabOwner, LabState
+from traindeck.domain.lab import LabDiskUsage, LabOwner, LabState
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.runtime.blocking import BlockingCalls
-from waiting import until
 
 
 async def nothing_runs() -> None:
@@ -86,7 +86,7 @@ async def test_an_emptied_one_runs_again_with_its_keys(root: Path) -> None:
         await keeper.stop()
         fill(root)
         await keeper.start()
-        parts: list[LabHoldings] = []
+        parts: list[LabDiskUsage] = []
         held = await keeper.measure(parts.append)
         assert (held.buckets, held.objects, held.object_bytes, held.jobs) == (1, 1, 4, 0)
         assert held.disk_bytes is not None and held.disk_bytes > 4 and held.disk_is_whole

@@ -14,13 +14,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+from support.waiting import until
 from traindeck.assembly import lab_link
 from traindeck.assembly.lab_link import LabLife, LabLink, LabNews
 from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.texts import CHINESE
 from traindeck.runtime import language
 from traindeck.runtime.blocking import BlockingCalls
-from waiting import until
 
 
 @asynccontextmanager

@@ -22,7 +22,7 @@ from pathlib import Path
 import psutil
 
 from bench import results
-from filled_lab import fill, listed_keys
+from support.filled_lab import fill, listed_keys
 
 BUCKET = "many"
 _LOOK_S, _LIMIT_S = 0.002, 600.0
@@ -44,10 +44,9 @@ def memory_mb() -> float:
 
 def measure(objects: int, table_rows: list[str]) -> int:
 
-    from traindeck.bootstrap import Program, Wishes, run_program
-    from traindeck.domain.browsing import Column
-    from traindeck.domain.objects import ObjectPath
-    from traindeck.ui.browser_view import BrowserView
+    from traindeck.bootstrap import Program, StartOptions, run_program
+    from traindeck.domain.storage.objects import Column, ObjectPath
+    from traindeck.ui.storage.browser_view import BrowserView
 
     def row(what: str, value: str, program: Program, wanted: str = "") -> None:
         longest = max((stall.seconds for stall in program.stalls), default=0.0)
@@ -116,7 +115,7 @@ def measure(objects: int, table_rows: list[str]) -> int:
         row("listed again, nothing changed", f"{time.perf_counter() - began:.1f} s", program)
         return 0
 
-    return run_program(Wishes("en", "light"), visit)
+    return run_program(StartOptions("en", "light"), visit)
 
 
 def section(rows: list[str], objects: int, load: float) -> str:

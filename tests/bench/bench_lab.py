@@ -28,9 +28,9 @@ import psutil
 
 from bench import results
 from bench.fast_client import CONNECTIONS, Target, get_large, listed, put_large, put_many
-from servers.lab_process import LabProcess
+from support.servers.lab_process import LabProcess
 from traindeck.lab.accounts import Accounts
-from traindeck.lab.obs import rows
+from traindeck.lab.obs import index as rows
 from traindeck.lab.obs.records import ObjectInfo
 from traindeck.lab.obs.storage import Storage
 

@@ -10,10 +10,10 @@ import json
 import sys
 from typing import Any
 
-from servers.lab_keys import plane_to
-from traindeck.domain.objects import ObjectPath
-from traindeck.runtime.short_life import collect_seldom
-from traindeck.services.listing import Piece, Sweep
+from support.servers.lab_keys import plane_to
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.runtime.clock import collect_seldom
+from traindeck.services.storage.listing import Piece, Sweep
 
 
 async def count(given: dict[str, Any]) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cli_commands import LIMIT_S, Answer, Traindeck, serving
-from servers.secret_service import SecretService, is_installed
+from support.cli_commands import LIMIT_S, Answer, Traindeck, serving
+from support.servers.secret_service import SecretService, is_installed
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from cli_commands import Traindeck
-from servers.secret_service import SecretService
+from support.cli_commands import Traindeck
+from support.servers.secret_service import SecretService
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "resources" / "sample" / "digits"

@@ -8,16 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from traindeck.cli import (
-    commands_catalogue,
-    commands_job,
-    commands_lab,
-    commands_lab_account,
-    commands_obs,
-    commands_profile,
-    parser,
-)
+from traindeck.cli import parser
+from traindeck.cli.job import catalogue as commands_catalogue
+from traindeck.cli.job import commands as commands_job
+from traindeck.cli.lab import account as commands_lab_account
+from traindeck.cli.lab import commands as commands_lab
+from traindeck.cli.obs import commands as commands_obs
 from traindeck.cli.parser import UsageError, read
+from traindeck.cli.profile import commands as commands_profile
 
 
 def leaves(of: ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cli_commands import Traindeck
-from servers.terminal import terminal
+from support.cli_commands import Traindeck
+from support.servers.terminal import terminal
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="a pseudo terminal is POSIX")
 

@@ -12,8 +12,8 @@ import pytest
 
 import traindeck
 from traindeck.domain import texts
+from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.errors import NotFound
-from traindeck.domain.secret import Credentials, Secret
 from traindeck.runtime import language
 from traindeck.runtime.resources import resource
 

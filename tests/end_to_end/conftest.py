@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from servers.window_process import end_all_of
+from support.servers.window_process import end_all_of
 
 
 @pytest.fixture

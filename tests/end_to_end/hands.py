@@ -32,7 +32,7 @@ from PySide6.QtWidgets import (
 )
 
 from traindeck.bootstrap import Program
-from traindeck.ui.main_window import MainWindow
+from traindeck.ui.shell.main_window import MainWindow
 
 STEP_S = 25.0
 _LOOK_S = 0.02

@@ -15,18 +15,18 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QToolButton, QWidget
 
-from traindeck.bootstrap import Program, Wishes, run_program
-from traindeck.domain.objects import ObjectPath
-from traindeck.ui.browser_view import BrowserView
-from traindeck.ui.dialogs import Question
-from traindeck.ui.lab_page_view import LabPageView
-from traindeck.ui.profile_dialog import ProfileDialog
-from traindeck.ui.property_dialog import PropertyDialog
-from traindeck.ui.rows_editor import PairTable
-from traindeck.ui.run_page_view import RunPageView
-from traindeck.ui.sync_dialog import SyncDialog
-from traindeck.ui.table_models import RunTableModel
-from traindeck.ui.welcome_page import WelcomePage
+from traindeck.bootstrap import Program, StartOptions, run_program
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.ui.accounts.profile_dialog import ProfileDialog
+from traindeck.ui.jobs.run_page_view import RunPageView
+from traindeck.ui.kit.dialogs import Question
+from traindeck.ui.kit.fields import PairTable
+from traindeck.ui.kit.property_dialog import PropertyDialog
+from traindeck.ui.kit.table_models import RunTableModel
+from traindeck.ui.lab.lab_page_view import LabPageView
+from traindeck.ui.shell.welcome_page import WelcomePage
+from traindeck.ui.storage.browser_view import BrowserView
+from traindeck.ui.transfers.sync_dialog import SyncDialog
 
 Journey = Callable[..., Awaitable[None]]
 
@@ -423,7 +423,7 @@ def log_state(hands: Hands) -> str:
 
 
 def facts_of(page: LabPageView) -> dict[str, str]:
-    labels = [label.text() for facts in (page.holdings, page.facts) for label in facts.findChildren(QLabel)]
+    labels = [label.text() for facts in (page.disk_usage, page.facts) for label in facts.findChildren(QLabel)]
     return dict(zip(labels[::2], labels[1::2], strict=True))
 
 
@@ -547,4 +547,4 @@ async def visit(name: str, words: list[str], program: Program) -> int:
 
 if __name__ == "__main__":
     journey_name, *rest = sys.argv[1:]
-    sys.exit(run_program(Wishes(language="en"), partial(visit, journey_name, rest)))
+    sys.exit(run_program(StartOptions(language="en"), partial(visit, journey_name, rest)))

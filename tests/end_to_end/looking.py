@@ -6,10 +6,10 @@ from hands import Hands, tell
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget
 
-from traindeck.domain.objects import ObjectPath
-from traindeck.services.data_bodies import BytesBody
-from traindeck.ui.browser_view import BrowserView
-from traindeck.ui.text_editor_dialog import TextEditorDialog
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.services.storage.contents import BytesBody
+from traindeck.ui.storage.browser_view import BrowserView
+from traindeck.ui.storage.text_editor_dialog import TextEditorDialog
 
 BUCKET = ObjectPath("looked-at")
 FILES = {"a.csv": b"name,size\nx,1\n", "notes.txt": "第一行\r\n".encode()}

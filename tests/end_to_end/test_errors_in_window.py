@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-import planted
-from places import closed_port, inside_mount
-from servers.lab_process import LabProcess
-from servers.rotating_account import RotatingAccount
-from servers.window_process import END_S, WindowProcess, app_log
-from servers.xvfb import Xvfb, is_installed
+from support import planted
+from support.places import closed_port, inside_mount
+from support.servers.lab_process import LabProcess
+from support.servers.rotating_account import RotatingAccount
+from support.servers.window_process import END_S, WindowProcess, app_log
+from support.servers.xvfb import Xvfb, is_installed
 
 SK = planted.SECRET_KEY
 

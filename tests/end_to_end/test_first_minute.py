@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QImage
 
-from servers.window_process import all_of, app_log
+from support.servers.window_process import all_of, app_log
 
 LIMIT_S = 120.0
 SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")

@@ -11,10 +11,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from servers.held_answers import HeldAnswers
-from servers.lab_process import LabProcess
-from servers.window_process import STEP_S, WindowProcess, lab_facts, live_jobs
-from waiting import until
+from support.servers.held_answers import HeldAnswers
+from support.servers.lab_process import LabProcess
+from support.servers.window_process import STEP_S, WindowProcess, lab_facts, live_jobs
+from support.waiting import until
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kill -9 and what it leaves behind are POSIX")
 

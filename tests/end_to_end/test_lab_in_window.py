@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from servers.lab_process import LabProcess
-from servers.window_process import WindowProcess
+from support.servers.lab_process import LabProcess
+from support.servers.window_process import WindowProcess
 
 
 def test_the_lab_is_emptied_and_goes_on(home: Path) -> None:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from servers.window_process import WindowProcess
+from support.servers.window_process import WindowProcess
 
 CHINESE = re.compile(r"[\u3400-\u9fff]")
 # What is the same in every language: names, addresses, keys, numbers, and values of the form.

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from filled_lab import fill, listed_keys
-from servers.window_process import WindowProcess
+from support.filled_lab import fill, listed_keys
+from support.servers.window_process import WindowProcess
 
 COUNT = 200_000
 

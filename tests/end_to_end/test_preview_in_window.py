@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from servers.window_process import WindowProcess
+from support.servers.window_process import WindowProcess
 
 
 def test_what_is_chosen_is_shown_and_can_be_edited(home: Path) -> None:

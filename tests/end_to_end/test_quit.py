@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from servers.window_process import STEP_S, WindowProcess, all_of, lab_facts, live_jobs
-from waiting import until
+from support.servers.window_process import STEP_S, WindowProcess, all_of, lab_facts, live_jobs
+from support.waiting import until
 
 MANY = "200"  # more than any test waits for
 LIMIT_S = 2.0

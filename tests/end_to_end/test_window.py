@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from servers.window_process import WindowProcess
-from servers.xvfb import Xvfb, is_installed
+from support.servers.window_process import WindowProcess
+from support.servers.xvfb import Xvfb, is_installed
 
 EPOCHS = "2"
 

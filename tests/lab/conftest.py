@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from obs import ObsClient
 
-from servers.lab_clients import SIGNATURES, obs_client, s3_client
-from servers.lab_process import LabProcess
+from support.servers.lab_process import LabProcess
+from support.stores.lab_clients import SIGNATURES, obs_client, s3_client
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from obs import CopyObjectHeader, DeleteObjectsRequest, Object, ObsClient
 
-from servers.lab_process import LabProcess
+from support.servers.lab_process import LabProcess
 from traindeck.lab.accounts import Accounts, AccountsError, LabAccount
 
 

@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from servers.gateway_wire import ask, signed
-from servers.lab_clients import SIGNATURES, obs_client, s3_client
-from servers.lab_control import Control
-from servers.lab_process import LabProcess
-from servers.obs_wire import Wire
+from support.servers.gateway_wire import ask, signed
+from support.servers.lab_control import Control
+from support.servers.lab_process import LabProcess
+from support.servers.obs_wire import Wire
+from support.stores.lab_clients import SIGNATURES, obs_client, s3_client
 from traindeck.lab.accounts import Accounts, LabAccount
 
 STRANGERS = [

@@ -19,10 +19,10 @@ from huaweicloudsdkcore.sdk_request import SdkRequest
 from huaweicloudsdkcore.signer.signer import Signer
 from obs import ObsClient
 
-from servers.lab_clients import obs_client
-from servers.lab_control import Control
-from servers.lab_process import LabProcess
-from servers.obs_wire import Wire
+from support.servers.lab_control import Control
+from support.servers.lab_process import LabProcess
+from support.servers.obs_wire import Wire
+from support.stores.lab_clients import obs_client
 from traindeck.lab.faults import Fault, Faults, FaultsError, Kind, faults_of_toml
 
 

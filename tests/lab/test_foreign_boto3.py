@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from servers.foreign_cases import CASES, Scene, name_of, play
-from servers.foreign_clients import BOTO3, Kind
-from servers.lab_process import LabProcess
+from support.servers.lab_process import LabProcess
+from support.stores.foreign_cases import CASES, Scene, name_of, play
+from support.stores.foreign_clients import BOTO3, Kind
 
 
 @pytest.mark.parametrize("kind", [BOTO3], ids=name_of)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from servers.foreign_cases import CASES, Scene, name_of, play
-from servers.foreign_clients import Kind
-from servers.foreign_programs import RCLONES
-from servers.lab_process import LabProcess
+from support.servers.foreign_programs import RCLONES
+from support.servers.lab_process import LabProcess
+from support.stores.foreign_cases import CASES, Scene, name_of, play
+from support.stores.foreign_clients import Kind
 
 
 @pytest.mark.parametrize("kind", RCLONES, ids=name_of)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from servers.foreign_cases import CASES, Scene, name_of, play
-from servers.foreign_clients import Kind
-from servers.foreign_programs import S5CMD
-from servers.lab_process import LabProcess
+from support.servers.foreign_programs import S5CMD
+from support.servers.lab_process import LabProcess
+from support.stores.foreign_cases import CASES, Scene, name_of, play
+from support.stores.foreign_clients import Kind
 
 
 @pytest.mark.parametrize("kind", [S5CMD], ids=name_of)

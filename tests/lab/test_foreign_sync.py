@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from servers.foreign_cases import name_of
-from servers.foreign_clients import Kind, Refused
-from servers.foreign_programs import AWSCLI, RCLONES, S5CMD, AwsCli, Rclone, S5cmd
-from servers.lab_process import LabProcess
+from support.servers.foreign_programs import AWSCLI, RCLONES, S5CMD, AwsCli, Rclone, S5cmd
+from support.servers.lab_process import LabProcess
+from support.stores.foreign_cases import name_of
+from support.stores.foreign_clients import Kind, Refused
 
 FILES = {
     "plain.txt": b"plain",

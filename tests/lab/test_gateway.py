@@ -13,8 +13,8 @@ from huaweicloudsdkcore.auth.credentials import BasicCredentials
 from huaweicloudsdkcore.exceptions.exceptions import ClientRequestException
 from huaweicloudsdkmodelarts.v1 import ModelArtsClient, ShowTrainingJobFlavorsRequest
 
-from servers.gateway_wire import ask, signed
-from servers.lab_process import LabProcess
+from support.servers.gateway_wire import ask, signed
+from support.servers.lab_process import LabProcess
 
 
 @pytest.fixture(scope="module")

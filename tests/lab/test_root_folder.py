@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from places import inside_mount
+from support.places import inside_mount
 from traindeck.lab import root_folder
-from traindeck.lab.holdings import Contents, contents, disk_use
+from traindeck.lab.disk_usage import Contents, contents, disk_use
 from traindeck.lab.obs.store import ObjectStore
 
 OWNER = "owner"
@@ -132,7 +132,7 @@ FILL_AND_EMPTY = """
 import sys
 from pathlib import Path
 from traindeck.lab import root_folder
-from traindeck.lab.holdings import contents
+from traindeck.lab.disk_usage import contents
 from traindeck.lab.obs.store import ObjectStore
 root = Path(sys.argv[1])
 store = ObjectStore(root)

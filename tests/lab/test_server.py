@@ -18,7 +18,7 @@ import psutil
 import pytest
 from obs import ObsClient
 
-from servers.lab_process import LabProcess
+from support.servers.lab_process import LabProcess
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ import shiboken6
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QDialog
 
-from traindeck.ui.dialogs import shown
-from waiting import until
+from support.waiting import until
+from traindeck.ui.kit.dialogs import shown
 
 
 async def test_a_loop_runs_in_every_callback(qapp: QApplication) -> None:
@@ -136,7 +136,7 @@ PROGRAM = """
 import asyncio, os, signal, sys, threading
 from PySide6.QtCore import QTimer, qWarning
 from PySide6.QtWidgets import QWidget
-from traindeck.ui.qt_loop import run
+from traindeck.ui.qt.loop import run
 
 told = []
 sys.excepthook = lambda kind, error, trace: told.append(f"{kind.__name__}: {error}")

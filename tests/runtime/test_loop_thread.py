@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from support.waiting import until
 from traindeck.runtime.loop_thread import LoopThread
-from waiting import until
 
 
 async def test_results_and_errors_come_from_the_other_thread() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from traindeck.runtime import platform_files
-from traindeck.runtime.platform_files import write_whole
+from traindeck.runtime import files as platform_files
+from traindeck.runtime.files import write_whole
 
 
 class SharingViolation(PermissionError):

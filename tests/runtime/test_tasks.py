@@ -6,11 +6,10 @@ import asyncio
 
 import pytest
 
+from support.waiting import until
 from traindeck.domain.errors import AppError, NotFound, Unexpected
 from traindeck.domain.texts import text
-from traindeck.runtime.listeners import Listeners
-from traindeck.runtime.tasks import Repeat, TaskScope
-from waiting import until
+from traindeck.runtime.tasks import Listeners, Repeat, TaskScope
 
 
 async def test_a_child_fails_alone_and_is_reported_once_under_its_name() -> None:
@@ -23,12 +22,12 @@ async def test_a_child_fails_alone_and_is_reported_once_under_its_name() -> None
     async def stumble() -> None:
         raise ValueError("a mistake")
 
-    async def go_on() -> None:
+    async def resume() -> None:
         await asyncio.sleep(0.01)
         done.append("went on")
 
     async with TaskScope(lambda name, error: reports.append((name, error))) as scope:
-        for name, work in (("refuse", refuse), ("stumble", stumble), ("go on", go_on)):
+        for name, work in (("refuse", refuse), ("stumble", stumble), ("go on", resume)):
             assert scope.start(name, work)
         await until(lambda: done)
     assert [(name, type(error)) for name, error in reports] == [("refuse", NotFound), ("stumble", Unexpected)]

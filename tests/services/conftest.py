@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from servers.lab_process import LabProcess
-from servers.way import Way
+from support.servers.lab_process import LabProcess
+from support.stores.way import Way
 from traindeck.runtime.blocking import BlockingCalls
 
 

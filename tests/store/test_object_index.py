@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traindeck.domain.browsing import Column, Look, Shown
+from traindeck.domain.storage.objects import Column, Look, Shown
 from traindeck.runtime.blocking import Cancelled, CancelToken
-from traindeck.services.data_ports import Row
-from traindeck.store.object_index import ObjectIndex
-from traindeck.store.object_indexes import ObjectIndexes
+from traindeck.services.storage.data_ports import Row
+from traindeck.store.object_index import ObjectIndex, ObjectIndexes
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

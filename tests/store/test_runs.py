@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from traindeck.domain.errors import NotFound
-from traindeck.domain.jobs import JobSpec, Run, RunState
+from traindeck.domain.jobs.job import JobSpec, Run, RunState
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.store.database import open_database
 from traindeck.store.runs import RunStore

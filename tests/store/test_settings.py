@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from traindeck.domain.accounts.profiles import Profile, Provider, Signature
 from traindeck.domain.errors import LocalTrouble
-from traindeck.domain.profiles import Profile, Provider, Signature
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.store.paths import Paths
-from traindeck.store.settings import ProfileShelf, Settings, SettingsFile
+from traindeck.store.settings import ProfileStore, Settings, SettingsFile
 
 
 def profile(name: str) -> Profile:
@@ -30,11 +30,11 @@ def disk() -> Iterator[BlockingCalls]:
 async def test_profiles_come_back_and_the_current_one_falls_back_to_the_lab(
     tmp_path: Path, disk: BlockingCalls
 ) -> None:
-    shelf = ProfileShelf(SettingsFile(tmp_path / "settings.json"), disk)
+    shelf = ProfileStore(SettingsFile(tmp_path / "settings.json"), disk)
     await shelf.put(profile("work"))
     await shelf.put(replace(profile("work"), region="cn-east-3"))
     await shelf.use("work")
-    again = ProfileShelf(SettingsFile(tmp_path / "settings.json"), disk)
+    again = ProfileStore(SettingsFile(tmp_path / "settings.json"), disk)
     assert again.all() == []  # nothing is read behind anybody's back
     await again.read()
     assert [entry.region for entry in again.all()] == ["cn-east-3"]
@@ -48,7 +48,7 @@ async def test_profiles_come_back_and_the_current_one_falls_back_to_the_lab(
 async def test_two_programs_do_not_undo_each_other(tmp_path: Path, disk: BlockingCalls) -> None:
     async with asyncio.TaskGroup() as group:
         for number in range(24):
-            shelf = ProfileShelf(SettingsFile(tmp_path / "settings.json"), disk)
+            shelf = ProfileStore(SettingsFile(tmp_path / "settings.json"), disk)
             group.create_task(shelf.put(profile(f"p{number}")))
     assert len(SettingsFile(tmp_path / "settings.json").read().profiles) == 24
 

@@ -18,7 +18,7 @@ import pytest
 
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import (
+from traindeck.domain.transfers.records import (
     Action,
     CompareBy,
     Item,
@@ -162,7 +162,7 @@ import asyncio, sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from traindeck.domain.transfers import Item, ItemState, Kind, Order, SentPart
+from traindeck.domain.transfers.records import Item, ItemState, Kind, Order, SentPart
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.store.transfer_journal import TransferJournal
 from traindeck.store.transfer_steps import STEPS

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from traindeck.runtime.platform_files import local_errors
+from traindeck.runtime.files import local_errors
 
 _BYTES = 2_000_000
 _FORM = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"

@@ -13,27 +13,24 @@ from traindeck.assembly.lab_keeper import LabKeeper
 from traindeck.assembly.lab_link import LabLife, LabLink
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.resources import resource
-from traindeck.services.bucket_listing import BucketListings
-from traindeck.services.code_bundles import CodeBundles
-from traindeck.services.connections import Connections
-from traindeck.services.job_choices import JobChoices
-from traindeck.services.key_checks import KeyChecks
-from traindeck.services.lab_runs import end_lab_runs
-from traindeck.services.make_connection import load_adapters
-from traindeck.services.planes import Planes
-from traindeck.services.profile_desk import ProfileDesk
-from traindeck.services.run_desk import RunDesk
-from traindeck.services.run_locks import RunLocks
-from traindeck.services.run_logs import RunLogs
-from traindeck.services.run_watch import RunWatch
-from traindeck.services.sample_project import SampleProject
-from traindeck.services.secrets import KeyringSecrets
-from traindeck.services.submission import Submission
+from traindeck.services.accounts.connections import Connections, load_adapters
+from traindeck.services.accounts.key_checks import KeyChecks
+from traindeck.services.accounts.profiles import ProfileService
+from traindeck.services.accounts.secrets import KeyringSecrets
+from traindeck.services.jobs.choices import JobChoices
+from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.locks import RunLocks
+from traindeck.services.jobs.run_watch import RunWatch
+from traindeck.services.jobs.runs import RunService, end_lab_runs
+from traindeck.services.jobs.sample_project import SampleProject
+from traindeck.services.jobs.submission import Submission
+from traindeck.services.logs.run_logs import RunLogs
+from traindeck.services.storage.bucket_listing import BucketListings
+from traindeck.services.storage.planes import Planes
+from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 from traindeck.services.transfers import Transfers
-from traindeck.services.unfinished_uploads import UnfinishedUploads
 from traindeck.store.database import open_database
-from traindeck.store.object_index import ObjectIndex
-from traindeck.store.object_indexes import ObjectIndexes
+from traindeck.store.object_index import ObjectIndex, ObjectIndexes
 from traindeck.store.paths import Paths
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import SettingsFile
@@ -47,10 +44,10 @@ class Core:
     settings: SettingsFile
     records: RunStore
     connections: Connections
-    profiles: ProfileDesk
+    profiles: ProfileService
     choices: JobChoices
     submission: Submission
-    desk: RunDesk
+    run_service: RunService
     watch: RunWatch
     logs: RunLogs
     planes: Planes
@@ -81,9 +78,7 @@ async def open_core(
             owned.callback(calls.close)
             return calls
 
-        data = await owned.enter_async_context(
-            open_data_core(paths, lab_life=lab_life, somebody_helps=somebody_helps)
-        )
+        data = await owned.enter_async_context(open_data_core(paths, lab_life=lab_life, somebody_helps=somebody_helps))
         connections, planes, transfers, disk = data.connections, data.planes, data.transfers, data.disk
         writer = pool(1, "records")
         database: sqlite3.Connection = await writer.run(lambda _: open_database(paths.database))
@@ -97,17 +92,17 @@ async def open_core(
         submission = Submission(records, connections, planes, bundles, locks, data.profiles)
         watch = RunWatch(records, connections, logs, settle=submission.settle)
         submission.changed.add(watch.tell)
-        desk = RunDesk(records, connections, watch, transfers)
-        end_runs = partial(end_lab_runs, records, desk, watch)
+        run_service = RunService(records, connections, watch, transfers)
+        end_runs = partial(end_lab_runs, records, run_service, watch)
         yield Core(
             paths=paths,
             settings=data.settings,
             records=records,
             connections=connections,
-            profiles=ProfileDesk(data.profiles, data.secrets, connections, KeyChecks(data.service)),
+            profiles=ProfileService(data.profiles, data.secrets, connections, KeyChecks(data.service)),
             choices=JobChoices(connections),
             submission=submission,
-            desk=desk,
+            run_service=run_service,
             watch=watch,
             logs=logs,
             planes=planes,

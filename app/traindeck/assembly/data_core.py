@@ -8,17 +8,16 @@ from dataclasses import dataclass
 
 from traindeck.assembly.app_log import log_to
 from traindeck.assembly.lab_link import LabLife, LabLink
-from traindeck.domain.profiles import Profile
-from traindeck.domain.secret import Credentials
+from traindeck.domain.accounts.keys import Credentials
+from traindeck.domain.accounts.profiles import Profile
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.runtime.platform_files import local_errors
-from traindeck.services.connections import Connection, Connections
-from traindeck.services.make_connection import make_connection
-from traindeck.services.planes import Planes
-from traindeck.services.secrets import KeyringSecrets, SessionSecrets
+from traindeck.runtime.files import local_errors
+from traindeck.services.accounts.connections import Connection, Connections, make_connection
+from traindeck.services.accounts.secrets import KeyringSecrets, SessionSecrets
+from traindeck.services.storage.planes import Planes
 from traindeck.services.transfers import Transfers
 from traindeck.store.paths import Paths
-from traindeck.store.settings import ProfileShelf, SettingsFile
+from traindeck.store.settings import ProfileStore, SettingsFile
 from traindeck.store.transfer_journal import TransferJournal
 
 # A script wants to know; the network's own short pauses are over by then.
@@ -31,7 +30,7 @@ class DataCore:
 
     paths: Paths
     settings: SettingsFile
-    profiles: ProfileShelf
+    profiles: ProfileStore
     secrets: SessionSecrets
     keyring: KeyringSecrets
     connections: Connections
@@ -62,7 +61,7 @@ async def open_data_core(
         disk, service = pool(4, "disk"), pool(16, "service")
         lab = LabLink(paths.lab, lab_life, pool(2, "lab"))
         owned.push_async_callback(lab.close)
-        book = ProfileShelf(settings, disk)
+        book = ProfileStore(settings, disk)
         await book.read()
         keyring = KeyringSecrets(pool(1, "keyring"))
         secrets = SessionSecrets(keyring)

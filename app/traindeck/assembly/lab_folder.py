@@ -7,27 +7,27 @@ from collections.abc import Callable
 from pathlib import Path
 
 from traindeck.domain.errors import Conflict, LocalTrouble
-from traindeck.domain.lab import LabHoldings
+from traindeck.domain.lab import LabDiskUsage
 from traindeck.domain.texts import Text, text
-from traindeck.lab import holdings, root_folder
-from traindeck.lab.holdings import DiskUse
+from traindeck.lab import disk_usage, root_folder
+from traindeck.lab.disk_usage import DiskUse
 from traindeck.runtime.blocking import CancelToken
-from traindeck.runtime.platform_files import local_error
+from traindeck.runtime.files import local_error
 
 STOP_S = 30.0
 _NO_RIGHT = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
-def contents(root: Path, token: CancelToken | None = None) -> LabHoldings:
+def contents(root: Path, token: CancelToken | None = None) -> LabDiskUsage:
     """Buckets, objects and jobs; quick, but not for the loop."""
-    found = holdings.contents(root, token.on_cancel) if token else holdings.contents(root)
-    return LabHoldings(found.buckets, found.objects, found.object_bytes, found.jobs, found.live)
+    found = disk_usage.contents(root, token.on_cancel) if token else disk_usage.contents(root)
+    return LabDiskUsage(found.buckets, found.objects, found.object_bytes, found.jobs, found.live)
 
 
 def disk_use(root: Path, on_bytes: Callable[[int], None] = lambda _: None) -> DiskUse:
     """Every file is looked at, which takes a while where there are many."""
     try:
-        return holdings.disk_use(root, on_bytes)
+        return disk_usage.disk_use(root, on_bytes)
     except OSError as error:
         raise local_error(error, root) from error
 

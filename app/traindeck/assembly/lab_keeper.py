@@ -16,7 +16,7 @@ import psutil
 from traindeck.assembly import lab_folder
 from traindeck.assembly.lab_link import LabLink
 from traindeck.domain.errors import AppError, Conflict
-from traindeck.domain.lab import LabHoldings, LabOwner, LabSight, LabState, user_words
+from traindeck.domain.lab import LabDiskUsage, LabOwner, LabSight, LabState, user_words
 from traindeck.domain.texts import text
 from traindeck.lab import root_folder
 from traindeck.lab.root_folder import RunningLab
@@ -47,17 +47,17 @@ class LabKeeper:
             return replace(sight, owner=LabOwner.OURS, owner_pid=None)
         return sight
 
-    async def contents(self) -> LabHoldings:
+    async def contents(self) -> LabDiskUsage:
         """Buckets, objects and jobs; not the disk."""
         return await self._calls.run(lambda token: lab_folder.contents(self.root, token))
 
-    async def measure(self, on_part: Callable[[LabHoldings], None]) -> LabHoldings:
+    async def measure(self, on_part: Callable[[LabDiskUsage], None]) -> LabDiskUsage:
         """All of it; `on_part` hears what is known so far, on the loop."""
         held = await self.contents()
         on_part(held)
         loop = asyncio.get_running_loop()
 
-        def count(token: CancelToken) -> LabHoldings:
+        def count(token: CancelToken) -> LabDiskUsage:
             def tell(size_bytes: int) -> None:
                 on_part(replace(held, disk_bytes=size_bytes))
 

@@ -16,13 +16,13 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from traindeck.domain.accounts.keys import Credentials, Secret
+from traindeck.domain.accounts.profiles import LAB, Profile, Provider, Signature
 from traindeck.domain.errors import AppError, Conflict, LocalTrouble, Unreachable
-from traindeck.domain.profiles import LAB, Profile, Provider, Signature
-from traindeck.domain.secret import Credentials, Secret
 from traindeck.domain.texts import spoken, text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
-from traindeck.runtime.listeners import Listeners
-from traindeck.services.connections import LabAddress
+from traindeck.runtime.tasks import Listeners
+from traindeck.services.accounts.connections import LabAddress
 
 log = logging.getLogger(__name__)
 
@@ -80,9 +80,7 @@ class LabLink:
         async with self._opening:
             found = await self._found()
             if found is None and self._is_stopped:
-                raise Unreachable(
-                    text("The Lab is stopped."), text("Start it: Account → The Lab… → Start.")
-                )
+                raise Unreachable(text("The Lab is stopped."), text("Start it: Account → The Lab… → Start."))
             self._is_stopped = False
             if found is None:
                 self._is_starting = True
@@ -337,9 +335,7 @@ def _refusal(said: dict[str, Any], words: IO[bytes], log_name: str) -> AppError:
     detail = words.read().decode(errors="replace").strip()[-_DETAIL_LIMIT:]
     error = said.get("error")
     if not isinstance(error, dict):
-        return LocalTrouble(
-            text("The Lab could not be started."), text("“{log}” tells more.", log=log_name), detail
-        )
+        return LocalTrouble(text("The Lab could not be started."), text("“{log}” tells more.", log=log_name), detail)
     kind = Conflict if error.get("kind") == Conflict.kind else LocalTrouble
     reason = f"{error.get('title', '')} {error.get('hint', '')}".strip()
     return kind(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from traindeck import __version__
-from traindeck.cli.parser_obs import add_obs
+from traindeck.cli.obs.parser import add_obs
 from traindeck.cli.parser_parts import Adder, count, group, leaf, yes
 from traindeck.domain.texts import say
 from traindeck.lab.faults import Kind

@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
 
-from traindeck.domain.objects import bytes_of
+from traindeck.domain.storage.objects import bytes_of
 from traindeck.domain.texts import say
 
 # A bare number could be seconds to one and days to another, and what is older is thrown away.

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from traindeck.cli.output import Output, cut, printable, width
-from traindeck.domain.objects import size_words
+from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import Text, say
 
 _EVERY_S = 0.1
@@ -100,7 +100,7 @@ def bar(label: str, done: int, total: int | None, seconds: float) -> str:
     if rate:
         parts.append(f"{size_words(int(rate))}/s")
         if total:
-            from traindeck.domain.jobs import duration_words  # few commands live so long
+            from traindeck.domain.jobs.job import duration_words  # few commands live so long
 
             parts.append(duration_words((total - done) / rate))
     return "  ".join(parts)

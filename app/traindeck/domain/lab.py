@@ -49,7 +49,7 @@ class LabSight:
 
 
 @dataclass(frozen=True, slots=True)
-class LabHoldings:
+class LabDiskUsage:
     """What is in the folder of the Lab; None is what is not known."""
 
     buckets: int | None = None

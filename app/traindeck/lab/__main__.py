@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from traindeck.lab.lab_errors import LabStartError
+from traindeck.lab.ports import LabStartError
 from traindeck.lab.server import LabOptions, serve
 
 

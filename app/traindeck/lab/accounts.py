@@ -12,7 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from traindeck.lab.private_files import read_json, write_json
+from traindeck.lab.files import read_json, write_json
 
 FILE = "accounts.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")

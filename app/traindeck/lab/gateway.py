@@ -14,12 +14,10 @@ from http import HTTPStatus
 from aiohttp import web
 
 from traindeck.lab.accounts import Accounts, LabAccount
-from traindeck.lab.activity import Activity
-from traindeck.lab.faults import Faults, Kind
-from traindeck.lab.faulty_wire import NO_TROUBLE, LostError, Trouble, spoiled
-from traindeck.lab.loopback_only import is_foreign
-from traindeck.lab.signing.signatures import Refusal, Refused, verify_gateway
-from traindeck.lab.wire import raw_request
+from traindeck.lab.faults import NO_TROUBLE, Faults, Kind, LostError, Trouble, spoiled
+from traindeck.lab.life import Activity
+from traindeck.lab.ports import is_foreign
+from traindeck.lab.signing.signatures import Refusal, Refused, raw_request, verify_gateway
 
 SERVICE = "modelarts"
 MAX_BODY = 12 * 1024 * 1024

@@ -7,11 +7,37 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from types import FrameType
+from typing import ParamSpec, TypeVar
 
-from traindeck.lab.activity import Activity
+
+class Activity:
+    """Counts requests under way, and the seconds since the last one ended."""
+
+    def __init__(self) -> None:
+        self._under_way = 0
+        self._last = time.monotonic()
+
+    @contextmanager
+    def request(self) -> Iterator[None]:
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            self._last = time.monotonic()
+
+    def touch(self) -> None:
+        self._last = time.monotonic()
+
+    def idle_s(self) -> float:
+        return 0.0 if self._under_way else time.monotonic() - self._last
+
 
 ORPHAN_IDLE_S = 600.0
 _POLL_S = 1.0
@@ -112,3 +138,38 @@ class Life:
             self._activity.touch()
             return False
         return self._activity.idle_s() >= self._idle_exit_s
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+class Workers:
+    """A pool for calls that end by themselves, and so are waited for even by a cancelled task."""
+
+    def __init__(self, name: str, threads: int) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
+
+    def start(self, call: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> asyncio.Future[_R]:
+        """Begin without waiting; the caller gives the future to `ended` on every way out."""
+        return asyncio.get_running_loop().run_in_executor(self._pool, partial(call, *args, **kwargs))
+
+    async def ended(self, future: asyncio.Future[_R]) -> _R:
+        """The result; a cancelled task gets its cancellation only when the thread is through."""
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            await self.settled(future)
+            raise
+
+    async def settled(self, future: asyncio.Future[_R]) -> None:
+        """Wait for the end of the call, whatever it comes to."""
+        await asyncio.wait([future])
+        if not future.cancelled():
+            future.exception()  # retrieved, so that asyncio does not report it
+
+    async def run(self, call: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return await self.ended(self.start(call, *args, **kwargs))
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True)

@@ -3,14 +3,47 @@
 from __future__ import annotations
 
 import errno
+import re
 import socket
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from traindeck.lab.lab_errors import PortInUse
-from traindeck.lab.private_files import read_json, write_json
+from traindeck.lab.files import read_json, write_json
+
+
+class LabStartError(Exception):
+    """Three sentences for the user."""
+
+    def __init__(self, what: str, why: str, remedy: str) -> None:
+        super().__init__(f"{what} {why} {remedy}")
+        self.what = what
+        self.why = why
+        self.remedy = remedy
+
+
+class LabBusy(LabStartError):
+    """Another Lab serves this root."""
+
+
+class LabAccountsDamaged(LabStartError):
+    """The file of accounts is not what the Lab wrote."""
+
+
+class PortInUse(LabStartError):
+    """A port the user named is taken."""
+
+
+class LabFaultsUnusable(LabStartError):
+    """The file of fault rules cannot be read or followed."""
+
+
+class LabRootUnusable(LabStartError):
+    """The folder of the Lab cannot be written, or holds something the Lab did not write."""
+
 
 ADDRESS = "127.0.0.1"
 _TAKEN = {errno.EADDRINUSE, errno.EACCES, errno.EADDRNOTAVAIL}
@@ -112,3 +145,43 @@ def _last(path: Path) -> tuple[int, int]:
 
 def _url(sock: socket.socket) -> str:
     return f"http://{ADDRESS}:{sock.getsockname()[1]}"
+
+
+_HOST = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[^:\[\]/@?#\s]+)(?::(?P<port>\d{1,5}))?")
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
+_VIRTUAL = ".localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class LoopbackHost:
+    """A Host header of ours; the bucket is named by `bucket.localhost`."""
+
+    bucket: str | None
+
+
+def loopback_host(value: str, port: int, *, with_bucket: bool = False) -> LoopbackHost | None:
+    """The header taken apart, or None where it names another machine or port."""
+    match = _HOST.fullmatch(value.strip())
+    if match is None or int(match["port"] or 80) != port:
+        return None
+    name = match["name"].lower()
+    if name in _LOOPBACK:
+        return LoopbackHost(None)
+    if with_bucket and name.endswith(_VIRTUAL) and len(name) > len(_VIRTUAL):
+        return LoopbackHost(name.removesuffix(_VIRTUAL))
+    return None
+
+
+def is_foreign(hosts: Sequence[str], origins: Sequence[str], port: int) -> bool:
+    """A page of another site reaches a loopback port under its own name or with its own Origin."""
+    if len(hosts) != 1 or loopback_host(hosts[0], port) is None:
+        return True
+    return any(is_foreign_origin(origin, port) for origin in origins)
+
+
+def is_foreign_origin(origin: str, port: int) -> bool:
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return True
+    return parts.scheme != "http" or bool(parts.path) or loopback_host(parts.netloc, port) is None

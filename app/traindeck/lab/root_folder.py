@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
-from traindeck.lab.holdings import leads_inside, live_processes
-from traindeck.lab.private_files import read_json
-from traindeck.lab.training.process_tree import end_orphans
+from traindeck.lab.disk_usage import leads_inside, live_processes
+from traindeck.lab.files import read_json
+from traindeck.lab.training.running.process_tree import end_orphans
 
 TOKEN_HEADER = "X-Lab-Token"
 RUNNING = "running.json"

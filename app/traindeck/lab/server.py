@@ -19,21 +19,18 @@ from filelock import FileLock, Timeout
 
 from traindeck.lab import own_api
 from traindeck.lab.accounts import Accounts, AccountsError
-from traindeck.lab.activity import Activity
-from traindeck.lab.control import CONTROL, control_app
 from traindeck.lab.faults import Faults, FaultsError, faults_of_toml
+from traindeck.lab.files import logging_to, read_json, write_json
 from traindeck.lab.gateway import gateway_app
-from traindeck.lab.lab_errors import LabAccountsDamaged, LabBusy, LabFaultsUnusable, LabRootUnusable
-from traindeck.lab.lab_log import logging_to
-from traindeck.lab.life import Life
+from traindeck.lab.life import Activity, Life
 from traindeck.lab.obs.api import ObsApi, obs_server
 from traindeck.lab.obs.errors import StorageFull
 from traindeck.lab.obs.index import StoreTooNewError
 from traindeck.lab.obs.store import ObjectStore
-from traindeck.lab.ports import BoundPorts, bind
-from traindeck.lab.private_files import read_json, write_json
+from traindeck.lab.own_api import CONTROL, control_app
+from traindeck.lab.ports import BoundPorts, LabAccountsDamaged, LabBusy, LabFaultsUnusable, LabRootUnusable, bind
 from traindeck.lab.root_folder import LOCK, RUNNING
-from traindeck.lab.training import iam_api, modelarts_api
+from traindeck.lab.training.api import iam_api, modelarts_api
 from traindeck.lab.training.job_records import EventText
 from traindeck.lab.training.jobs import JobService
 

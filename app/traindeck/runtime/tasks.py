@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from enum import Enum, auto
 from types import TracebackType
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 from traindeck.domain.errors import AppError, Unexpected
 
@@ -96,3 +96,44 @@ def _leaves(error: Exception) -> Iterator[Exception]:
             yield from _leaves(inner)
     else:
         yield error
+
+
+Result = TypeVar("Result")
+
+
+async def gather_or_raise(work: Iterable[Awaitable[Result]]) -> list[Result]:
+    """All results in order. The first failure ends the rest and is raised itself: a group would say nothing more."""
+
+    async def one(item: Awaitable[Result]) -> Result:
+        return await item
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(item)) for item in work]
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from failures
+    return [task.result() for task in tasks]
+
+
+News = TypeVar("News")
+
+
+class Listeners(Generic[News]):
+    """Callbacks told about one kind of news, on the loop, in the order they came."""
+
+    def __init__(self) -> None:
+        self._callbacks: list[Callable[[News], None]] = []
+
+    def add(self, callback: Callable[[News], None]) -> Callable[[], None]:
+        """Listen from now on; calling the answer ends it."""
+        self._callbacks.append(callback)
+
+        def remove() -> None:
+            if callback in self._callbacks:
+                self._callbacks.remove(callback)
+
+        return remove
+
+    def tell(self, news: News) -> None:
+        for callback in tuple(self._callbacks):
+            callback(news)

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from traindeck.domain.jobs import Engine, Flavor, JobSpec, LogChunk, RemoteJob, Run
-from traindeck.domain.objects import Bucket, ObjectEntry, ObjectPath
-from traindeck.domain.profiles import Profile
-from traindeck.domain.secret import Credentials
-from traindeck.services.data_ports import Page
+from traindeck.domain.accounts.keys import Credentials
+from traindeck.domain.accounts.profiles import Profile
+from traindeck.domain.jobs.job import Engine, Flavor, JobSpec, LogChunk, RemoteJob, Run
+from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath
+from traindeck.services.storage.data_ports import Page
 
 
 class SecretStore(Protocol):

@@ -6,6 +6,7 @@ what the service said, so a damaged file is thrown away and filled again.
 
 from __future__ import annotations
 
+import hashlib
 import queue
 import sqlite3
 import threading
@@ -17,11 +18,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from traindeck.domain.browsing import Look, Shown, Size
 from traindeck.domain.errors import LocalTrouble
-from traindeck.domain.objects import ObjectEntry, ObjectPath
+from traindeck.domain.storage.objects import Look, ObjectEntry, ObjectPath, Shown, Size
 from traindeck.runtime.blocking import Cancelled, CancelToken
-from traindeck.runtime.platform_files import local_errors
+from traindeck.runtime.files import local_errors
 from traindeck.store.database import database_errors, open_database, transaction
 from traindeck.store.object_queries import BEYOND, order_queries
 
@@ -441,3 +441,27 @@ def _ms(moment: datetime | None) -> int | None:
 
 def _moment(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1000, UTC)
+
+
+class ObjectIndexes:
+    """Opens and keeps the indexes below one folder; opening belongs into a worker."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._open: dict[Path, ObjectIndex] = {}
+
+    def open(self, account: str, bucket: str) -> ObjectIndex:
+        """`account` is any text that is the same for the same account; two of them never share a bucket's rows."""
+        # The words in front keep the name from being one that Windows has taken, such as "con".
+        place = self._folder / hashlib.sha256(account.encode()).hexdigest()[:16] / f"bucket-{bucket}.sqlite3"
+        with self._lock:
+            if place not in self._open:
+                self._open[place] = ObjectIndex(place, bucket)
+            return self._open[place]
+
+    def close(self) -> None:
+        with self._lock:
+            for index in self._open.values():
+                index.close()
+            self._open.clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from traindeck.domain.browsing import Column, Look
+from traindeck.domain.storage.objects import Column, Look
 
 BEYOND = "\U0010ffff"
 """Sorts behind every name in a folder."""

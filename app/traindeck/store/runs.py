@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from traindeck.domain import job_file
 from traindeck.domain.errors import InvalidInput, NotFound
-from traindeck.domain.jobs import JobSpec, Run, RunState
+from traindeck.domain.jobs import job_file
+from traindeck.domain.jobs.job import JobSpec, Run, RunState
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.store.database import database_errors, transaction

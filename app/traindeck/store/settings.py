@@ -10,11 +10,11 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from traindeck.domain.accounts.profiles import LAB, Profile, Provider, Signature
 from traindeck.domain.errors import LocalTrouble
-from traindeck.domain.profiles import LAB, Profile, Provider, Signature
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.runtime.platform_files import local_errors, write_whole
+from traindeck.runtime.files import local_errors, write_whole
 
 SCHEMA = 1
 _PATIENCE_S = 10
@@ -90,7 +90,7 @@ def _profile(entry: dict[str, Any]) -> Profile:
     return Profile(**{**kept, "provider": Provider(entry["provider"]), "signature": Signature(entry["signature"])})
 
 
-class ProfileShelf:
+class ProfileStore:
     """The profiles within the settings, as last read: asking for them costs nothing, changing them is awaited."""
 
     def __init__(self, file: SettingsFile, disk: BlockingCalls) -> None:

@@ -8,10 +8,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from traindeck.domain import kept_errors
+from traindeck.domain import errors as kept_errors
 from traindeck.domain.errors import AppError, NotFound
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import (
+from traindeck.domain.transfers.records import (
     PROBLEM_SCHEME,
     SMALL_BYTES,
     Action,
@@ -181,9 +181,7 @@ class TransferJournal:
              item.size_bytes, item.modified_ns, item.inode, item.mode, _column(item.error), transfer_id, item.key)
             for item in items
         ]  # fmt: skip
-        ended = [
-            (transfer_id, item.key) for item in items if not item.state.is_open or item.action is Action.LEAVE
-        ]
+        ended = [(transfer_id, item.key) for item in items if not item.state.is_open or item.action is Action.LEAVE]
 
         def work(db: sqlite3.Connection) -> None:
             db.executemany(
@@ -257,8 +255,7 @@ class TransferJournal:
 
         def work(db: sqlite3.Connection) -> list[Item]:
             rows = db.execute(
-                f"SELECT {_ITEM} FROM items WHERE transfer = ? AND (upload_id <> '' OR part_bytes > 0) "
-                "AND state <> ?",
+                f"SELECT {_ITEM} FROM items WHERE transfer = ? AND (upload_id <> '' OR part_bytes > 0) AND state <> ?",
                 (transfer_id, ItemState.DONE.value),
             )
             return [_item(row) for row in rows]
@@ -299,9 +296,7 @@ class TransferJournal:
                     copied_bytes += size_bytes
             sent = db.execute("SELECT coalesce(sum(size_bytes), 0) FROM parts WHERE transfer = ?", (transfer_id,))
             parts = sent.fetchone()[0]
-            return Totals(
-                files, sizes, removals, removal_bytes, copied_files, copied_bytes, small, parts, verified
-            )
+            return Totals(files, sizes, removals, removal_bytes, copied_files, copied_bytes, small, parts, verified)
 
         return await self._with(work)
 
@@ -396,9 +391,7 @@ class TransferJournal:
 
     async def keep_digests(self, transfer_id: int, key: str, digests: bytes) -> None:
         def work(db: sqlite3.Connection) -> None:
-            db.execute(
-                "UPDATE shards SET digests = ? WHERE transfer = ? AND key = ?", (digests, transfer_id, key)
-            )
+            db.execute("UPDATE shards SET digests = ? WHERE transfer = ? AND key = ?", (digests, transfer_id, key))
 
         await self._write(work)
 

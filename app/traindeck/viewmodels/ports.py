@@ -8,21 +8,20 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from traindeck.domain.accounts.profiles import Profile
 from traindeck.domain.errors import AppError
-from traindeck.domain.jobs import Engine, Flavor, JobSpec, Run
-from traindeck.domain.lab import LabHoldings, LabSight
-from traindeck.domain.objects import ObjectEntry, ObjectPath
-from traindeck.domain.profiles import Profile
+from traindeck.domain.jobs.job import Engine, Flavor, JobSpec, Run
+from traindeck.domain.lab import LabDiskUsage, LabSight
+from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import Text
-from traindeck.domain.transfers import Item, ItemState, Order
-from traindeck.runtime.listeners import Listeners
-from traindeck.services.bucket_listing import BucketListing
-from traindeck.services.log_files import Gap
-from traindeck.services.object_ports import ObjectProperties
-from traindeck.services.place_facts import PlaceFacts
+from traindeck.domain.transfers.records import Item, ItemState, Order
+from traindeck.runtime.tasks import Listeners
+from traindeck.services.logs.log_files import Gap
+from traindeck.services.logs.run_logs import LogGrowth
 from traindeck.services.ports import ObjectStorage
-from traindeck.services.run_logs import LogGrowth
-from traindeck.services.settings_ports import Access
+from traindeck.services.storage.bucket_listing import BucketListing
+from traindeck.services.storage.place_facts import PlaceFacts
+from traindeck.services.storage.ports import Access, ObjectProperties
 from traindeck.services.transfers import Transfer
 from traindeck.store.object_index import ObjectIndex
 
@@ -78,7 +77,7 @@ class Watch(Protocol):
     def gone(self) -> Listeners[str]: ...
 
     @property
-    def weather(self) -> Listeners[str]: ...
+    def connection_state(self) -> Listeners[str]: ...
 
     def last_answer(self, profile: str) -> datetime | None: ...
 
@@ -87,7 +86,7 @@ class Watch(Protocol):
     def next_look(self, profile: str) -> datetime | None: ...
 
 
-class Desk(Protocol):
+class RunActions(Protocol):
     """The recorded runs, and what can be done to one."""
 
     async def recent(self, limit: int | None = None) -> list[Run]: ...
@@ -204,7 +203,7 @@ class Relocator(Mover, Protocol):
 
     async def planned(self, order: Order, *, is_preview: bool = False) -> Transfer: ...
 
-    def say_yes(self, transfer_id: int) -> None: ...
+    def confirm(self, transfer_id: int) -> None: ...
 
     async def drop(self, transfer_id: int) -> None: ...
 
@@ -237,7 +236,7 @@ class Transferring(Protocol):
 
     def pause(self, transfer_id: int) -> None: ...
 
-    def go_on(self, transfer_id: int) -> None: ...
+    def resume(self, transfer_id: int) -> None: ...
 
     def retry(self, transfer_id: int) -> None: ...
 
@@ -245,7 +244,7 @@ class Transferring(Protocol):
 
     def move_first(self, transfer_id: int) -> None: ...
 
-    def say_yes(self, transfer_id: int) -> None: ...
+    def confirm(self, transfer_id: int) -> None: ...
 
     def set_rate(self, bytes_per_s: float) -> None: ...
 
@@ -257,21 +256,21 @@ class Planner(Protocol):
 
     async def planned(self, order: Order, *, is_preview: bool = False) -> Transfer: ...
 
-    def say_yes(self, transfer_id: int) -> None: ...
+    def confirm(self, transfer_id: int) -> None: ...
 
     async def drop(self, transfer_id: int) -> None: ...
 
 
-class LabDesk(Protocol):
+class LabService(Protocol):
     """The Lab of this home, seen, started, ended and emptied."""
 
     root: Path
 
     async def look(self) -> LabSight: ...
 
-    async def contents(self) -> LabHoldings: ...
+    async def contents(self) -> LabDiskUsage: ...
 
-    async def measure(self, on_part: Callable[[LabHoldings], None]) -> LabHoldings: ...
+    async def measure(self, on_part: Callable[[LabDiskUsage], None]) -> LabDiskUsage: ...
 
     async def start(self) -> None: ...
 

@@ -9,8 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from preview_feeding import preview
-from preview_files import Shape, mindspore, npy, png, safetensors, tarred, torch_old, torch_pickle, torch_zip, zipped
+from support.preview_feeding import preview
+from support.preview_files import (
+    Shape,
+    mindspore,
+    npy,
+    png,
+    safetensors,
+    tarred,
+    torch_old,
+    torch_pickle,
+    torch_zip,
+    zipped,
+)
 from traindeck.domain.previews import NotShown
 
 _ENTRIES = {"a/b.txt": b"words" * 50, "c" * 150: b"", "d": bytes(3000)}

@@ -16,8 +16,8 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from preview_feeding import preview
-from preview_files import (
+from support.preview_feeding import preview
+from support.preview_files import (
     Shape,
     mindspore,
     npy,

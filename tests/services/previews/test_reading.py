@@ -8,16 +8,16 @@ import struct
 
 import pytest
 
-from counted_plane import CountedPlane, Here, SparsePlane
-from preview_files import mindspore, npy, png, safetensors, tarred, varint, zipped
-from servers.lab_process import LabProcess
-from servers.stores import lab_store, new_bucket
+from support.counted_plane import CountedPlane, Here, SparsePlane
+from support.preview_files import mindspore, npy, png, safetensors, tarred, varint, zipped
+from support.servers.lab_process import LabProcess
+from support.stores.stores import lab_store, new_bucket
 from traindeck.domain.errors import Conflict, NotFound
-from traindeck.domain.objects import ObjectPath
 from traindeck.domain.previews import ArchivePage, NotShown, Page, TablePage, TensorsPage, TextPage
+from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.data_bodies import BytesBody
 from traindeck.services.previews.reading import open_preview
+from traindeck.services.storage.contents import BytesBody
 
 TERA = 1 << 40
 MEGA = 1 << 20

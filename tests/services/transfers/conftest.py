@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from object_shelf import ObjectShelf
-from traindeck.domain import transfers as sizes
-from traindeck.services.transfers import downloads, lane, uploads
-from transfer_works import MIB
+from support.object_shelf import ObjectShelf
+from support.transfer_works import MIB
+from traindeck.domain.transfers import records as sizes
+from traindeck.services.transfers import active, downloads, uploads
 
 
 @pytest.fixture
@@ -35,5 +35,5 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane, "FIRST_WAIT_S", 0.02)
-    monkeypatch.setattr(lane, "LONGEST_WAIT_S", 0.1)
+    monkeypatch.setattr(active, "FIRST_WAIT_S", 0.02)
+    monkeypatch.setattr(active, "LONGEST_WAIT_S", 0.1)

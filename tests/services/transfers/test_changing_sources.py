@@ -7,12 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from object_shelf import ObjectShelf
-from traindeck.domain import transfers as sizes
-from traindeck.domain.objects import ObjectPath
-from traindeck.domain.transfers import PART_BYTES_NAME, ItemState, TransferState
-from traindeck.services.transfers import copies
-from transfer_works import (
+from support.object_shelf import ObjectShelf
+from support.transfer_works import (
     BUCKET,
     MIB,
     copy,
@@ -26,7 +22,11 @@ from transfer_works import (
     working,
     written_parts,
 )
-from waiting import until
+from support.waiting import until
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.transfers import records as sizes
+from traindeck.domain.transfers.records import PART_BYTES_NAME, ItemState, TransferState
+from traindeck.services.transfers import moving as copies
 
 
 async def test_a_source_that_changes_is_sent_as_it_is_in_the_end(
@@ -64,7 +64,7 @@ async def test_a_source_that_always_changes_or_is_gone_fails_with_a_clear_word(
         planned = await engine.planned(number)
         assert (planned.state, planned.files) == (TransferState.READY, 3)
         (source / "gone").unlink()
-        await engine.say_yes(number)
+        await engine.confirm(number)
         row = await engine.ended(number)
         assert row.state is TransferState.PARTLY
         words = {item.name: item.error.sentence() for item in await engine.items(number, [ItemState.FAILED])}
@@ -215,6 +215,6 @@ async def test_objects_without_a_name_for_their_content_are_not_taken_for_the_sa
     shelf.get = whole
     shelf.objects[there("big")].content = new
     async with working(home, shelf) as engine:
-        await engine.resume()
+        await engine.resume_unfinished()
         assert (await engine.ended(engine.rows()[0].id)).state is TransferState.DONE
     assert (tmp_path / "big").read_bytes() == new

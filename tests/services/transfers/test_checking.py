@@ -9,17 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from object_shelf import ObjectShelf, md5_of
-from traindeck.domain.transfers import (
-    MD5_NAME,
-    CompareBy,
-    ItemState,
-    Kind,
-    TransferState,
-    WaitsFor,
-)
-from traindeck.services.transfers.digests import etag_of_parts, md5
-from transfer_works import (
+from support.object_shelf import ObjectShelf, md5_of
+from support.transfer_works import (
     BUCKET,
     FILES,
     MIB,
@@ -38,7 +29,16 @@ from transfer_works import (
     upload,
     working,
 )
-from waiting import until
+from support.waiting import until
+from traindeck.domain.transfers.records import (
+    MD5_NAME,
+    CompareBy,
+    ItemState,
+    Kind,
+    TransferState,
+    WaitsFor,
+)
+from traindeck.services.transfers.digests import etag_of_parts, md5
 
 
 def asks(shelf: ObjectShelf, since: int) -> set[str]:
@@ -195,7 +195,7 @@ async def test_a_check_waits_for_the_network_and_is_taken_up_by_the_next_program
         await until(lambda: engine.rows()[0].waits_for is WaitsFor.NETWORK)
     is_down = False
     async with working(home, shelf) as engine:
-        await engine.resume()
+        await engine.resume_unfinished()
         row = await engine.ended(engine.rows()[0].id)
         assert row.is_verified and row.verified_files == 20
 
@@ -216,7 +216,7 @@ async def test_what_is_verified_is_still_known_after_a_restart(shelf: ObjectShel
     async with working(home, shelf) as engine:
         number = (await done(engine, upload(local, there()))).id
     async with working(home, shelf) as engine:
-        await engine.resume()
+        await engine.resume_unfinished()
         (row,) = engine.rows()
         assert (row.id, row.state, row.is_verified, row.verified_files) == (number, TransferState.DONE, True, 2)
         assert await engine.items(number, is_verified=False) == []

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from object_shelf import ObjectShelf
-from traindeck.domain import transfers as sizes
+from support.object_shelf import ObjectShelf
+from support.transfer_works import BUCKET, done, tree, upload, working
 from traindeck.domain.errors import AppError, NotFound, ServiceTrouble
-from traindeck.domain.objects import ObjectPath
+from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import MD5_NAME, TransferState
+from traindeck.domain.transfers import records as sizes
+from traindeck.domain.transfers.records import MD5_NAME, TransferState
 from traindeck.runtime.blocking import Cancelled, CancelToken
-from traindeck.services.data_ports import Body
+from traindeck.services.storage.data_ports import Body
 from traindeck.services.transfers import uploads
 from traindeck.services.transfers.digests import all_digests
-from transfer_works import BUCKET, done, tree, upload, working
 
 MIB = 1024 * 1024
 

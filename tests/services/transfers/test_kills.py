@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from servers.faults import FaultyProxy, Request, Reset
-from servers.lab_control import Control
-from servers.lab_keys import plane_to
-from servers.lab_process import LabProcess
-from traindeck.domain.objects import ObjectPath
-from traindeck.services.data_ports import DataPlane
+from support.servers.faults import FaultyProxy, Request, Reset
+from support.servers.lab_control import Control
+from support.servers.lab_keys import plane_to
+from support.servers.lab_process import LabProcess
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.services.storage.data_ports import DataPlane
 from traindeck.services.transfers.digests import md5
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kill -9 is POSIX")
@@ -172,7 +172,7 @@ class Lost:
 
 @pytest.fixture
 def bucket(lab: LabProcess) -> None:
-    from servers.stores import lab_store
+    from support.stores.stores import lab_store
 
     lab_store(lab).make_bucket("kills")
 

@@ -10,13 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from object_shelf import ObjectShelf
-from traindeck.domain.errors import AppError, NotFound
-from traindeck.domain.objects import ObjectPath
-from traindeck.domain.texts import text
-from traindeck.domain.transfers import TransferState
-from traindeck.services.transfers import copies
-from transfer_works import (
+from support.object_shelf import ObjectShelf
+from support.transfer_works import (
     MIB,
     content_of,
     copy,
@@ -32,7 +27,12 @@ from transfer_works import (
     working,
     written_parts,
 )
-from waiting import until
+from support.waiting import until
+from traindeck.domain.errors import AppError, NotFound
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import text
+from traindeck.domain.transfers.records import TransferState
+from traindeck.services.transfers import moving as copies
 
 
 def losing_begins(shelf: ObjectShelf, times: int, error: AppError | None) -> None:
@@ -217,7 +217,7 @@ async def test_pauses_are_no_tries(
         for count in range(1, 6):
             await until(lambda count=count: asked == count)
             await engine.pause(number)
-            await engine.go_on(number)
+            await engine.resume(number)
         gate.set()
         assert (await engine.ended(number)).state is TransferState.DONE
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from servers.faults import FaultyProxy
-from servers.lab_process import LabProcess
-from servers.stores import lab_store, new_bucket
-from traindeck.domain.objects import ObjectPath
-from traindeck.services.data_bodies import BytesBody
-from traindeck.services.data_ports import DataPlane
+from support.servers.faults import FaultyProxy
+from support.servers.lab_process import LabProcess
+from support.stores.stores import lab_store, new_bucket
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.services.storage.contents import BytesBody
+from traindeck.services.storage.data_ports import DataPlane
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kill -9 is POSIX")
 

@@ -7,15 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from object_shelf import ObjectShelf
+from support.object_shelf import ObjectShelf
+from support.transfer_works import (
+    BUCKET,
+    all_items,
+    content_of,
+    copy,
+    done,
+    download,
+    tree,
+    upload,
+    working,
+)
 from traindeck.domain.errors import Unreachable
-from traindeck.domain.objects import ObjectPath
+from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import Action, ItemState, TransferState
-from traindeck.services.data_ports import NotRemoved
-from traindeck.services.transfers import copies, lane
+from traindeck.domain.transfers.records import Action, ItemState, TransferState
+from traindeck.services.storage.data_ports import NotRemoved
+from traindeck.services.transfers import active
+from traindeck.services.transfers import moving as copies
 from traindeck.services.transfers.among import objects_among
-from transfer_works import BUCKET, all_items, content_of, copy, done, download, tree, upload, working
 
 FILES = {"a.txt": b"a", "deep/er/b.bin": bytes(range(256)) * 300, "空/c 文件.txt": b"", "deep/.hidden": b"h"}
 
@@ -159,7 +170,7 @@ async def test_who_may_not_delete_is_told_that_both_are_there(shelf: ObjectShelf
 async def test_a_lost_line_between_the_halves_copies_nothing_twice(
     shelf: ObjectShelf, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lane, "FIRST_WAIT_S", 0.02)
+    monkeypatch.setattr(active, "FIRST_WAIT_S", 0.02)
     fill(shelf, "in/", FILES)
     removes, failures = shelf.remove, 2
 
@@ -272,9 +283,7 @@ async def test_some_are_found_among_many(wanted: list[str]) -> None:
     assert len(shelf.asked) < 10
 
 
-async def test_a_large_object_moves_in_parts(
-    shelf: ObjectShelf, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_large_object_moves_in_parts(shelf: ObjectShelf, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copies, "_ONE_COPY_BYTES", 1000)
     monkeypatch.setattr(copies, "_LEAST_PART_BYTES", 256)
     monkeypatch.setattr(copies, "part_bytes", lambda size: 256)

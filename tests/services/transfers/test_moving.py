@@ -10,18 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from object_shelf import ObjectShelf, md5_of
-from traindeck.domain import transfers as sizes
-from traindeck.domain.transfers import (
-    MD5_NAME,
-    PART_BYTES_NAME,
-    TIME_NAME,
-    ItemState,
-    TransferState,
-)
-from traindeck.runtime import disk_barrier
-from traindeck.services.transfers import downloads
-from transfer_works import (
+from support.object_shelf import ObjectShelf, md5_of
+from support.transfer_works import (
     BUCKET,
     FILES,
     MIB,
@@ -37,7 +27,17 @@ from transfer_works import (
     upload,
     working,
 )
-from waiting import until
+from support.waiting import until
+from traindeck.domain.transfers import records as sizes
+from traindeck.domain.transfers.records import (
+    MD5_NAME,
+    PART_BYTES_NAME,
+    TIME_NAME,
+    ItemState,
+    TransferState,
+)
+from traindeck.runtime import disk_barrier
+from traindeck.services.transfers import downloads
 
 
 async def test_a_folder_goes_up_and_comes_back_the_same(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ async def test_an_object_named_like_the_part_of_another_keeps_its_own_file(
 
 
 async def test_a_copy_stays_within_the_service(shelf: ObjectShelf, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from traindeck.services.transfers import copies
+    from traindeck.services.transfers import moving as copies
 
     monkeypatch.setattr(copies, "_ONE_COPY_BYTES", MIB)
     monkeypatch.setattr(copies, "_LEAST_PART_BYTES", MIB)

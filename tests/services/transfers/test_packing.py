@@ -13,15 +13,32 @@ from pathlib import Path
 
 import pytest
 
-from object_shelf import ObjectShelf
-from traindeck.domain import transfers as sizes
-from traindeck.domain.errors import Conflict, InvalidInput, NoRight, NotFound, Occupied, Unreachable
-from traindeck.domain.objects import ObjectPath
+from support.object_shelf import ObjectShelf
+from support.transfer_works import BUCKET, all_items, content_of, done, tree, working
+from support.waiting import until
+from traindeck.domain.errors import (
+    Conflict,
+    InvalidInput,
+    NoRight,
+    NotFound,
+    Occupied,
+    Unreachable,
+)
+from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import MD5_NAME, MEMBERS_NAME, ItemState, Kind, Links, Order, Rules, TransferState
-from traindeck.services.transfers import packing, shard_source, uploads
-from transfer_works import BUCKET, all_items, content_of, done, tree, working
-from waiting import until
+from traindeck.domain.transfers import records as sizes
+from traindeck.domain.transfers.records import (
+    MD5_NAME,
+    MEMBERS_NAME,
+    ItemState,
+    Kind,
+    Links,
+    Order,
+    Rules,
+    TransferState,
+)
+from traindeck.services.transfers import uploads
+from traindeck.services.transfers.packing import packing, shard_source
 
 MIB = 1024 * 1024
 ODD_NAMES = {
@@ -287,7 +304,7 @@ async def test_a_file_deleted_under_way_fails_its_shard_or_is_left_out(
             number = await engine.add(pack(tmp_path / "data", there(f"{skip}/"), skip_unreadable=skip), needs_yes=True)
             await engine.planned(number)
             (tmp_path / "data" / gone).unlink()
-            await engine.say_yes(number)
+            await engine.confirm(number)
             row = await engine.ended(number)
             if not skip:
                 assert row.state is TransferState.FAILED
@@ -325,9 +342,7 @@ async def test_places_that_cannot_be(shelf: ObjectShelf, home: Path, tmp_path: P
         assert isinstance((await done(engine, pack(source, tmp_path / "out"))).error, Conflict)
 
 
-async def test_a_packing_of_other_files_is_not_replaced_unasked(
-    shelf: ObjectShelf, home: Path, tmp_path: Path
-) -> None:
+async def test_a_packing_of_other_files_is_not_replaced_unasked(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
     one = tree(tmp_path / "one", {f"{number}": b"a" * 40 for number in range(9)})
     other = tree(tmp_path / "other", {f"x{number}": b"b" * 40 for number in range(9)})
     async with working(home, shelf) as engine:
@@ -399,7 +414,7 @@ async def test_the_next_program_goes_on_where_the_last_one_ended(
         if asks_again:  # as a command does that is given once more
             assert await engine.add(order, takes_up=True) == number
         else:
-            await engine.resume()
+            await engine.resume_unfinished()
         row = await engine.ended(number)
         assert row.state is TransferState.DONE
         assert row.done_bytes == row.total_bytes
@@ -418,7 +433,7 @@ async def test_pause_cancel_and_a_dead_line(shelf: ObjectShelf, home: Path, tmp_
         await until(lambda: engine.rows()[0].done_bytes > 0, 10)
         await engine.pause(number)
         assert engine.rows()[0].state is TransferState.PAUSED
-        await engine.go_on(number)
+        await engine.resume(number)
         engine.limit.set(0)
         assert (await engine.ended(number)).state is TransferState.DONE
         assert unpacked(shelf.content(BUCKET, "p/")) == content

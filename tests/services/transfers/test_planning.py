@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from object_shelf import ObjectShelf, md5_of
+from support.object_shelf import ObjectShelf, md5_of
 from traindeck.domain.errors import Conflict, InvalidInput, NotFound, Unexpected
-from traindeck.domain.objects import ObjectPath
-from traindeck.domain.transfers import (
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.transfers.records import (
     MD5_NAME,
     PART_BYTES_NAME,
     TIME_NAME,
@@ -29,8 +29,8 @@ from traindeck.domain.transfers import (
     Rules,
 )
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.data_ports import Page
-from traindeck.services.transfers import signs
+from traindeck.services.storage.data_ports import Page
+from traindeck.services.transfers import comparing as signs
 from traindeck.services.transfers.digests import etag_of_parts, md5
 from traindeck.services.transfers.planning import Outline, Planner
 

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from object_shelf import ObjectShelf
-from servers.lab_clients import obs_client
-from servers.lab_process import LabProcess
-from servers.stores import lab_store, new_bucket
+from support.object_shelf import ObjectShelf
+from support.servers.lab_process import LabProcess
+from support.stores.lab_clients import obs_client
+from support.stores.stores import lab_store, new_bucket
+from support.transfer_works import BUCKET, all_items, done, working
+from traindeck.domain.accounts.profiles import Signature
 from traindeck.domain.errors import Conflict
-from traindeck.domain.objects import ObjectPath
-from traindeck.domain.profiles import Signature
-from traindeck.domain.transfers import ItemState, Kind, Order, Rules, TransferState
-from traindeck.services.data_bodies import BytesBody
-from traindeck.services.data_ports import DataPlane, NotRemoved
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.transfers.records import ItemState, Kind, Order, Rules, TransferState
+from traindeck.services.storage.contents import BytesBody
+from traindeck.services.storage.data_ports import DataPlane, NotRemoved
 from traindeck.services.transfers.among import markers_among
-from transfer_works import BUCKET, all_items, done, working
 
 ODD = ["a b.bin", "数据/一.txt", "x&<y>.txt", "tab\there", "ctrl\x01", "deep/er/", "deep/er/z"]
 
@@ -59,7 +59,7 @@ async def test_a_folder_goes_is_undone_and_only_that(lab: LabProcess, tmp_path: 
             TransferState.READY, len(ODD), sum(len(name.encode()) for name in names)
         )  # fmt: skip
         assert len(await keys(plane, bucket)) == len(ODD) + 1
-        await engine.say_yes(planned)
+        await engine.confirm(planned)
         row = await engine.ended(planned)
         assert (row.state, row.done_files) == (TransferState.DONE, len(ODD))
         assert await keys(plane, bucket) == ["in-beside"]
@@ -125,7 +125,7 @@ async def test_what_came_after_the_count_stays(tmp_path: Path) -> None:
         number = await engine.add(removal(ObjectPath(BUCKET, "in/")), needs_yes=True)
         await engine.planned(number)
         shelf.keep(ObjectPath(BUCKET, "in/b"), b"12")
-        await engine.say_yes(number)
+        await engine.confirm(number)
         assert (await engine.ended(number)).state is TransferState.DONE
     assert shelf.keys(BUCKET) == ["in/b"]
 
@@ -141,6 +141,6 @@ async def test_what_nobody_agreed_to_is_not_done_by_another_try(tmp_path: Path) 
         with pytest.raises(Conflict, match="agreed"):
             await engine.retry(number)
     async with working(tmp_path, shelf) as engine:
-        await engine.resume()
+        await engine.resume_unfinished()
         assert all(row.state is TransferState.CANCELLED for row in engine.rows())
     assert shelf.keys(BUCKET) == ["in/a"]

@@ -7,12 +7,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from object_shelf import ObjectShelf
-from traindeck.domain.objects import ObjectPath
-from traindeck.domain.transfers import (
-    TransferState,
-)
-from transfer_works import (
+from support.object_shelf import ObjectShelf
+from support.transfer_works import (
     BUCKET,
     MIB,
     content_of,
@@ -26,7 +22,9 @@ from transfer_works import (
     working,
     written_parts,
 )
-from waiting import until
+from support.waiting import until
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.transfers.records import TransferState
 
 
 async def test_a_paused_transfer_stops_and_goes_on_where_it_was(
@@ -53,7 +51,7 @@ async def test_a_paused_transfer_stops_and_goes_on_where_it_was(
         other = await done(engine, upload(tree(tmp_path / "other", {"y": b"y"}), there("other/")))
         assert other.state is TransferState.DONE, "others are not held up"
         assert shelf.asked[asked:] == ["page ", "put other/y"]
-        await engine.go_on(number)
+        await engine.resume(number)
         row = await engine.ended(number)
     assert (row.state, row.done_bytes) == (TransferState.DONE, row.total_bytes)
     assert {key: kept for key, kept in shelf.content(BUCKET).items() if "/" not in key} == files
@@ -114,7 +112,7 @@ async def test_the_next_program_goes_on_at_the_part(
         await until(lambda: len([line for line in shelf.asked if line.startswith("part")]) == 9)
     shelf.put_part = whole
     async with working(home, shelf) as engine:
-        await engine.resume()
+        await engine.resume_unfinished()
         (row,) = engine.rows()
         row = await engine.ended(row.id)
         assert (row.state, row.done_bytes) == (TransferState.DONE, row.total_bytes)
@@ -141,7 +139,7 @@ async def test_what_was_done_and_not_written_down_is_not_done_again(
             db.execute("UPDATE items SET state = 0, upload_id = 'gone', part_bytes = ? WHERE name = 'big'", (MIB // 4,))
             db.execute("UPDATE items SET state = 0 WHERE name = 'small'")
         async with working(home, shelf) as engine:
-            await engine.resume()
+            await engine.resume_unfinished()
             row = await engine.ended(number)
             assert (row.state, row.done_bytes) == (TransferState.DONE, row.total_bytes)
         assert {line.split()[0] for line in shelf.asked[asked:]} <= {"head", "list"}
@@ -160,7 +158,7 @@ async def test_two_programs_do_not_move_the_same(shelf: ObjectShelf, home: Path,
     async with working(home, shelf) as one, working(home, shelf) as other:
         number = await one.add(upload(source, there()))
         await until(lambda: one.rows()[0].state is TransferState.RUNNING)
-        await other.resume()
+        await other.resume_unfinished()
         await until(lambda: other.rows() == [])
         gate.set()
         assert (await one.ended(number)).state is TransferState.DONE
@@ -205,7 +203,7 @@ async def test_ranges_that_did_not_reach_the_disk_are_fetched_again(
     with next(tmp_path.glob("to.*.traindeck.part")).open("r+b") as part:
         part.write(bytes(1000))
     async with working(home, shelf) as engine:
-        await engine.resume()
+        await engine.resume_unfinished()
         row = await engine.ended(engine.rows()[0].id)
         assert (row.state, row.done_bytes) == (TransferState.DONE, row.total_bytes)
     assert (tmp_path / "to").read_bytes() == content

@@ -8,16 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from object_shelf import ObjectShelf
-from traindeck.domain.errors import AppError, NotFound
-from traindeck.domain.texts import text
-from traindeck.domain.transfers import (
-    CompareBy,
-    ItemState,
-    TransferState,
-)
-from traindeck.services.transfers import comparing
-from transfer_works import (
+from support.object_shelf import ObjectShelf
+from support.transfer_works import (
     BUCKET,
     FILES,
     MIB,
@@ -33,6 +25,10 @@ from transfer_works import (
     upload,
     working,
 )
+from traindeck.domain.errors import AppError, NotFound
+from traindeck.domain.texts import text
+from traindeck.domain.transfers.records import CompareBy, ItemState, TransferState
+from traindeck.services.transfers import comparing
 
 
 async def test_sync_moves_what_differs_and_removes_what_was_asked(
@@ -49,7 +45,7 @@ async def test_sync_moves_what_differs_and_removes_what_was_asked(
         assert shelf.keys(BUCKET) == ["to/a.txt", "to/old"], "a preview changes nothing"
         changes = await engine.items(number, [ItemState.QUEUED])
         assert [item.name for item in changes] == ["deep/.hidden", "deep/er/b.bin", "old", "空/c 文件.txt"]
-        await engine.say_yes(number)
+        await engine.confirm(number)
         assert (await engine.ended(number)).state is TransferState.DONE
         assert shelf.content(BUCKET, "to/") == FILES
         again = await done(engine, upload(source, there("to/"), **rules))
@@ -70,11 +66,11 @@ async def test_nothing_is_removed_without_a_yes_after_a_pause_or_a_failed_plan(
         number = await engine.add(order, needs_yes=True)
         await engine.planned(number)
         await engine.pause(number)
-        await engine.go_on(number)
+        await engine.resume(number)
         await engine.pause(number)
     async with working(home, shelf) as engine:
-        await engine.resume()
-        await engine.go_on(number)
+        await engine.resume_unfinished()
+        await engine.resume(number)
         assert (await engine.planned(number)).state is TransferState.READY
         await engine.cancel(number)
         await engine.ended(number)
@@ -125,7 +121,7 @@ async def test_a_file_that_changed_since_the_list_was_shown_stays(
         number = await engine.add(order, needs_yes=True)
         await engine.planned(number)
         (target / "changed").write_bytes(b"an hour of work")
-        await engine.say_yes(number)
+        await engine.confirm(number)
         assert (await engine.ended(number)).state is TransferState.PARTLY
         assert (await listed(engine, number))["changed"] is ItemState.FAILED
     assert content_of(target) == {"changed": b"an hour of work", "new": b"new"}

@@ -5,20 +5,11 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from object_shelf import ObjectShelf
-from traindeck.domain.objects import ObjectPath
-from traindeck.domain.transfers import (
-    TransferState,
-)
-from transfer_works import (
-    done,
-    random_bytes,
-    there,
-    tree,
-    upload,
-    working,
-)
-from waiting import until
+from support.object_shelf import ObjectShelf
+from support.transfer_works import done, random_bytes, there, tree, upload, working
+from support.waiting import until
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.transfers.records import TransferState
 
 
 async def test_transfers_share_the_line_and_the_first_goes_first(

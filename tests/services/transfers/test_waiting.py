@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from object_shelf import ObjectShelf
-from traindeck.domain.errors import AppError, DiskFull, NotFound, Unreachable
-from traindeck.domain.texts import text
-from traindeck.domain.transfers import (
-    ItemState,
-    TransferState,
-    WaitsFor,
-)
-from transfer_works import (
+from support.object_shelf import ObjectShelf
+from support.transfer_works import (
     BUCKET,
     done,
     download,
@@ -25,7 +18,10 @@ from transfer_works import (
     upload,
     working,
 )
-from waiting import until
+from support.waiting import until
+from traindeck.domain.errors import AppError, DiskFull, NotFound, Unreachable
+from traindeck.domain.texts import text
+from traindeck.domain.transfers.records import ItemState, TransferState, WaitsFor
 
 
 async def test_one_file_failing_does_not_stop_the_rest(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
@@ -97,7 +93,7 @@ async def test_what_waits_is_tried_at_once_by_the_next_program(
         await until(lambda: engine.rows()[0].waits_for is WaitsFor.KEYS)
     shelf.put = type(shelf).put.__get__(shelf)
     async with working(home, shelf) as engine:
-        await engine.resume()
+        await engine.resume_unfinished()
         row = await engine.ended(engine.rows()[0].id)
         assert (row.state, row.done_files) == (TransferState.DONE, 2)
 

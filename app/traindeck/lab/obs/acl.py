@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from traindeck.lab.obs.answers import element
-from traindeck.lab.obs.documents import child, children, first, needed, parsed
 from traindeck.lab.obs.errors import InvalidArgument, MalformedXML
+from traindeck.lab.obs.settings import child, children, first, needed, parsed
 from traindeck.lab.signing.signatures import Dialect
 
 PERMISSIONS = ("READ", "WRITE", "READ_ACP", "WRITE_ACP", "FULL_CONTROL")

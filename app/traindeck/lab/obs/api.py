@@ -9,27 +9,31 @@ from collections.abc import Awaitable, Callable, Mapping
 from aiohttp import web
 
 from traindeck.lab.accounts import Accounts, LabAccount
-from traindeck.lab.activity import Activity
-from traindeck.lab.faults import Faults, Kind
-from traindeck.lab.faulty_wire import LostError, Trouble, spoiled
+from traindeck.lab.faults import Faults, Kind, LostError, Trouble, spoiled
+from traindeck.lab.life import Activity, Workers
 from traindeck.lab.obs.access import Access
 from traindeck.lab.obs.answers import error_answer
-from traindeck.lab.obs.bucket_calls import Buckets
-from traindeck.lab.obs.copy_calls import Copies
-from traindeck.lab.obs.cors import cors_headers, preflight
+from traindeck.lab.obs.body_streams import Receiver
+from traindeck.lab.obs.calls.bucket_calls import Buckets
+from traindeck.lab.obs.calls.copy_calls import Copies
+from traindeck.lab.obs.calls.form_upload import FormUploads
+from traindeck.lab.obs.calls.list_calls import Listings
+from traindeck.lab.obs.calls.multipart_calls import Multipart
+from traindeck.lab.obs.calls.object_calls import Objects
+from traindeck.lab.obs.calls.setting_calls import Settings, cors_headers, preflight
 from traindeck.lab.obs.errors import AccessDenied, NotImplementedHere, ObsError
-from traindeck.lab.obs.form_upload import FormUploads
 from traindeck.lab.obs.incoming import drain
-from traindeck.lab.obs.list_calls import Listings
-from traindeck.lab.obs.multipart_calls import Multipart
-from traindeck.lab.obs.object_calls import Objects
-from traindeck.lab.obs.receiving import Receiver
 from traindeck.lab.obs.request import FOREIGN, ObsRequest, check_understood, understood
-from traindeck.lab.obs.setting_calls import Settings
 from traindeck.lab.obs.store import ObjectStore
-from traindeck.lab.signing.form import verify_form
-from traindeck.lab.signing.signatures import Refusal, Refused, SecretOf, Verdict, Verified, verify_obs
-from traindeck.lab.workers import Workers
+from traindeck.lab.signing.signatures import (
+    Refusal,
+    Refused,
+    SecretOf,
+    Verdict,
+    Verified,
+    verify_form,
+    verify_obs,
+)
 
 Operation = Callable[[ObsRequest], Awaitable[web.StreamResponse]]
 Named = tuple[str, Operation]

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from traindeck.lab.obs.errors import NoSuchKey, ObsError, PreconditionFailed
-from traindeck.lab.obs.records import ObjectInfo
-from traindeck.lab.obs.whole_numbers import MOST, whole_number
+from traindeck.lab.obs.records import MOST, ObjectInfo, whole_number
 
 HeaderOf = Callable[[str], str | None]
 _RANGE = re.compile(r"([0-9]*)-([0-9]*)")

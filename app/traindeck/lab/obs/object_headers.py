@@ -11,10 +11,17 @@ from traindeck.lab.obs.acl import canned_acl, granted_acl
 from traindeck.lab.obs.answers import answer_headers
 from traindeck.lab.obs.errors import InvalidArgument, NotImplementedHere, ObsError
 from traindeck.lab.obs.incoming import IncomingBody
-from traindeck.lab.obs.records import DEFAULT_CONTENT_TYPE, NO_TRAITS, Attributes, BucketInfo, ObjectInfo, Traits
+from traindeck.lab.obs.records import (
+    DEFAULT_CONTENT_TYPE,
+    NO_TRAITS,
+    Attributes,
+    BucketInfo,
+    ObjectInfo,
+    Traits,
+    whole_number,
+)
 from traindeck.lab.obs.request import ObsRequest
-from traindeck.lab.obs.tags import check_tags
-from traindeck.lab.obs.whole_numbers import whole_number
+from traindeck.lab.obs.settings import check_tags
 from traindeck.lab.signing.signatures import Dialect
 
 MAX_METADATA = 8 * 1024

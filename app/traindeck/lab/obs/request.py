@@ -11,11 +11,10 @@ from urllib.parse import unquote_plus, unquote_to_bytes
 from aiohttp import web
 
 from traindeck.lab.accounts import LabAccount
-from traindeck.lab.faulty_wire import NO_TROUBLE, Trouble
-from traindeck.lab.loopback_only import is_foreign_origin, loopback_host
+from traindeck.lab.faults import NO_TROUBLE, Trouble
 from traindeck.lab.obs.errors import AccessDenied, InvalidArgument, NotImplementedHere
-from traindeck.lab.signing.signatures import Dialect, RawRequest, Verified, dialect_of
-from traindeck.lab.wire import raw_request
+from traindeck.lab.ports import is_foreign_origin, loopback_host
+from traindeck.lab.signing.signatures import Dialect, RawRequest, Verified, dialect_of, raw_request
 
 # They sign a URL or name the operation for logs; none of them is a sub-resource.
 _NOT_SUB_RESOURCES = frozenset({"accesskeyid", "awsaccesskeyid", "expires", "signature", "x-id"})

@@ -3,12 +3,66 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from xml.etree import ElementTree
 
-from traindeck.lab.obs.documents import Node, child, children, first, local, needed
+from traindeck.lab.obs.answers import element, text
 from traindeck.lab.obs.errors import InvalidArgument, MalformedXML, ObsError
-from traindeck.lab.obs.whole_numbers import whole_number
+from traindeck.lab.obs.records import whole_number
+
+Node = ElementTree.Element
+# More than any document of the dialects needs.
+MAX_DEPTH = 30
+
+
+def parsed(body: bytes, *roots: str) -> Node:
+    """The root, which must be one of `roots` where any are given."""
+    # A document type is the door to entities that grow without end, and no request has one.
+    if b"<!DOCTYPE" in body:
+        raise MalformedXML
+    try:
+        root = ElementTree.fromstring(body)
+    except (ElementTree.ParseError, LookupError, ValueError) as error:
+        raise MalformedXML from error
+    if roots and local(root) not in roots:
+        raise MalformedXML
+    return root
+
+
+def local(node: Node) -> str:
+    return node.tag.rpartition("}")[2]
+
+
+def children(node: Node, name: str) -> Iterator[Node]:
+    return (child for child in node if local(child) == name)
+
+
+def first(node: Node, name: str) -> Node | None:
+    return next(children(node, name), None)
+
+
+def child(node: Node, name: str) -> str | None:
+    """The text of the first child of this name; "" where it is empty."""
+    found = first(node, name)
+    return None if found is None else found.text or ""
+
+
+def needed(node: Node, name: str) -> str:
+    value = child(node, name)
+    if not value or not value.strip():
+        raise MalformedXML
+    return value.strip()
+
+
+def inner(node: Node, depth: int = 0) -> str:
+    """The content as text, without namespaces and attributes, which no stored document needs."""
+    if depth > MAX_DEPTH:
+        raise MalformedXML
+    if len(node) == 0:
+        return text(node.text or "")
+    return "".join(f"<{local(one)}>{inner(one, depth + 1)}</{local(one)}>" for one in node)
+
 
 MAX_LIFECYCLE = 20 * 1024
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -137,3 +191,45 @@ SETTINGS = {
         ),
     )
 }
+
+
+MAX_OF_BUCKET = 20
+MAX_OF_OBJECT = 10
+_FORBIDDEN = frozenset(",|<>=*\\")
+
+
+def parsed_tags(body: bytes, *, of_object: bool) -> dict[str, str]:
+    listed = first(parsed(body, "Tagging"), "TagSet")
+    if listed is None:
+        raise MalformedXML
+    tags: dict[str, str] = {}
+    for node in children(listed, "Tag"):
+        key, value = child(node, "Key"), child(node, "Value")
+        if key is None:
+            raise MalformedXML
+        if key in tags:
+            raise _invalid("Two tags have the same key.")
+        tags[key] = value or ""
+    check_tags(tags, of_object=of_object)
+    return tags
+
+
+def check_tags(tags: Mapping[str, str], *, of_object: bool) -> None:
+    limit = MAX_OF_OBJECT if of_object else MAX_OF_BUCKET
+    longest_key, longest_value = (128, 256) if of_object else (36, 43)
+    if len(tags) > limit:
+        raise _invalid(f"There are more than {limit} tags.")
+    for key, value in tags.items():
+        if not key or len(key) > longest_key or len(value) > longest_value:
+            raise _invalid("The key or value of a tag is empty or too long.")
+        if not of_object and _FORBIDDEN & set(key + value):
+            raise _invalid("The key or value of a tag holds a character it must not.")
+
+
+def tags_xml(tags: Mapping[str, str]) -> str:
+    inside = "".join(f"<Tag>{element('Key', key)}{element('Value', value)}</Tag>" for key, value in tags.items())
+    return f"<TagSet>{inside}</TagSet>"
+
+
+def _invalid(message: str) -> ObsError:
+    return ObsError(400, "InvalidTagError", message)

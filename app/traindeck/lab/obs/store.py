@@ -12,8 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Protocol
 
+from traindeck.lab.obs import index as rows
 from traindeck.lab.obs import listing as object_listing
-from traindeck.lab.obs import rows, versions
+from traindeck.lab.obs import storage as versions
 from traindeck.lab.obs.errors import (
     BodyLost,
     BucketAlreadyExists,
@@ -24,7 +25,6 @@ from traindeck.lab.obs.errors import (
     ObsError,
 )
 from traindeck.lab.obs.listing import Listing
-from traindeck.lab.obs.names import checked_bucket_name, key_bytes, text_bytes
 from traindeck.lab.obs.records import (
     DEFAULT_CONTENT_TYPE,
     NOTHING,
@@ -32,6 +32,9 @@ from traindeck.lab.obs.records import (
     BucketInfo,
     ObjectInfo,
     VersionEntry,
+    checked_bucket_name,
+    key_bytes,
+    text_bytes,
 )
 from traindeck.lab.obs.storage import Storage, full_disk_told, now_ms
 from traindeck.lab.obs.uploads import Uploads

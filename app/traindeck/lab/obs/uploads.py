@@ -12,14 +12,14 @@ from io import FileIO
 from itertools import pairwise
 from pathlib import Path
 
+from traindeck.lab.obs import index as rows
+from traindeck.lab.obs import index as upload_rows
 from traindeck.lab.obs import listing as object_listing
-from traindeck.lab.obs import rows, upload_rows, versions
-from traindeck.lab.obs.checksums import joined_checksums
-from traindeck.lab.obs.crc import CRC64_ECMA
+from traindeck.lab.obs import storage as versions
+from traindeck.lab.obs.checksums import CRC64_ECMA, joined_checksums
 from traindeck.lab.obs.errors import BadDigest, InvalidArgument, NoSuchUpload, ObsError
 from traindeck.lab.obs.listing import Listing
-from traindeck.lab.obs.names import key_bytes, text_bytes
-from traindeck.lab.obs.records import Attributes, BucketInfo, ObjectInfo, PartInfo, UploadInfo
+from traindeck.lab.obs.records import Attributes, BucketInfo, ObjectInfo, PartInfo, UploadInfo, key_bytes, text_bytes
 from traindeck.lab.obs.storage import Storage, full_disk_told, now_ms
 
 MAX_PARTS = 10_000

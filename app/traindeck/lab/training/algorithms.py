@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from traindeck.lab.accounts import LabAccount
-from traindeck.lab.training.database import TrainingDatabase
-from traindeck.lab.training.job_parameters import check_defaults, check_names, overridden, read_parameters
-from traindeck.lab.training.job_records import now_ms
-from traindeck.lab.training.paging import Page
-from traindeck.lab.training.request_body import (
+from traindeck.lab.training.api.routes import (
+    Page,
     RefusedError,
     checked_description,
     checked_name,
@@ -21,6 +18,13 @@ from traindeck.lab.training.request_body import (
     object_in,
     text_in,
 )
+from traindeck.lab.training.job_parameters import (
+    check_defaults,
+    check_names,
+    overridden,
+    read_parameters,
+)
+from traindeck.lab.training.job_records import TrainingDatabase, now_ms
 
 SORT_FIELDS = ("create_time", "update_time", "name")
 

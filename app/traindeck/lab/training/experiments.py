@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from traindeck.lab.training.database import TrainingDatabase
-from traindeck.lab.training.job_records import now_ms
-from traindeck.lab.training.paging import Page
-from traindeck.lab.training.request_body import (
+from traindeck.lab.training.api.routes import (
     MAX_NAME,
+    Page,
     RefusedError,
     checked_description,
     checked_workspace,
     object_in,
     text_in,
 )
+from traindeck.lab.training.job_records import TrainingDatabase, now_ms
 
 SORT_FIELDS = ("create_time", "update_time", "name")
 

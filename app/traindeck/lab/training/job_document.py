@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from traindeck.lab.accounts import LabAccount
+from traindeck.lab.training.api.routes import list_in
 from traindeck.lab.training.experiments import Experiment
 from traindeck.lab.training.job_form import JobForm
 from traindeck.lab.training.job_records import JobRecord, now_ms
 from traindeck.lab.training.job_tags import merged, read_tags
-from traindeck.lab.training.request_body import list_in
-from traindeck.lab.training.worker_places import Sandbox
+from traindeck.lab.training.running.worker_places import Sandbox
 
 _PARAMETER_CONSTRAINT = {
     "type": "String",

@@ -8,10 +8,7 @@ from typing import Any
 
 from traindeck.lab.obs.errors import ObsError
 from traindeck.lab.obs.store import ObjectInfo
-from traindeck.lab.training.catalogue import OWN_IMAGE, Catalogue, Engine, Flavor
-from traindeck.lab.training.job_files import ObsPath, OwnBuckets
-from traindeck.lab.training.job_parameters import check_names, check_values, read_parameters
-from traindeck.lab.training.request_body import (
+from traindeck.lab.training.api.routes import (
     RefusedError,
     checked_description,
     checked_name,
@@ -21,6 +18,9 @@ from traindeck.lab.training.request_body import (
     object_in,
     text_in,
 )
+from traindeck.lab.training.catalogue import OWN_IMAGE, Catalogue, Engine, Flavor
+from traindeck.lab.training.job_parameters import check_names, check_values, read_parameters
+from traindeck.lab.training.running.job_files import ObsPath, OwnBuckets
 
 ASCEND_ENGINE = "Ascend-Powered-Engine"
 # The service starts their scripts by mpirun.

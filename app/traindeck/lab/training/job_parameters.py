@@ -4,7 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from traindeck.lab.training.request_body import RefusedError, checked_name, list_in, object_in, text_in
+from traindeck.lab.training.api.routes import (
+    RefusedError,
+    checked_name,
+    list_in,
+    object_in,
+    text_in,
+)
 
 _TYPES = ("String", "Integer", "Float", "Boolean")
 _RULES = ("None", "Choice", "Range")

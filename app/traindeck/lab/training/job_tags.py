@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from traindeck.lab.training.request_body import RefusedError, checked_workspace, list_in, text_in
+from traindeck.lab.training.api.routes import RefusedError, checked_workspace, list_in, text_in
 
 MAX_TAGS = 20
 _MAX_KEY = 128

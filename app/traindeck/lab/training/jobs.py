@@ -1,5 +1,7 @@
 """The training service behind the API: accepts jobs, runs them, remembers them over restarts."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
 import shutil
@@ -14,40 +16,87 @@ from typing import Any, TypeVar
 from traindeck.lab.accounts import Accounts, LabAccount
 from traindeck.lab.faults import Faults
 from traindeck.lab.obs.store import ObjectStore
-from traindeck.lab.training import job_events as events
+from traindeck.lab.training import job_history as events
 from traindeck.lab.training.algorithms import Algorithms, in_job
+from traindeck.lab.training.api.routes import RefusedError, object_in, text_in
 from traindeck.lab.training.catalogue import Catalogue
-from traindeck.lab.training.containers import Containers
-from traindeck.lab.training.database import TrainingDatabase
 from traindeck.lab.training.experiments import Experiments
-from traindeck.lab.training.interpreters import Interpreters, NoInterpreterError
-from traindeck.lab.training.job_changes import JobChanges
 from traindeck.lab.training.job_document import completed
-from traindeck.lab.training.job_environment import ObsAccess
-from traindeck.lab.training.job_faults import JobFaults
-from traindeck.lab.training.job_files import ObsPath, OwnBuckets
 from traindeck.lab.training.job_form import MPI_ENGINES, JobForm, read_form
-from traindeck.lab.training.job_log import LogTail, add_service_line, tail
-from traindeck.lab.training.job_outcome import StopReason, Timing
-from traindeck.lab.training.job_packages import PackageEnvironments
-from traindeck.lab.training.job_queue import JobQueue
 from traindeck.lab.training.job_records import (
     STOPPABLE_PHASES,
     EventText,
     JobRecord,
     JobRecords,
     NameTakenError,
+    TrainingDatabase,
     now_ms,
 )
-from traindeck.lab.training.job_search import JobSearch
+from traindeck.lab.training.job_search import JobChanges, JobSearch
 from traindeck.lab.training.lab_settings import SETTINGS, LabSettings, SettingsError, read_settings
-from traindeck.lab.training.log_lines import LinePage, LineQuery, page_of
-from traindeck.lab.training.log_link import signed_link
-from traindeck.lab.training.process_tree import end_orphans
-from traindeck.lab.training.request_body import RefusedError, object_in, text_in
-from traindeck.lab.training.runner import ChosenPython, JobRun, RunTools
-from traindeck.lab.training.worker_places import Sandbox, WorkerPlaces, log_name
+from traindeck.lab.training.running.containers import Containers
+from traindeck.lab.training.running.interpreters import Interpreters, NoInterpreterError, PackageEnvironments
+from traindeck.lab.training.running.job_environment import ObsAccess
+from traindeck.lab.training.running.job_files import ObsPath, OwnBuckets
+from traindeck.lab.training.running.job_log import (
+    LinePage,
+    LineQuery,
+    LogTail,
+    add_service_line,
+    page_of,
+    signed_link,
+    tail,
+)
+from traindeck.lab.training.running.job_outcome import JobFaults, StopReason, Timing
+from traindeck.lab.training.running.process_tree import end_orphans
+from traindeck.lab.training.running.runner import ChosenPython, JobRun, RunTools
+from traindeck.lab.training.running.worker_places import Sandbox, WorkerPlaces, log_name
 from traindeck.runtime.resources import resource
+
+
+class JobQueue:
+    """The order in which jobs get their turn; may be used from any thread."""
+
+    def __init__(self, parallel: int, is_held_back: Callable[[JobRun], bool]) -> None:
+        self._parallel = parallel
+        self._is_held_back = is_held_back
+        self._lock = threading.Lock()
+        self._waiting: list[JobRun] = []
+        self._running: set[str] = set()
+
+    def put(self, run: JobRun) -> None:
+        with self._lock:
+            self._waiting.append(run)
+            self._fill()
+
+    def ended(self, run: JobRun) -> None:
+        """Give the place of `run` to the next."""
+        with self._lock:
+            self._running.discard(run.id)
+            self._fill()
+
+    def dismiss(self, run: JobRun) -> None:
+        """A run that was asked to stop need not wait for its turn to end."""
+        with self._lock:
+            if run in self._waiting:
+                self._waiting.remove(run)
+                run.start()
+
+    def look(self) -> None:
+        """Something changed that may let a job begin."""
+        with self._lock:
+            self._fill()
+
+    def _fill(self) -> None:
+        while len(self._running) < self._parallel:
+            ready = [run for run in self._waiting if not self._is_held_back(run)]
+            if not ready:
+                return
+            run = max(ready, key=lambda run: run.priority)
+            self._waiting.remove(run)
+            self._running.add(run.id)
+            run.start()
+
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,16 @@ from dataclasses import dataclass, field
 
 from traindeck.domain.previews import Tensor, TensorsPage
 from traindeck.domain.texts import text
-from traindeck.services.previews.steps import Enough, Reading, Source, Steps, cut_off, damaged, need, plain
+from traindeck.services.previews.steps import (
+    Enough,
+    Reading,
+    Source,
+    Steps,
+    cut_off,
+    damaged,
+    need,
+    plain,
+)
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _LONGEST_WORDS = 4096

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from traindeck.domain.objects import size_words
 from traindeck.domain.previews import NotShown, PicturePage
+from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import text
 from traindeck.services.previews.steps import Source, Steps, damaged, need, too_much
 

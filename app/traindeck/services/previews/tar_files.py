@@ -9,7 +9,16 @@ from datetime import UTC, datetime
 from traindeck.domain.previews import ArchivePage, Fact, Member, MemberKind
 from traindeck.domain.texts import Text, text
 from traindeck.services.previews.packed import Unpacked
-from traindeck.services.previews.steps import MOST_ROWS, Enough, Reading, Source, Steps, damaged, need, plain
+from traindeck.services.previews.steps import (
+    MOST_ROWS,
+    Enough,
+    Reading,
+    Source,
+    Steps,
+    damaged,
+    need,
+    plain,
+)
 
 BLOCK = 512
 _MEMBERS_A_PAGE = 2000

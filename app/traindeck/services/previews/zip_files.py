@@ -10,10 +10,27 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
-from traindeck.domain.previews import ArchivePage, Fact, Member, MemberKind, NotShown, Tensor, TensorsPage
+from traindeck.domain.previews import (
+    ArchivePage,
+    Fact,
+    Member,
+    MemberKind,
+    NotShown,
+    Tensor,
+    TensorsPage,
+)
 from traindeck.domain.texts import Text, text
-from traindeck.services.previews.numpy_arrays import Header, read_header
-from traindeck.services.previews.steps import MOST_ROWS, Reading, Source, Step, Steps, damaged, need, plain
+from traindeck.services.previews.arrays import Header, read_header
+from traindeck.services.previews.steps import (
+    MOST_ROWS,
+    Reading,
+    Source,
+    Step,
+    Steps,
+    damaged,
+    need,
+    plain,
+)
 from traindeck.services.previews.torch_pickles import checkpoint_page
 
 _END, _END64, _LOCATOR64, _ENTRY, _LOCAL = (b"PK" + kind for kind in (b"\5\6", b"\6\6", b"\6\7", b"\1\2", b"\3\4"))
@@ -191,9 +208,7 @@ def _some(entries: Generator[Step | Entry, bytes, None], most: int) -> Reading[l
     return found
 
 
-def _listing(
-    first: list[Entry], entries: Generator[Step | Entry, bytes, None], directory: _Directory
-) -> Steps:
+def _listing(first: list[Entry], entries: Generator[Step | Entry, bytes, None], directory: _Directory) -> Steps:
     facts = (Fact(text("Entries"), f"{directory.count:,}"),)
     shown, found = 0, first
     while True:
@@ -277,9 +292,7 @@ def _content(source: Source, entry: Entry, most: int, *, is_begin: bool = False)
     if entry.method == _STORED:
         return packed
     if entry.method != _DEFLATED:
-        raise NotShown(
-            text("It is packed in a way that is not known here."), text("Download it to look at all of it.")
-        )
+        raise NotShown(text("It is packed in a way that is not known here."), text("Download it to look at all of it."))
     try:
         return zlib.decompressobj(wbits=-15).decompress(packed, most)
     except zlib.error as error:

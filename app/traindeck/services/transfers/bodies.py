@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from traindeck.domain.errors import AppError, LocalTrouble, NotFound
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import Item
+from traindeck.domain.transfers.records import Item
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
-from traindeck.runtime.platform_files import local_error, local_errors
-from traindeck.services.data_ports import InMemory
+from traindeck.runtime.files import local_error, local_errors
+from traindeck.services.storage.data_ports import InMemory
 from traindeck.services.transfers.digests import md5
-from traindeck.services.transfers.rate_limit import RateLimit
+from traindeck.services.transfers.pace import RateLimit
 
 # Up to here the bytes are read once and kept; above, once to hash and once to send.
 IN_MEMORY_BYTES = 16 * 1024 * 1024
@@ -219,3 +220,34 @@ def keeps_changing(place: Path) -> AppError:
         text("“{place}” changes all the time and was not uploaded.", place=str(place)),
         text("Wait until the program that writes it is done, then try again."),
     )
+
+
+Result = TypeVar("Result")
+
+
+class Counting(Protocol):
+    def count(self, moved_bytes: int) -> None: ...
+
+
+class Moved:
+    """Counts for one unit of work."""
+
+    def __init__(self, active: Counting) -> None:
+        self._lane = active
+        self._bytes = 0
+
+    def count(self, moved_bytes: int) -> None:
+        self._bytes += moved_bytes
+        self._lane.count(moved_bytes)
+
+    async def by(self, work: Awaitable[Result]) -> Result:
+        try:
+            return await work
+        except BaseException:
+            self.settle(0)
+            raise
+
+    def settle(self, size_bytes: int) -> None:
+        """So many have moved, whatever was told on the way."""
+        if size_bytes != self._bytes:
+            self.count(size_bytes - self._bytes)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from traindeck.domain.errors import AppError, InvalidInput, NotFound
-from traindeck.domain.objects import MAX_KEY_BYTES, ObjectPath
+from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import Action, Item, ItemState, Kind, Order, refusal
-from traindeck.services.data_ports import DataPlane, Row
+from traindeck.domain.transfers.records import Action, Item, ItemState, Kind, Order, refusal
+from traindeck.services.storage.data_ports import DataPlane, Row
+from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.among import markers_among, objects_among
 from traindeck.services.transfers.comparing import time_ns
-from traindeck.services.transfers.lane import Lane
 from traindeck.services.transfers.planning import Outline
 
 _BATCH = 1000
@@ -31,11 +31,11 @@ class _Piece:
         return not self.key or self.key.endswith("/")
 
 
-async def plan_chosen(lane: Lane) -> Outline:
+async def plan_chosen(active: ActiveTransfer) -> Outline:
     """Write the plan down; raises AppError where there is nothing to begin with."""
-    plane, order = await lane.plane(), lane.record.order
+    plane, order = await active.plane(), active.record.order
     if order.rules.undoes:
-        return await _plan_undoing(lane, plane)
+        return await _plan_undoing(active, plane)
     source, root, pieces = await _pieces(plane, order)
     is_empty = True
     goals = _Goals(order, pieces)
@@ -46,7 +46,7 @@ async def plan_chosen(lane: Lane) -> Outline:
         else:
             start = len(source.key)
             items = [_removed(row, row.key[start:]) for row, _ in batch]
-        await lane.ground.journal.plan(lane.id, items)
+        await active.context.journal.plan(active.id, items)
     if is_empty and order.kind is not Kind.RESTORE:
         raise NotFound(
             text("There is nothing at {place}.", place=str(order.remote_source)),
@@ -93,9 +93,7 @@ async def _below(plane: DataPlane, folder: ObjectPath, *, is_restored: bool) -> 
     while True:
         if is_restored:
             versions = await plane.versions(folder.bucket, folder.key, after=marker, after_version=version)
-            rows = [
-                Row(row.key, 0, row.modified, row.id) for row in versions.rows if row.is_latest and row.is_marker
-            ]
+            rows = [Row(row.key, 0, row.modified, row.id) for row in versions.rows if row.is_latest and row.is_marker]
             marker, version = versions.next_key, versions.next_version
         else:
             page = await plane.page(folder.bucket, folder.key, marker=marker)
@@ -113,18 +111,16 @@ async def _named(plane: DataPlane, bucket: str, keys: Sequence[str], *, is_resto
     return list((await objects_among(plane, bucket, keys)).values())
 
 
-async def _plan_undoing(lane: Lane, plane: DataPlane) -> Outline:
+async def _plan_undoing(active: ActiveTransfer, plane: DataPlane) -> Outline:
     """What another transfer removed and nobody has put back since."""
-    source, after = lane.record.order.remote_source, ""
-    journal, number = lane.ground.journal, lane.record.order.rules.undoes
+    source, after = active.record.order.remote_source, ""
+    journal, number = active.context.journal, active.record.order.rules.undoes
     while gone := await journal.items(number, [ItemState.DONE], after=after, most=_BATCH):
         after = gone[-1].key
         names = {item.key: item for item in gone}
         markers = await markers_among(plane, source.bucket, list(names))
-        items = [
-            _removed(Row(key, 0, row.modified, row.id), names[key].name) for key, row in markers.items()
-        ]
-        await journal.plan(lane.id, items)
+        items = [_removed(Row(key, 0, row.modified, row.id), names[key].name) for key, row in markers.items()]
+        await journal.plan(active.id, items)
     return Outline(str(source))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,9 +12,11 @@ from functools import partial
 from pathlib import Path
 
 from traindeck.domain.errors import LocalTrouble
-from traindeck.domain.objects import ObjectPath
-from traindeck.domain.sync_rules import Side, is_same_time
-from traindeck.domain.transfers import (
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.transfers.records import (
+    MD5_NAME,
+    MOST_PARTS,
+    PART_BYTES_NAME,
     SINGLE_PUT_BYTES,
     TIME_NAME,
     CompareBy,
@@ -22,14 +25,63 @@ from traindeck.domain.transfers import (
     Order,
     is_plain_md5,
     known_place,
+    part_bytes,
+    part_count,
 )
+from traindeck.domain.transfers.sync_rules import Side, is_same_time
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
-from traindeck.runtime.platform_files import local_errors
-from traindeck.runtime.together import together
-from traindeck.services.data_ports import DataPlane, Found, Row
+from traindeck.runtime.files import local_errors
+from traindeck.runtime.tasks import gather_or_raise
+from traindeck.services.storage.data_ports import DataPlane, Found, Row
 from traindeck.services.transfers.digests import etag_of_parts, file_digests
 from traindeck.services.transfers.ports import Journal
-from traindeck.services.transfers.signs import likely_layouts, part_layout, whole_md5
+
+_OF_PARTS = re.compile(r"[0-9a-f]{32}-([1-9][0-9]{0,4})")
+_MEBIBYTE = 1024 * 1024
+# No service takes smaller parts, but for the last.
+LEAST_PART_BYTES = 100 * 1024
+# What programs that move data send by default, in MiB.
+_USUAL = (5, 6, 8, 9, 10, 12, 15, 16, 20, 24, 25, 32, 48, 50, 64, 96, 100, 128, 200, 250, 256, 500, 512, 1000, 1024)
+
+
+def whole_md5(found: Found) -> str:
+    """The MD5 of all of it as the service reports it, or as who sent it wrote it down; empty: neither."""
+    if not found.is_encrypted and is_plain_md5(found.etag):
+        return found.etag
+    kept = found.metadata.get(MD5_NAME, "")
+    return kept if is_plain_md5(kept) else ""
+
+
+def count_in(etag: str) -> int:
+    """Of how many parts an ETag is; 0: it does not say."""
+    match = _OF_PARTS.fullmatch(etag)
+    return int(match[1]) if match else 0
+
+
+def part_layout(found: Found) -> int:
+    """The size of the parts it was sent in, where who sent it wrote that down and it can be; else 0."""
+    kept = found.metadata.get(PART_BYTES_NAME, "")
+    size = int(kept) if kept.isascii() and kept.isdecimal() and len(kept) < 16 else 0
+    return size if _fits(found, size) else 0
+
+
+def likely_layouts(found: Found) -> list[int]:
+    """Sizes of parts that would give as many parts as the ETag counts."""
+    known = part_layout(found)
+    if known:
+        return [known]
+    if count_in(found.etag) == 1:
+        return [max(found.size_bytes, LEAST_PART_BYTES)]
+    sizes = {part_bytes(found.size_bytes), *(count * _MEBIBYTE for count in _USUAL)}
+    return [size for size in sorted(sizes) if _fits(found, size)]
+
+
+def _fits(found: Found, size: int) -> bool:
+    count = count_in(found.etag)
+    if found.is_encrypted or not count or count > MOST_PARTS or size < LEAST_PART_BYTES:
+        return False
+    return part_count(found.size_bytes, size) == count
+
 
 _LOOKS_AT_ONCE = 32
 _READ_AT_ONCE = 50
@@ -103,7 +155,7 @@ class Comparing:
         rest = [doubt for doubt in doubts if id(doubt) not in same]
         read = {id(doubt) for doubt in plain}
         limit = asyncio.Semaphore(_LOOKS_AT_ONCE)
-        answers = await together(self._limited(limit, doubt, is_read=id(doubt) in read) for doubt in rest)
+        answers = await gather_or_raise(self._limited(limit, doubt, is_read=id(doubt) in read) for doubt in rest)
         known = dict(zip(map(id, rest), answers, strict=True))
         return [known.get(id(doubt), Sameness.BY_CONTENT) for doubt in doubts]
 
@@ -118,7 +170,7 @@ class Comparing:
         def read(batch: Sequence[Doubt], token: CancelToken) -> list[Doubt]:
             return [doubt for doubt in batch if _md5_of(doubt.place, token) == doubt.row.etag]
 
-        found = await together(self.disk.run(partial(read, batch)) for batch in batches)
+        found = await gather_or_raise(self.disk.run(partial(read, batch)) for batch in batches)
         return [doubt for batch in found for doubt in batch]
 
     async def _limited(self, limit: asyncio.Semaphore, doubt: Doubt, *, is_read: bool) -> Sameness:

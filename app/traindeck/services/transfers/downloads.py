@@ -15,22 +15,26 @@ from pathlib import Path
 from typing import BinaryIO
 
 from traindeck.domain.errors import AppError, Conflict, LocalTrouble, NotFound
-from traindeck.domain.local_names import System, part_name
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import MODE_NAME, CompareBy, Item, ItemState, SentPart, is_plain_md5
+from traindeck.domain.transfers.local_names import System, part_name
+from traindeck.domain.transfers.records import (
+    MODE_NAME,
+    CompareBy,
+    Item,
+    ItemState,
+    SentPart,
+    is_plain_md5,
+)
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.disk_barrier import on_the_disk, write_for_later
-from traindeck.runtime.platform_files import local_error, local_errors
-from traindeck.services.data_ports import Found, Sink
-from traindeck.services.transfers.bodies import CHANGED_TRIES, IN_MEMORY_BYTES, SourceChanged, seen
-from traindeck.services.transfers.comparing import has_content, time_of
-from traindeck.services.transfers.digests import etag_of_parts, md5, still_there
-from traindeck.services.transfers.gathering import Gathering
-from traindeck.services.transfers.in_order import InOrder, damaged
-from traindeck.services.transfers.lane import Lane, Unit
-from traindeck.services.transfers.moved import Moved
-from traindeck.services.transfers.parted import InParts
-from traindeck.services.transfers.signs import part_layout, whole_md5
+from traindeck.runtime.files import local_error, local_errors
+from traindeck.services.storage.data_ports import Found, Sink
+from traindeck.services.transfers.active import ActiveTransfer, Unit
+from traindeck.services.transfers.among import Gathering
+from traindeck.services.transfers.bodies import CHANGED_TRIES, IN_MEMORY_BYTES, Moved, SourceChanged, seen
+from traindeck.services.transfers.comparing import has_content, part_layout, time_of, whole_md5
+from traindeck.services.transfers.digests import InOrder, damaged, etag_of_parts, md5, still_there
+from traindeck.services.transfers.parts import InParts
 
 RANGE_BYTES = 16 * 1024 * 1024
 _MOST_RANGE_BYTES = 64 * 1024 * 1024
@@ -65,18 +69,18 @@ class _Written:
 class Downloads:
     """Makes units out of the objects of one transfer."""
 
-    lane: Lane
+    active: ActiveTransfer
     folders: Folders
     arrived: Gathering[_Arrived] = field(init=False)
     arrived_bytes: int = 0
     written: Gathering[_Written] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.arrived = Gathering(self.lane, self._write, self._cannot_write, most=_WRITE_AT_ONCE)
+        self.arrived = Gathering(self.active, self._write, self._cannot_write, most=_WRITE_AT_ONCE)
         self.written = Gathering(
-            self.lane,
+            self.active,
             self._settle,
-            lambda one, error: self.lane.failed(one.item, error),
+            lambda one, error: self.active.failed(one.item, error),
             most=_SETTLE_AT_ONCE,
             wait_s=_SETTLE_AFTER_S,
         )
@@ -84,39 +88,39 @@ class Downloads:
     async def feed(self, items: Sequence[Item]) -> None:
         for item in items:
             if item.size_bytes > IN_MEMORY_BYTES or item.part_bytes:
-                self.lane.add(RangedDownload(self.lane, self.folders, item).first_unit())
+                self.active.add(RangedDownload(self.active, self.folders, item).first_unit())
             else:
                 is_small = item.size_bytes <= 1024 * 1024
-                self.lane.add(Unit(item, partial(self._fetch, item), item.size_bytes, is_small))
-        await self.lane.room()
+                self.active.add(Unit(item, partial(self._fetch, item), item.size_bytes, is_small))
+        await self.active.room()
 
     async def make_folders(self, items: Sequence[Item]) -> None:
         for item in items:
-            self.lane.add(Unit(item, partial(self._make_folder, item)))
+            self.active.add(Unit(item, partial(self._make_folder, item)))
 
     async def _make_folder(self, item: Item) -> None:
-        place = self.lane.place(item)
-        await self.lane.ground.disk.run(lambda _: self.folders.make(place))
-        self.lane.ended(item, ItemState.DONE, is_verified=True)
+        place = self.active.place(item)
+        await self.active.context.disk.run(lambda _: self.folders.make(place))
+        self.active.ended(item, ItemState.DONE, is_verified=True)
 
     async def _fetch(self, item: Item) -> None:
-        lane, moved = self.lane, Moved(self.lane)
-        if lane.is_doubtful(item) and is_plain_md5(item.etag):
-            expected = Found(lane.remote(item), item.size_bytes, item.etag)
-            if await lane.ground.disk.run(partial(_is_there, lane.place(item), expected)):
+        active, moved = self.active, Moved(self.active)
+        if active.is_doubtful(item) and is_plain_md5(item.etag):
+            expected = Found(active.remote(item), item.size_bytes, item.etag)
+            if await active.context.disk.run(partial(_is_there, active.place(item), expected)):
                 moved.settle(item.size_bytes)
-                lane.ended(item, ItemState.DONE, is_verified=True)
+                active.ended(item, ItemState.DONE, is_verified=True)
                 return
         for _ in range(CHANGED_TRIES):
             pieces: list[bytes] = []
             try:
                 found = await moved.by(
-                    (await lane.plane()).get(lane.remote(item), _sink(lane, moved, pieces), if_match=item.etag)
+                    (await active.plane()).get(active.remote(item), _sink(active, moved, pieces), if_match=item.etag)
                 )
             except Conflict as error:
-                item = await pinned_anew(lane, item, error)
+                item = await pinned_anew(active, item, error)
                 if item.size_bytes > IN_MEMORY_BYTES:
-                    lane.add(RangedDownload(lane, self.folders, item).first_unit())
+                    active.add(RangedDownload(active, self.folders, item).first_unit())
                     return
                 continue
             arrived = _Arrived(item, b"".join(pieces), found, moved)
@@ -130,17 +134,17 @@ class Downloads:
             else:
                 self.arrived.add(item, arrived)
             return
-        raise _keeps_changing(str(lane.remote(item)))
+        raise _keeps_changing(str(active.remote(item)))
 
     async def _write(self, batch: Sequence[_Arrived]) -> None:
-        lane = self.lane
-        places = [(lane.place_words(one.item), one) for one in batch]
-        answers = await lane.ground.disk.run(lambda _: [self._keep(place, one) for place, one in places])
+        active = self.active
+        places = [(active.place_words(one.item), one) for one in batch]
+        answers = await active.context.disk.run(lambda _: [self._keep(place, one) for place, one in places])
         for one, answer in zip(batch, answers, strict=True):
             self.arrived_bytes -= len(one.content)
             if isinstance(answer, AppError):
                 one.moved.settle(0)
-                lane.failed(one.item, answer)
+                active.failed(one.item, answer)
             else:
                 one.moved.settle(len(one.content))
                 self.written.add(one.item, answer)
@@ -149,21 +153,21 @@ class Downloads:
         """Only a mistake of ours comes here: what the disk refuses is told of each file."""
         self.arrived_bytes -= len(one.content)
         one.moved.settle(0)
-        self.lane.failed(one.item, error)
+        self.active.failed(one.item, error)
 
     def _keep(self, place: str, one: _Arrived) -> _Written | AppError:
         """Whether the content could be verified; blocks. Names as text: a Path costs more than a small file."""
-        lane = self.lane
+        active = self.active
         above, name = os.path.split(place)
-        part = os.path.join(above, _part_name(lane, name))  # noqa: PTH118
+        part = os.path.join(above, _part_name(active, name))  # noqa: PTH118
         try:
-            is_verified = _verified_whole(one.content, one.found, lane, one.item)
+            is_verified = _verified_whole(one.content, one.found, active, one.item)
             if not self.folders.knows(above):
                 self.folders.make_above(Path(place))
             try:
                 write_for_later(part, one.content)
-                settle(lane, part, one.found)
-                here = seen(one.item, os.stat(part)) if lane.remembers else None  # noqa: PTH116
+                settle(active, part, one.found)
+                here = seen(one.item, os.stat(part)) if active.remembers else None  # noqa: PTH116
                 os.replace(part, place)  # noqa: PTH105
             except BaseException:
                 with suppress(FileNotFoundError):
@@ -177,19 +181,19 @@ class Downloads:
 
     async def _settle(self, batch: Sequence[_Written]) -> None:
         """Only now it counts as done: a power cut before this costs a second fetch, and no file."""
-        lane = self.lane
-        await lane.ground.disk.run(lambda _: _on_the_disk(self.folders))
+        active = self.active
+        await active.context.disk.run(lambda _: _on_the_disk(self.folders))
         for one in batch:
             if one.here is not None and one.is_verified:
-                lane.remember(one.here)
-            lane.ended(one.item, ItemState.DONE, is_verified=one.is_verified)
+                active.remember(one.here)
+            active.ended(one.item, ItemState.DONE, is_verified=one.is_verified)
 
 
 class RangedDownload(InParts):
     """One large object: fetched in ranges, each written down, hashed in order while the rest arrives."""
 
-    def __init__(self, lane: Lane, folders: Folders, item: Item) -> None:
-        super().__init__(lane, item)
+    def __init__(self, active: ActiveTransfer, folders: Folders, item: Item) -> None:
+        super().__init__(active, item)
         self._folders = folders
         self._found: Found | None = None
         self._digest: InOrder | None = None
@@ -197,18 +201,18 @@ class RangedDownload(InParts):
 
     @property
     def part(self) -> Path:
-        return part_of(self.lane, self.item)
+        return part_of(self.active, self.item)
 
     async def take_up(self, kept: Mapping[int, SentPart]) -> dict[int, SentPart] | None:
-        lane, item = self.lane, self.item
-        found = await (await lane.plane()).head(lane.remote(item))
+        active, item = self.active, self.item
+        found = await (await active.plane()).head(active.remote(item))
         if found is None:
-            raise _gone(str(lane.remote(item)))
+            raise _gone(str(active.remote(item)))
         # Where the service names no content, nothing tells that it is still the same.
         is_same = bool(item.etag) and (found.etag, found.size_bytes) == (item.etag, item.size_bytes)
-        is_here = await lane.ground.disk.run(lambda _: _size_of(self.part) == item.size_bytes)
+        is_here = await active.context.disk.run(lambda _: _size_of(self.part) == item.size_bytes)
         self._found, self._is_damaged = found, False
-        may_be_done = bool(item.part_bytes) or lane.is_doubtful(item)
+        may_be_done = bool(item.part_bytes) or active.is_doubtful(item)
         if may_be_done and is_same and not is_here and await self._is_finished(found):
             self.was_done(kept)
             return None
@@ -217,33 +221,33 @@ class RangedDownload(InParts):
             good = {}
             size = _range_bytes(found)
             self.item = replace(item, etag=found.etag, size_bytes=found.size_bytes, part_bytes=size)
-            place, part, whole = lane.place(item), self.part, found.size_bytes
-            await lane.ground.journal.begin_parts(lane.id, self.item)
-            await lane.ground.disk.run(lambda _: _prepare(self._folders, place, part, whole))
+            place, part, whole = active.place(item), self.part, found.size_bytes
+            await active.context.journal.begin_parts(active.id, self.item)
+            await active.context.disk.run(lambda _: _prepare(self._folders, place, part, whole))
         is_in_parts = part_layout(found) == self.item.part_bytes
         wants_whole = not is_in_parts and bool(whole_md5(found))
         if good and not wants_whole:
             # Their signs are of what came; a power cut may have kept it from the disk.
-            good = await lane.ground.disk.run(partial(still_there, self.part, self.item.part_bytes, good))
+            good = await active.context.disk.run(partial(still_there, self.part, self.item.part_bytes, good))
         self._digest = InOrder(self.part, self.item, set(good)) if wants_whole else None
         return good
 
     async def _is_finished(self, found: Found) -> bool:
         """Whether an earlier program was done with it, and only did not write that down any more."""
-        return await self.lane.ground.disk.run(partial(_is_there, self.lane.place(self.item), found))
+        return await self.active.context.disk.run(partial(_is_there, self.active.place(self.item), found))
 
     async def move(self, number: int) -> SentPart:
-        lane, item, part = self.lane, self.item, self.part
+        active, item, part = self.active, self.item, self.part
         offset, size = (number - 1) * item.part_bytes, self.size_of(number)
-        moved, pieces = Moved(lane), list[bytes]()
+        moved, pieces = Moved(active), list[bytes]()
         try:
-            await moved.by((await lane.plane()).get(
-                lane.remote(item), _sink(lane, moved, pieces), offset=offset, length=size, if_match=item.etag
+            await moved.by((await active.plane()).get(
+                active.remote(item), _sink(active, moved, pieces), offset=offset, length=size, if_match=item.etag
             ))  # fmt: skip
         except Conflict as error:
-            await pinned_anew(lane, item, error)
+            await pinned_anew(active, item, error)
             raise SourceChanged from error
-        sign = await moved.by(lane.ground.disk.run(lambda token: self._keep(part, number, pieces, token)))
+        sign = await moved.by(active.context.disk.run(lambda token: self._keep(part, number, pieces, token)))
         return SentPart(number, size, sign)
 
     def _keep(self, part: Path, number: int, pieces: list[bytes], token: CancelToken) -> str:
@@ -261,16 +265,16 @@ class RangedDownload(InParts):
         return sign.hexdigest()
 
     async def finish(self) -> bool:
-        lane, found, part, place = self.lane, self._found, self.part, self.lane.place(self.item)
+        active, found, part, place = self.active, self._found, self.part, self.active.place(self.item)
         assert found is not None
-        is_verified = await lane.ground.disk.run(lambda token: self._verified(found, token))
+        is_verified = await active.context.disk.run(lambda token: self._verified(found, token))
         if is_verified is False:
             self._is_damaged = True
             return False
-        here = await lane.ground.disk.run(lambda _: _complete(lane, part, place, self.item, found))
-        if lane.remembers and is_verified:
-            lane.remember(here)
-        lane.ended(self.item, ItemState.DONE, is_verified=bool(is_verified))
+        here = await active.context.disk.run(lambda _: _complete(active, part, place, self.item, found))
+        if active.remembers and is_verified:
+            active.remember(here)
+        active.ended(self.item, ItemState.DONE, is_verified=bool(is_verified))
         return True
 
     def _verified(self, found: Found, token: CancelToken) -> bool | None:
@@ -285,11 +289,11 @@ class RangedDownload(InParts):
     async def drop(self) -> None:
         part = self.part
         with local_errors(part):
-            await self.lane.ground.disk.run(lambda _: part.unlink(missing_ok=True))
+            await self.active.context.disk.run(lambda _: part.unlink(missing_ok=True))
         self.item = replace(self.item, part_bytes=0)
 
     def given_up(self) -> AppError:
-        place = str(self.lane.remote(self.item))
+        place = str(self.active.remote(self.item))
         return damaged(place) if self._is_damaged else _keeps_changing(place)
 
 
@@ -324,14 +328,14 @@ class Folders:
         self._known.add(str(folder))
 
 
-def part_of(lane: Lane, item: Item) -> Path:
+def part_of(active: ActiveTransfer, item: Item) -> Path:
     """Where the object is while it is not whole; no two transfers share one."""
-    place = lane.place(item)
-    return place.with_name(_part_name(lane, place.name))
+    place = active.place(item)
+    return place.with_name(_part_name(active, place.name))
 
 
-def _part_name(lane: Lane, name: str) -> str:
-    return part_name(name, _SYSTEM, _mark(lane.id, lane.record.created))
+def _part_name(active: ActiveTransfer, name: str) -> str:
+    return part_name(name, _SYSTEM, _mark(active.id, active.record.created))
 
 
 @cache
@@ -340,8 +344,8 @@ def _mark(transfer_id: int, created: datetime) -> str:
     return hashlib.blake2b(f"{transfer_id} {created}".encode(), digest_size=4).hexdigest()
 
 
-def _sink(lane: Lane, moved: Moved, pieces: list[bytes]) -> Sink:
-    limit = lane.ground.limit
+def _sink(active: ActiveTransfer, moved: Moved, pieces: list[bytes]) -> Sink:
+    limit = active.context.limit
 
     def take(piece: bytes) -> Awaitable[None] | None:
         pieces.append(piece)
@@ -351,19 +355,19 @@ def _sink(lane: Lane, moved: Moved, pieces: list[bytes]) -> Sink:
     return take
 
 
-async def pinned_anew(lane: Lane, item: Item, error: Conflict) -> Item:
+async def pinned_anew(active: ActiveTransfer, item: Item, error: Conflict) -> Item:
     """The item as the service has it now, after it was found to be another; `error` where it is not."""
-    found = await (await lane.plane()).head(lane.remote(item))
+    found = await (await active.plane()).head(active.remote(item))
     if found is None:
-        raise _gone(str(lane.remote(item)))
+        raise _gone(str(active.remote(item)))
     if found.etag == item.etag:
         raise error
     return replace(item, etag=found.etag, size_bytes=found.size_bytes, part_bytes=0)
 
 
-def settle(lane: Lane, place: str | Path, found: Found) -> None:
+def settle(active: ActiveTransfer, place: str | Path, found: Found) -> None:
     """Time and rights as they were asked for; blocks."""
-    rules = lane.record.order.rules
+    rules = active.record.order.rules
     if rules.keep_times or rules.compare is CompareBy.SIZE_AND_TIME:
         kept = time_of(found.metadata)
         if kept is None and found.modified is not None:
@@ -375,18 +379,18 @@ def settle(lane: Lane, place: str | Path, found: Found) -> None:
         Path(place).chmod(int(mode, 8) & 0o777)
 
 
-def _verified_whole(content: bytes, found: Found, lane: Lane, item: Item) -> bool:
+def _verified_whole(content: bytes, found: Found, active: ActiveTransfer, item: Item) -> bool:
     if len(content) != found.size_bytes:
-        raise damaged(str(lane.remote(item)))
+        raise damaged(str(active.remote(item)))
     size = part_layout(found)
     if size:
         parts = [md5(content[at : at + size]).digest() for at in range(0, len(content), size)]
         if etag_of_parts(parts) != found.etag:
-            raise damaged(str(lane.remote(item)))
+            raise damaged(str(active.remote(item)))
         return True
     expected = whole_md5(found)
     if expected and md5(content).hexdigest() != expected:
-        raise damaged(str(lane.remote(item)))
+        raise damaged(str(active.remote(item)))
     return bool(expected)
 
 
@@ -417,11 +421,11 @@ def _prepare(folders: Folders, place: Path, part: Path, size: int) -> None:
             file.truncate(size)
 
 
-def _complete(lane: Lane, part: Path, place: Path, item: Item, found: Found) -> Item:
+def _complete(active: ActiveTransfer, part: Path, place: Path, item: Item, found: Found) -> Item:
     with local_errors(place):
         with part.open("r+b") as file:
             os.fsync(file.fileno())
-        settle(lane, part, found)
+        settle(active, part, found)
         here = seen(item, part.stat())
         part.replace(place)
     return here

@@ -15,21 +15,35 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from traindeck.domain.errors import AppError, Conflict, KeysRefused, ServiceTrouble, Unexpected, Unreachable
+from traindeck.domain.errors import (
+    AppError,
+    Conflict,
+    KeysRefused,
+    ServiceTrouble,
+    Unexpected,
+    Unreachable,
+)
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import Item, ItemState, Kind, Order, TransferRecord, TransferState, check_of, waits_for
+from traindeck.domain.transfers.records import (
+    Item,
+    ItemState,
+    Kind,
+    Order,
+    TransferRecord,
+    TransferState,
+    check_of,
+    waits_for,
+)
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import utc_now
-from traindeck.runtime.listeners import Listeners
-from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.services.file_locks import held
+from traindeck.runtime.tasks import Listeners, Repeat, TaskScope
+from traindeck.services.jobs.locks import held
+from traindeck.services.transfers.active import ActiveTransfer, EngineContext, Unit
 from traindeck.services.transfers.feeding import live
-from traindeck.services.transfers.lane import Ground, Lane, Unit
-from traindeck.services.transfers.ledger import Ledger
+from traindeck.services.transfers.ledger import Ledger, Transfer
 from traindeck.services.transfers.orphans import remove_all_orphans
+from traindeck.services.transfers.pace import RateLimit
 from traindeck.services.transfers.ports import Journal, OpenPlane
-from traindeck.services.transfers.rate_limit import RateLimit
-from traindeck.services.transfers.rows import Transfer
 
 if TYPE_CHECKING:
     from traindeck.services.ports import Clock
@@ -56,7 +70,7 @@ class TransferEngine:
         self._disk = disk
         self._locks = locks
         self._clock = clock
-        self._lanes: dict[int, Lane] = {}
+        self._under_way: dict[int, ActiveTransfer] = {}
         self._over: dict[int, Transfer] = {}
         self._dirty: set[int] = set()
         self._beat = asyncio.Event()
@@ -64,7 +78,7 @@ class TransferEngine:
         self._running = 0
         self._memory = 0
         self._turn = 0
-        self._active: list[Lane] = []
+        self._active: list[ActiveTransfer] = []
         self._is_closing = False
         self._owned = AsyncExitStack()
         self.limit = RateLimit()
@@ -74,7 +88,7 @@ class TransferEngine:
         await self._owned.__aenter__()
         self._ledger = Ledger(self._journal)
         self._now = asyncio.get_running_loop().time
-        self._ground = Ground(
+        self._context = EngineContext(
             journal=self._journal,
             ledger=self._ledger,
             open_plane=self._open_plane,
@@ -100,17 +114,17 @@ class TransferEngine:
 
     # What is wanted
 
-    async def resume(self) -> None:
+    async def resume_unfinished(self) -> None:
         """Take up what earlier programs left undone, unless one still works on it, and show what they did."""
         for record in await self._journal.unfinished():
-            if record.id not in self._lanes:
+            if record.id not in self._under_way:
                 self._start(record)
         for record in await self._journal.all():
-            if record.state.is_over and not self._is_forgotten(record) and record.id not in self._lanes:
-                lane = Lane(record, self._ground)
-                await lane.count_again()
-                self._over[record.id] = lane.row
-                self._has_news(lane)
+            if record.state.is_over and not self._is_forgotten(record) and record.id not in self._under_way:
+                active = ActiveTransfer(record, self._context)
+                await active.count_again()
+                self._over[record.id] = active.row
+                self._has_news(active)
 
     async def add(
         self, order: Order, *, needs_yes: bool = False, patience_s: float | None = None, takes_up: bool = False
@@ -130,7 +144,7 @@ class TransferEngine:
 
     async def _left_undone(self, order: Order) -> TransferRecord | None:
         for record in await self._journal.unfinished():
-            if record.order == order and record.id not in self._lanes and record.state is not TransferState.READY:
+            if record.order == order and record.id not in self._under_way and record.state is not TransferState.READY:
                 async with held(self._lock(record.id), self._disk) as is_free:
                     if is_free and record.order.rules.moves and record.is_planned:
                         # Its source may be half gone: there is no other plan of it.
@@ -141,53 +155,53 @@ class TransferEngine:
         return None
 
     async def pause(self, transfer_id: int) -> None:
-        lane = self._lanes.get(transfer_id)
-        if lane is not None and not lane.is_paused:
-            lane.pause()
+        active = self._under_way.get(transfer_id)
+        if active is not None and not active.is_paused:
+            active.pause()
             self._share_turns()
             # Without its yes it would begin by itself with the next program.
-            await lane.change(state=TransferState.READY if lane.wants_yes else TransferState.PAUSED)
+            await active.change(state=TransferState.READY if active.wants_yes else TransferState.PAUSED)
 
-    async def go_on(self, transfer_id: int) -> None:
+    async def resume(self, transfer_id: int) -> None:
         """After a pause; or now, where it would wait longer."""
-        lane = self._lanes.get(transfer_id)
-        if lane is None:
+        active = self._under_way.get(transfer_id)
+        if active is None:
             return
-        if lane.is_paused:
-            state = TransferState.RUNNING if lane.record.is_planned else TransferState.PLANNING
-            state = TransferState.READY if lane.wants_yes else state
-            lane.go_on()
-            await lane.change(state=state)
-            self._start_lane(lane)
+        if active.is_paused:
+            state = TransferState.RUNNING if active.record.is_planned else TransferState.PLANNING
+            state = TransferState.READY if active.wants_yes else state
+            active.resume()
+            await active.change(state=state)
+            self._start_lane(active)
         else:
-            lane.go_on()
+            active.resume()
 
-    def go_on_with(self, profile: str) -> None:
+    def resume_with(self, profile: str) -> None:
         """Its keys or its addresses are others now, or the network is back."""
-        for lane in self._lanes.values():
-            if lane.record.order.profile == profile and not lane.is_paused:
-                lane.go_on()
+        for active in self._under_way.values():
+            if active.record.order.profile == profile and not active.is_paused:
+                active.resume()
         self._dispatch()
 
-    async def say_yes(self, transfer_id: int) -> None:
-        lane = self._lanes.get(transfer_id)
-        if lane is not None and lane.wants_yes:
-            lane.say_yes()
+    async def confirm(self, transfer_id: int) -> None:
+        active = self._under_way.get(transfer_id)
+        if active is not None and active.wants_yes:
+            active.confirm()
             self._share_turns()
 
     async def cancel(self, transfer_id: int) -> None:
         """End it and take back what is half there; what is done stays."""
-        lane = self._lanes.get(transfer_id)
-        if lane is None or lane.is_cancelled:
+        active = self._under_way.get(transfer_id)
+        if active is None or active.is_cancelled:
             return
-        lane.is_cancelled = True
-        for worker in lane.workers:
+        active.is_cancelled = True
+        for worker in active.workers:
             worker.cancel()
-        self._scope.start(_name(lane), lambda: self._take_back(lane), Repeat.REPLACE)
+        self._scope.start(_name(active), lambda: self._take_back(active), Repeat.REPLACE)
 
     async def retry(self, transfer_id: int) -> None:
         """Try once more what failed."""
-        if transfer_id in self._lanes:
+        if transfer_id in self._under_way:
             return
         record = await self._journal.get(transfer_id)
         if not record.state.is_over:
@@ -217,7 +231,7 @@ class TransferEngine:
 
     async def verify(self, transfer_id: int) -> None:
         """Look whether all that a transfer brought, which is over, is still where it should be."""
-        if transfer_id in self._lanes:
+        if transfer_id in self._under_way:
             return
         record = await self._journal.get(transfer_id)
         if record.order.kind is Kind.CHECK:
@@ -226,41 +240,41 @@ class TransferEngine:
             await self.add(check_of(record))
 
     async def move_first(self, transfer_id: int) -> None:
-        lane = self._lanes.get(transfer_id)
-        if lane is not None:
-            lane.record = await self._journal.move_first(transfer_id)
+        active = self._under_way.get(transfer_id)
+        if active is not None:
+            active.record = await self._journal.move_first(transfer_id)
             self._share_turns()
 
     async def forget(self, transfer_id: int) -> None:
         """Take one that is over out of the list; unfinished pieces here and at the service go first."""
-        if transfer_id in self._lanes:
+        if transfer_id in self._under_way:
             return
         self._over.pop(transfer_id, None)
         await self._forget(await self._journal.get(transfer_id))
 
     async def ended(self, transfer_id: int) -> Transfer:
         """How it ended, as soon as it has."""
-        lane = self._lanes.get(transfer_id)
-        if lane is not None:
-            await lane.is_over.wait()
+        active = self._under_way.get(transfer_id)
+        if active is not None:
+            await active.is_over.wait()
         row = self._over.get(transfer_id)
         if row is None:
-            lane = Lane(await self._journal.get(transfer_id), self._ground)
-            await lane.count_again()
-            row = lane.row
+            active = ActiveTransfer(await self._journal.get(transfer_id), self._context)
+            await active.count_again()
+            row = active.row
         return row
 
     async def planned(self, transfer_id: int) -> Transfer:
         """Its plan, as soon as that is made; or how it failed."""
-        lane = self._lanes.get(transfer_id)
-        if lane is None:  # it ended before anybody could ask
+        active = self._under_way.get(transfer_id)
+        if active is None:  # it ended before anybody could ask
             return await self.ended(transfer_id)
-        await lane.is_known.wait()
-        return lane.row
+        await active.is_known.wait()
+        return active.row
 
     def rows(self) -> list[Transfer]:
         """Newest first."""
-        found = {**self._over, **{lane.id: lane.row for lane in self._lanes.values()}}
+        found = {**self._over, **{active.id: active.row for active in self._under_way.values()}}
         return [found[number] for number in sorted(found, reverse=True)]
 
     async def items(
@@ -280,7 +294,7 @@ class TransferEngine:
 
     async def _forget_old(self) -> None:
         for record in await self._journal.all():
-            if record.state.is_over and self._is_forgotten(record) and record.id not in self._lanes:
+            if record.state.is_over and self._is_forgotten(record) and record.id not in self._under_way:
                 await self._forget(record)
 
     def _is_forgotten(self, record: TransferRecord) -> bool:
@@ -292,80 +306,80 @@ class TransferEngine:
             if not is_free:
                 return
             is_given_up = (record.ended or record.created) < self._clock() - _GIVE_UP_AFTER
-            if await self._remove_pieces(Lane(record, self._ground)) or is_given_up:
+            if await self._remove_pieces(ActiveTransfer(record, self._context)) or is_given_up:
                 await self._journal.forget(record.id)
             elif not record.is_dropped:
                 await self._journal.change(record.id, is_dropped=True)
 
     def _start(self, record: TransferRecord, patience_s: float | None = None) -> None:
         self._over.pop(record.id, None)
-        lane = Lane(record, self._ground, patience_s)
-        self._lanes[record.id] = lane
-        self._start_lane(lane)
+        active = ActiveTransfer(record, self._context, patience_s)
+        self._under_way[record.id] = active
+        self._start_lane(active)
 
-    def _start_lane(self, lane: Lane) -> None:
-        if not lane.is_paused:
-            self._scope.start(_name(lane), lambda: self._live(lane))
+    def _start_lane(self, active: ActiveTransfer) -> None:
+        if not active.is_paused:
+            self._scope.start(_name(active), lambda: self._live(active))
         self._share_turns()
-        self._has_news(lane)
+        self._has_news(active)
 
-    async def _live(self, lane: Lane) -> None:
-        async with held(self._lock(lane.id), self._disk) as is_ours:
+    async def _live(self, active: ActiveTransfer) -> None:
+        async with held(self._lock(active.id), self._disk) as is_ours:
             if is_ours:
-                await self._live_to_the_end(lane)
+                await self._live_to_the_end(active)
             else:
                 # Another program moves it, and shows it.
-                self._dirty.discard(lane.id)
-        self._end(lane, is_shown=is_ours)
+                self._dirty.discard(active.id)
+        self._end(active, is_shown=is_ours)
 
-    async def _live_to_the_end(self, lane: Lane) -> None:
+    async def _live_to_the_end(self, active: ActiveTransfer) -> None:
         try:
-            await live(lane)
+            await live(active)
             # Without network or keys it would only make the end late; forgetting it looks for them, too.
-            if lane.record.error is None or waits_for(lane.record.error) is None:
-                await remove_all_orphans(lane)
+            if active.record.error is None or waits_for(active.record.error) is None:
+                await remove_all_orphans(active)
         except Exception as error:
             # Also a journal that cannot be written: then the next program takes it up where this one left it.
-            log.exception("transfer %d ended", lane.id)
+            log.exception("transfer %d ended", active.id)
             known = error if isinstance(error, AppError) else Unexpected(f"{type(error).__name__}: {error}")
-            lane.record = replace(lane.record, state=TransferState.FAILED, error=known, ended=self._clock())
+            active.record = replace(active.record, state=TransferState.FAILED, error=known, ended=self._clock())
 
-    def _end(self, lane: Lane, *, is_shown: bool = True) -> None:
-        lane.clear()
-        lane.is_over.set()
-        lane.is_known.set()
-        self._lanes.pop(lane.id, None)
+    def _end(self, active: ActiveTransfer, *, is_shown: bool = True) -> None:
+        active.clear()
+        active.is_over.set()
+        active.is_known.set()
+        self._under_way.pop(active.id, None)
         if is_shown:
-            self._over[lane.id] = lane.row
-            self._has_news(lane)
+            self._over[active.id] = active.row
+            self._has_news(active)
         self._share_turns()
 
-    async def _take_back(self, lane: Lane) -> None:
-        if lane.workers:
-            await asyncio.wait(lane.workers)
-        async with held(self._lock(lane.id), self._disk) as is_ours:
+    async def _take_back(self, active: ActiveTransfer) -> None:
+        if active.workers:
+            await asyncio.wait(active.workers)
+        async with held(self._lock(active.id), self._disk) as is_ours:
             if is_ours:
-                await self._remove_pieces(lane)
-                await lane.change(state=TransferState.CANCELLED, ended=self._clock())
-        self._end(lane, is_shown=is_ours)
+                await self._remove_pieces(active)
+                await active.change(state=TransferState.CANCELLED, ended=self._clock())
+        self._end(active, is_shown=is_ours)
 
-    async def _remove_pieces(self, lane: Lane) -> bool:
+    async def _remove_pieces(self, active: ActiveTransfer) -> bool:
         """Whether all that was half there is gone."""
         # It brings all the movers along, and is seldom needed.
-        from traindeck.services.transfers.taking_back import take_back
+        from traindeck.services.transfers.packing.taking_back import take_back
 
         await self._ledger.flush()
         is_clean = True
-        for item in await self._journal.begun(lane.id):
+        for item in await self._journal.begun(active.id):
             try:
-                await take_back(lane, item)
+                await take_back(active, item)
             except AppError as error:
                 is_clean = False
                 log.warning("unfinished pieces of %s were not removed: %s", item.key, error)
             else:
-                await self._journal.begin_parts(lane.id, replace(item, upload_id="", part_bytes=0))
-        if lane.begun:
-            await remove_all_orphans(lane)
+                await self._journal.begin_parts(active.id, replace(item, upload_id="", part_bytes=0))
+        if active.begun:
+            await remove_all_orphans(active)
         return is_clean
 
     def _lock(self, transfer_id: int) -> Path:
@@ -376,65 +390,67 @@ class TransferEngine:
             await self._beat.wait()
             self._beat.clear()
             dirty, self._dirty = self._dirty, set()
-            rows = [self._lanes[number].row if number in self._lanes else self._over.get(number) for number in dirty]
+            rows = [
+                self._under_way[number].row if number in self._under_way else self._over.get(number) for number in dirty
+            ]
             self.changed.tell([row for row in rows if row is not None])
             await asyncio.sleep(BEAT_S)
 
-    def _has_news(self, lane: Lane) -> None:
-        self._dirty.add(lane.id)
+    def _has_news(self, active: ActiveTransfer) -> None:
+        self._dirty.add(active.id)
         self._beat.set()
 
     def _keys_refused(self, profile: str, error: KeysRefused) -> None:
-        for lane in self._lanes.values():
-            if lane.record.order.profile == profile:
-                lane.hold_for_keys(error)
+        for active in self._under_way.values():
+            if active.record.order.profile == profile:
+                active.hold_for_keys(error)
 
     def _share_turns(self) -> None:
         """The first few go at once; the others wait, and plan when their turn comes."""
-        waiting = sorted((lane for lane in self._lanes.values() if lane.wants_turn), key=_place)
+        waiting = sorted((active for active in self._under_way.values() if active.wants_turn), key=_place)
         self._active = waiting[:MOST_ACTIVE]
-        for lane in list(self._lanes.values()):
-            lane.give_turn(lane in self._active or lane.wants_yes)
+        for active in list(self._under_way.values()):
+            active.give_turn(active in self._active or active.wants_yes)
         self._dispatch()
 
     def _dispatch(self) -> None:
         while not self._is_closing and (found := self._next()) is not None:
-            lane, unit = found
-            self._scope.start(f"worker {next(self._names)}", partial(self._work, lane, unit))
+            active, unit = found
+            self._scope.start(f"worker {next(self._names)}", partial(self._work, active, unit))
 
-    def _next(self) -> tuple[Lane, Unit] | None:
+    def _next(self) -> tuple[ActiveTransfer, Unit] | None:
         """What comes next, and whose it is: each lane in its turn, among those that may."""
         # Where nothing is under way even the largest piece may go.
         memory = _MEMORY_BYTES - self._memory if self._running else sys.maxsize
         for number in range(len(self._active)):
             at = (self._turn + number) % len(self._active)
-            lane = self._active[at]
-            if lane.pace.running >= lane.pace.limit or not lane.may_work:
+            active = self._active[at]
+            if active.pace.running >= active.pace.limit or not active.may_work:
                 continue
-            unit = lane.take(memory)
+            unit = active.take(memory)
             if unit is not None:
                 self._turn = at + 1
-                lane.pace.running += 1
+                active.pace.running += 1
                 self._running += 1
                 self._memory += unit.size_bytes
-                return lane, unit
+                return active, unit
         return None
 
-    async def _work(self, lane: Lane, unit: Unit) -> None:
+    async def _work(self, active: ActiveTransfer, unit: Unit) -> None:
         """One piece after the other, as long as there is one for one more."""
         task = asyncio.current_task()
         assert task is not None
         while True:
-            await self._do(task, lane, unit)
+            await self._do(task, active, unit)
             following = None if self._is_closing else self._next()
             if following is None:
                 return
-            lane, unit = following
+            active, unit = following
             self._dispatch()
 
-    async def _do(self, task: asyncio.Task[None], lane: Lane, unit: Unit) -> None:
+    async def _do(self, task: asyncio.Task[None], active: ActiveTransfer, unit: Unit) -> None:
         began = self._now()
-        lane.workers.add(task)
+        active.workers.add(task)
         error: AppError | None = None
         is_done = False
         try:
@@ -443,32 +459,32 @@ class TransferEngine:
         except AppError as known:
             error = known
         except Exception as mistake:
-            log.exception("transfer %d: %s", lane.id, unit.item.key)
+            log.exception("transfer %d: %s", active.id, unit.item.key)
             error = Unexpected(f"{type(mistake).__name__}: {mistake}")
         finally:
-            lane.workers.discard(task)
-            lane.pace.running -= 1
+            active.workers.discard(task)
+            active.pace.running -= 1
             self._running -= 1
             self._memory -= unit.size_bytes
             if not is_done and error is None:  # cancelled: it is done by whoever comes next
-                lane.put_back(unit)
+                active.put_back(unit)
                 self._dispatch()
         if error is not None:
             if isinstance(error, ServiceTrouble) and not isinstance(error, Unreachable):
-                lane.pace.was_refused()
-            (unit.fail or (lambda known: lane.failed(unit.item, known)))(error)
+                active.pace.was_refused()
+            (unit.fail or (lambda known: active.failed(unit.item, known)))(error)
         elif unit.is_small:
             now = self._now()
-            lane.pace.ended(now - began, now)
+            active.pace.ended(now - began, now)
 
     @staticmethod
     def _report(name: str, error: AppError) -> None:
         log.error("%s: %s %s", name, error, error.detail)
 
 
-def _name(lane: Lane) -> str:
-    return f"transfer {lane.id}"
+def _name(active: ActiveTransfer) -> str:
+    return f"transfer {active.id}"
 
 
-def _place(lane: Lane) -> tuple[float, int]:
-    return lane.record.place, lane.id
+def _place(active: ActiveTransfer) -> tuple[float, int]:
+    return active.record.place, active.id

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from traindeck.domain.errors import AppError, LocalTrouble
-from traindeck.domain.sync_rules import IgnoreRules
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import Links
-from traindeck.runtime.platform_files import local_error
+from traindeck.domain.transfers.records import Links
+from traindeck.domain.transfers.sync_rules import IgnoreRules
+from traindeck.runtime.files import local_error
 
 # What everybody may read needs no second question.
 _READABLE = stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH

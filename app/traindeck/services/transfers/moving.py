@@ -6,17 +6,33 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from traindeck.domain.errors import AppError, Conflict, NotFound
+from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import Action, Item, ItemState, Kind, is_plain_md5
-from traindeck.runtime.platform_files import local_error
-from traindeck.services.data_ports import Row
+from traindeck.domain.transfers.records import (
+    MD5_NAME,
+    MOST_PART_BYTES,
+    PART_BYTES_NAME,
+    Action,
+    Item,
+    ItemState,
+    Kind,
+    SentPart,
+    is_plain_md5,
+    part_bytes,
+    part_count,
+)
+from traindeck.runtime.files import local_error
+from traindeck.services.storage.data_ports import Found, Part, Row
+from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.among import objects_among
-from traindeck.services.transfers.bodies import is_same, look
-from traindeck.services.transfers.lane import Lane, Unit
-from traindeck.services.transfers.orphans import target_of
+from traindeck.services.transfers.bodies import SourceChanged, is_same, look
+from traindeck.services.transfers.comparing import count_in, part_layout
+from traindeck.services.transfers.orphans import remove_orphans, target_of
+from traindeck.services.transfers.parts import InParts
 from traindeck.services.transfers.removals import not_removed
 
 
@@ -24,13 +40,13 @@ from traindeck.services.transfers.removals import not_removed
 class Sources:
     """Takes away the sources of what was moved, many at a time."""
 
-    lane: Lane
+    active: ActiveTransfer
 
     async def feed(self, items: Sequence[Item]) -> None:
-        self.lane.add(Unit(items[0], lambda: self._leave(items), fail=lambda error: self._failed(items, error)))
+        self.active.add(Unit(items[0], lambda: self._leave(items), fail=lambda error: self._failed(items, error)))
 
     async def _leave(self, items: Sequence[Item]) -> None:
-        match self.lane.kind:
+        match self.active.kind:
             case Kind.UPLOAD:
                 await self._leave_files(items)
             case Kind.DOWNLOAD:
@@ -39,9 +55,9 @@ class Sources:
                 await self._leave_objects(items, await self._missing_objects(items))
 
     async def _leave_files(self, items: Sequence[Item]) -> None:
-        lane, missing = self.lane, await self._missing_objects(items)
-        places = [(lane.place(item), item) for item in items if item.key not in missing]
-        ends = await lane.ground.disk.run(lambda _: [_unlinked(place, item) for place, item in places])
+        active, missing = self.active, await self._missing_objects(items)
+        places = [(active.place(item), item) for item in items if item.key not in missing]
+        ends = await active.context.disk.run(lambda _: [_unlinked(place, item) for place, item in places])
         for item, error in [*ends, *((item, missing[item.key]) for item in items if item.key in missing)]:
             if error is None:
                 self._left(item)
@@ -49,8 +65,8 @@ class Sources:
                 self._stays(item, error)
 
     async def _leave_objects(self, items: Sequence[Item], missing: Mapping[str, AppError]) -> None:
-        lane, plane = self.lane, await self.lane.plane()
-        bucket = lane.record.order.remote_source.bucket
+        active, plane = self.active, await self.active.plane()
+        bucket = active.record.order.remote_source.bucket
         here = await objects_among(plane, bucket, [item.key for item in items])
         stays = dict(missing)
         for item in items:
@@ -58,7 +74,7 @@ class Sources:
             if row is None:
                 stays.pop(item.key, None)  # an earlier try got so far, or somebody else
             elif item.key not in stays and (row.etag, row.size_bytes) != (item.etag, item.size_bytes):
-                stays[item.key] = _changed(str(lane.remote(item)))
+                stays[item.key] = _changed(str(active.remote(item)))
         going = [item.key for item in items if item.key in here and item.key not in stays]
         refused = {one.key: one.message for one in await plane.remove(bucket, going)} if going else {}
         for item in items:
@@ -67,17 +83,17 @@ class Sources:
                 # So that another try moves what is there now.
                 self._stays(replace(item, etag=row.etag, size_bytes=row.size_bytes), stays[item.key])
             elif item.key in refused:
-                lane.ended(item, ItemState.FAILED, not_removed(str(lane.remote(item)), refused[item.key]))
+                active.ended(item, ItemState.FAILED, not_removed(str(active.remote(item)), refused[item.key]))
             else:
                 self._left(item)
 
     async def _missing_objects(self, items: Sequence[Item]) -> dict[str, AppError]:
         """What is not at the target as it was sent there."""
-        lane = self.lane
-        is_copy = lane.kind is Kind.COPY
-        targets = {item.key: target_of(lane, item) if is_copy else lane.remote(item) for item in items}
+        active = self.active
+        is_copy = active.kind is Kind.COPY
+        targets = {item.key: target_of(active, item) if is_copy else active.remote(item) for item in items}
         bucket = next(iter(targets.values())).bucket
-        there = await objects_among(await lane.plane(), bucket, [target.key for target in targets.values()])
+        there = await objects_among(await active.plane(), bucket, [target.key for target in targets.values()])
         return {
             item.key: _not_there(str(targets[item.key]))
             for item in items
@@ -85,8 +101,8 @@ class Sources:
         }
 
     async def _missing_files(self, items: Sequence[Item]) -> dict[str, AppError]:
-        places = [(self.lane.place(item), item) for item in items]
-        found = await self.lane.ground.disk.run(lambda _: [_is_there(place, item) for place, item in places])
+        places = [(self.active.place(item), item) for item in items]
+        found = await self.active.context.disk.run(lambda _: [_is_there(place, item) for place, item in places])
         return {
             item.key: _not_there(str(place))
             for (place, item), is_there in zip(places, found, strict=True)
@@ -94,26 +110,26 @@ class Sources:
         }
 
     def _left(self, item: Item) -> None:
-        self.lane.ended(item, ItemState.DONE, is_verified=item.is_verified)
+        self.active.ended(item, ItemState.DONE, is_verified=item.is_verified)
 
     def _stays(self, item: Item, error: AppError) -> None:
         """Another try has to begin with moving it again."""
-        self.lane.ended(replace(item, action=_first_half(item)), ItemState.FAILED, error)
+        self.active.ended(replace(item, action=_first_half(item)), ItemState.FAILED, error)
 
     def _failed(self, items: Sequence[Item], error: AppError) -> None:
         for item in items:
-            self.lane.failed(item, error)
+            self.active.failed(item, error)
 
 
-async def forget_empty_folders(lane: Lane) -> None:
+async def forget_empty_folders(active: ActiveTransfer) -> None:
     """After a folder was moved away: what is empty now goes too."""
-    if lane.failed_files:
+    if active.failed_files:
         return
-    if lane.kind is Kind.UPLOAD:
-        await lane.ground.disk.run(lambda token: _remove_empty(lane.root, token.check))
-    elif lane.kind is Kind.DOWNLOAD:
+    if active.kind is Kind.UPLOAD:
+        await active.context.disk.run(lambda token: _remove_empty(active.root, token.check))
+    elif active.kind is Kind.DOWNLOAD:
         # The object that stands for the folder itself did not come along.
-        plane, source = await lane.plane(), lane.record.order.remote_source.as_folder()
+        plane, source = await active.plane(), active.record.order.remote_source.as_folder()
         if source.key:
             left = (await plane.page(source.bucket, source.key, most=2)).rows
             if [(row.key, row.size_bytes) for row in left] == [(source.key, 0)]:
@@ -180,3 +196,140 @@ def _not_there(place: str) -> AppError:
         text("{place} is not what was copied there, so the source was not removed.", place=place),
         text("Somebody changed or removed it meanwhile. Try again to copy it once more."),
     )
+
+
+# A copy in one request is at most this; the service would take twenty times that for hours.
+_ONE_COPY_BYTES = 1024 * 1024 * 1024
+_LEAST_PART_BYTES = 256 * 1024 * 1024
+# So many requests are worth a copy that can be verified.
+_MOST_SAME_PARTS = 1000
+
+
+@dataclass(slots=True)
+class Copies:
+    """Makes units out of the objects of one transfer."""
+
+    active: ActiveTransfer
+
+    async def feed(self, items: Sequence[Item]) -> None:
+        for item in items:
+            if item.size_bytes > _ONE_COPY_BYTES or item.upload_id:
+                self.active.add(PartedCopy(self.active, item).first_unit())
+            else:
+                self.active.add(Unit(item, partial(self._copy, item)))
+        await self.active.room()
+
+    async def make_folders(self, items: Sequence[Item]) -> None:
+        await self.feed(items)
+
+    async def _copy(self, item: Item) -> None:
+        active = self.active
+        plane, source, target = await active.plane(), active.remote(item), target_of(active, item)
+        if active.is_doubtful(item) and is_plain_md5(item.etag):
+            there = await plane.head(target)
+            if there is not None and (there.size_bytes, there.etag) == (item.size_bytes, item.etag):
+                active.count(item.size_bytes)
+                active.ended(item, ItemState.DONE, is_verified=True)
+                return
+        try:
+            stored = await plane.copy(source, target, if_match=item.etag)
+        except Conflict:
+            found = await plane.head(source)
+            if found is None or found.etag == item.etag:
+                raise
+            item = replace(item, etag=found.etag, size_bytes=found.size_bytes)
+            stored = await plane.copy(source, target, if_match=item.etag)
+        active.count(item.size_bytes)
+        active.ended(item, ItemState.DONE, is_verified=is_plain_md5(item.etag) and stored.etag == item.etag)
+
+
+class PartedCopy(InParts):
+    """One object too large to be copied in one request."""
+
+    async def take_up(self, kept: Mapping[int, SentPart]) -> dict[int, SentPart] | None:
+        active, item = self.active, self.item
+        plane, target = await active.plane(), target_of(active, item)
+        found = await self._source()
+        is_same = bool(item.etag) and (found.etag, found.size_bytes) == (item.etag, item.size_bytes)
+        if item.upload_id and item.part_bytes and is_same:
+            listed = await plane.parts(target, item.upload_id)
+            if listed is not None:
+                there = {part.number: part.etag for part in listed if part.etag}
+                return {number: part for number, part in kept.items() if there.get(number) == part.etag}
+        elif item.upload_id:
+            await self.drop()
+        await self._begin_anew(found, target)
+        return {}
+
+    def memory_of(self, number: int) -> int:
+        return 0
+
+    async def _source(self) -> Found:
+        found = await (await self.active.plane()).head(self.active.remote(self.item))
+        if found is None:
+            raise NotFound(
+                text("{place} is no longer there.", place=str(self.active.remote(self.item))),
+                text("It was deleted or moved since the list was made. Refresh the list."),
+            )
+        return found
+
+    async def _begin_anew(self, found: Found, target: ObjectPath) -> None:
+        active = self.active
+        size = part_layout(found)
+        if not size or part_count(found.size_bytes, size) > _MOST_SAME_PARTS:
+            size = min(MOST_PART_BYTES, max(_LEAST_PART_BYTES, part_bytes(found.size_bytes)))
+        # The metadata goes along, and what it says of the parts must be true of the copy.
+        metadata = dict(found.metadata) | {PART_BYTES_NAME: str(size)}
+        if not found.is_encrypted and is_plain_md5(found.etag):
+            metadata[MD5_NAME] = found.etag
+        if self.item.part_bytes and not self.item.upload_id:
+            await remove_orphans(active, [target])
+        self.item = replace(self.item, etag=found.etag, size_bytes=found.size_bytes, upload_id="", part_bytes=size)
+        active.begun.add(target)
+        await active.context.journal.begin_parts(active.id, self.item)
+        upload_id = await (await active.plane()).begin_upload(target, metadata)
+        self.item = replace(self.item, upload_id=upload_id)
+        await active.context.journal.begin_parts(active.id, self.item)
+
+    async def move(self, number: int) -> SentPart:
+        active, item = self.active, self.item
+        size = self.size_of(number)
+        try:
+            part = await (await active.plane()).copy_part(
+                active.remote(item), target_of(active, item), item.upload_id, number,
+                (number - 1) * item.part_bytes, size, item.etag,
+            )  # fmt: skip
+        except Conflict as error:
+            if (await self._source()).etag == item.etag:
+                raise
+            raise SourceChanged from error
+        active.count(size)
+        return SentPart(number, size, part.etag)
+
+    async def finish(self) -> bool:
+        """A service that does not heed the condition may have taken the parts from two versions."""
+        active, item = self.active, self.item
+        found = await self._source()
+        if (found.etag, found.size_bytes) != (item.etag, item.size_bytes):
+            return False
+        parts = [Part(part.number, part.size_bytes, part.etag) for _, part in sorted(self.parts.items())]
+        try:
+            stored = await (await active.plane()).finish_upload(target_of(active, item), item.upload_id, parts)
+        except (NotFound, Conflict):
+            # Somebody took the upload away, or a part of it was replaced.
+            return False
+        # The same parts of the same content have the same name.
+        active.ended(item, ItemState.DONE, is_verified=bool(count_in(item.etag)) and stored.etag == item.etag)
+        return True
+
+    async def drop(self) -> None:
+        item = self.item
+        if item.upload_id:
+            await (await self.active.plane()).abort_upload(target_of(self.active, item), item.upload_id)
+        self.item = replace(item, upload_id="", part_bytes=0)
+
+    def given_up(self) -> AppError:
+        return Conflict(
+            text("{place} changes all the time and was not copied.", place=str(self.active.remote(self.item))),
+            text("Wait until whoever writes it is done, then try again."),
+        )

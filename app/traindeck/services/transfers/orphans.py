@@ -7,29 +7,29 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
 from traindeck.domain.errors import AppError
-from traindeck.domain.objects import ObjectPath
-from traindeck.domain.transfers import Item, Kind
-from traindeck.services.transfers.lane import Lane
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.transfers.records import Item, Kind
+from traindeck.services.transfers.active import ActiveTransfer
 
 log = logging.getLogger(__name__)
 
 _CLOCKS_APART = timedelta(minutes=15)
 
 
-def target_of(lane: Lane, item: Item) -> ObjectPath:
+def target_of(active: ActiveTransfer, item: Item) -> ObjectPath:
     """Where an item goes in the service."""
-    if lane.kind is Kind.PACK or not lane.record.order.is_within_service:
-        return lane.remote(item)
-    bucket, _, key = lane.record.root.removeprefix("obs://").partition("/")
+    if active.kind is Kind.PACK or not active.record.order.is_within_service:
+        return active.remote(item)
+    bucket, _, key = active.record.root.removeprefix("obs://").partition("/")
     return ObjectPath(bucket, key + item.name)
 
 
-async def remove_orphans(lane: Lane, targets: Collection[ObjectPath], keep: Collection[str] = ()) -> None:
+async def remove_orphans(active: ActiveTransfer, targets: Collection[ObjectPath], keep: Collection[str] = ()) -> None:
     """Those of these very objects, begun since the transfer was, without a part; `keep` are ids we know."""
     wanted = set(targets)
     bucket = next(iter(wanted)).bucket
-    plane = await lane.plane()
-    since = (lane.record.started or datetime.now(UTC)) - _CLOCKS_APART
+    plane = await active.plane()
+    since = (active.record.started or datetime.now(UTC)) - _CLOCKS_APART
     async for page in plane.fragments(bucket, _shared([target.key for target in wanted])):
         for fragment in page:
             is_ours = fragment.path in wanted and (fragment.begun is None or fragment.begun >= since)
@@ -46,15 +46,15 @@ def _shared(keys: Collection[str]) -> str:
     return first[: min(len(first), len(last)) if size is None else size]
 
 
-async def remove_all_orphans(lane: Lane) -> None:
+async def remove_all_orphans(active: ActiveTransfer) -> None:
     """At the end of a transfer: a request that was sent again may have begun two uploads, and told of one."""
-    if not lane.begun:
+    if not active.begun:
         return
     try:
-        keep = {item.upload_id for item in await lane.ground.journal.begun(lane.id)}
-        await remove_orphans(lane, lane.begun, keep)
+        keep = {item.upload_id for item in await active.context.journal.begun(active.id)}
+        await remove_orphans(active, active.begun, keep)
     except AppError as error:
         # They show among the fragments of the bucket.
-        log.warning("transfer %d: unfinished uploads were not looked for: %s", lane.id, error)
+        log.warning("transfer %d: unfinished uploads were not looked for: %s", active.id, error)
         return
-    lane.begun.clear()
+    active.begun.clear()

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
 
 from traindeck.domain.errors import AccessRefused, AppError, InvalidInput, NotFound, Unexpected
-from traindeck.domain.local_names import LocalNames, System, folded
-from traindeck.domain.objects import ObjectPath
-from traindeck.domain.sync_rules import (
-    DATA_IGNORE_FILE,
-    IgnoreRules,
-    Pair,
-    Side,
-    Verdict,
-    local_and_remote,
-    paired,
-    remote_and_remote,
-    too_many_removals,
-)
+from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import (
+from traindeck.domain.transfers.local_names import LocalNames, System, folded
+from traindeck.domain.transfers.records import (
     Action,
     CompareBy,
     Item,
@@ -36,11 +33,29 @@ from traindeck.domain.transfers import (
     Order,
     refusal,
 )
+from traindeck.domain.transfers.sync_rules import (
+    DATA_IGNORE_FILE,
+    IgnoreRules,
+    Pair,
+    Side,
+    Verdict,
+    local_and_remote,
+    paired,
+    remote_and_remote,
+    too_many_removals,
+)
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
-from traindeck.runtime.platform_files import local_errors
-from traindeck.services.data_ports import DataPlane, Found, Row
-from traindeck.services.listing import pages_ahead
-from traindeck.services.transfers.comparing import Comparing, Doubt, Memory, Sameness, side_of, time_ns
+from traindeck.runtime.files import local_errors
+from traindeck.services.storage.data_ports import DataPlane, Found, Row
+from traindeck.services.storage.listing import pages_ahead
+from traindeck.services.transfers.comparing import (
+    Comparing,
+    Doubt,
+    Memory,
+    Sameness,
+    side_of,
+    time_ns,
+)
 from traindeck.services.transfers.local_tree import LocalEntry, LocalTree
 
 Keep = Callable[[list[Item]], Awaitable[None]]

@@ -7,8 +7,17 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from traindeck.domain.errors import AppError
-from traindeck.domain.transfers import Action, Item, ItemState, Known, Order, SentPart, Totals, TransferRecord
-from traindeck.services.data_ports import DataPlane
+from traindeck.domain.transfers.records import (
+    Action,
+    Item,
+    ItemState,
+    Known,
+    Order,
+    SentPart,
+    Totals,
+    TransferRecord,
+)
+from traindeck.services.storage.data_ports import DataPlane
 
 OpenPlane = Callable[[str], Awaitable[DataPlane]]
 """The way to a profile's storage as it is now; asked again when keys or addresses may have changed."""

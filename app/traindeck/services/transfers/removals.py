@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from traindeck.domain.errors import AppError, Conflict, NotFound
-from traindeck.domain.objects import ObjectPath
+from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import Item, ItemState, Kind
-from traindeck.runtime.platform_files import local_error
+from traindeck.domain.transfers.records import Item, ItemState, Kind
+from traindeck.runtime.files import local_error
+from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.bodies import is_same, look
-from traindeck.services.transfers.lane import Lane, Unit
 from traindeck.services.transfers.orphans import target_of
 
 
@@ -20,48 +20,48 @@ from traindeck.services.transfers.orphans import target_of
 class Removals:
     """Removes many with one request, or file by file on this computer."""
 
-    lane: Lane
+    active: ActiveTransfer
 
     async def feed(self, items: Sequence[Item]) -> None:
-        self.lane.add(Unit(items[0], lambda: self._remove(items), fail=lambda error: self._failed(items, error)))
+        self.active.add(Unit(items[0], lambda: self._remove(items), fail=lambda error: self._failed(items, error)))
 
     async def _remove(self, items: Sequence[Item]) -> None:
-        lane = self.lane
-        if lane.kind is Kind.DOWNLOAD:
-            places = [(lane.place(item), item) for item in items]
-            errors = await lane.ground.disk.run(lambda _: [_unlinked(place, item) for place, item in places])
+        active = self.active
+        if active.kind is Kind.DOWNLOAD:
+            places = [(active.place(item), item) for item in items]
+            errors = await active.context.disk.run(lambda _: [_unlinked(place, item) for place, item in places])
             for item, error in zip(items, errors, strict=True):
-                lane.ended(item, ItemState.FAILED if error else ItemState.DONE, error)
+                active.ended(item, ItemState.FAILED if error else ItemState.DONE, error)
             return
-        if lane.kind in (Kind.REMOVE, Kind.RESTORE):
+        if active.kind in (Kind.REMOVE, Kind.RESTORE):
             await self._remove_chosen(items)
             return
-        target: ObjectPath = lane.record.order.remote_target
-        keys = [target_of(lane, item).key if lane.kind is Kind.COPY else item.key for item in items]
-        refused = await (await lane.plane()).remove(target.bucket, keys)
+        target: ObjectPath = active.record.order.remote_target
+        keys = [target_of(active, item).key if active.kind is Kind.COPY else item.key for item in items]
+        refused = await (await active.plane()).remove(target.bucket, keys)
         left = {one.key: one for one in refused}
         for item, key in zip(items, keys, strict=True):
             one = left.get(key)
             if one is None:
-                lane.ended(item, ItemState.DONE)
+                active.ended(item, ItemState.DONE)
             else:
-                lane.ended(item, ItemState.FAILED, not_removed(str(ObjectPath(target.bucket, key)), one.message))
+                active.ended(item, ItemState.FAILED, not_removed(str(ObjectPath(target.bucket, key)), one.message))
 
     async def _remove_chosen(self, items: Sequence[Item]) -> None:
-        lane, plane = self.lane, await self.lane.plane()
-        bucket = lane.record.order.remote_source.bucket
-        if lane.kind is Kind.RESTORE:
+        active, plane = self.active, await self.active.plane()
+        bucket = active.record.order.remote_source.bucket
+        if active.kind is Kind.RESTORE:
             refused = await plane.remove_versions(bucket, {item.key: item.etag for item in items})
         else:
             refused = await plane.remove(bucket, [item.key for item in items])
         left = {one.key: one.message for one in refused}
         for item in items:
-            error = not_removed(str(lane.remote(item)), left[item.key]) if item.key in left else None
-            lane.ended(item, ItemState.FAILED if error else ItemState.DONE, error)
+            error = not_removed(str(active.remote(item)), left[item.key]) if item.key in left else None
+            active.ended(item, ItemState.FAILED if error else ItemState.DONE, error)
 
     def _failed(self, items: Sequence[Item], error: AppError) -> None:
         for item in items:
-            self.lane.failed(item, error)
+            self.active.failed(item, error)
 
 
 def _unlinked(place: Path, item: Item) -> AppError | None:

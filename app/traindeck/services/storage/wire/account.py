@@ -11,15 +11,13 @@ from urllib.parse import urlsplit
 
 import httptools
 
+from traindeck.domain.accounts.keys import Credentials
+from traindeck.domain.accounts.profiles import Profile, Proxy, Signature
 from traindeck.domain.errors import AppError, InvalidInput, KeysRefused
-from traindeck.domain.profiles import Profile, Signature
-from traindeck.domain.proxy import Proxy
-from traindeck.domain.secret import Credentials
 from traindeck.domain.texts import text
-from traindeck.services.keys_news import Refused, nobody_listens
-from traindeck.services.proxies import proxy_of, proxy_to
-from traindeck.services.retrying import retried
-from traindeck.services.sdk_errors import (
+from traindeck.services.accounts.connections import Refused, nobody_listens
+from traindeck.services.http.calls import retried
+from traindeck.services.http.errors import (
     Answer,
     Service,
     check_usable,
@@ -30,13 +28,18 @@ from traindeck.services.sdk_errors import (
     seconds_ahead,
     unusable_certificates,
 )
+from traindeck.services.http.proxies import proxy_of, proxy_to
 from traindeck.services.storage.documents import document
-from traindeck.services.storage.obs_errors import obs_error
+from traindeck.services.storage.errors import obs_error
 from traindeck.services.storage.wire.connection import Answered, LineBroken
-from traindeck.services.storage.wire.dialect import dialect_of, is_path_style
-from traindeck.services.storage.wire.pool import MOST_CONNECTIONS, ConnectionPool, NotReached, ProxyRefused, Server
-from traindeck.services.storage.wire.requests import Request, body_headers, target
-from traindeck.services.storage.wire.signing import Signer
+from traindeck.services.storage.wire.pool import (
+    MOST_CONNECTIONS,
+    ConnectionPool,
+    NotReached,
+    ProxyRefused,
+    Server,
+)
+from traindeck.services.storage.wire.requests import Request, Signer, body_headers, dialect_of, is_path_style, target
 
 _TARGET = re.compile(r"[!-~]+")
 _SAID = ("Code", "Message", "RequestId")

@@ -9,11 +9,11 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
-from traindeck.domain.objects import ObjectPath
-from traindeck.services.data_ports import Body, Found
-from traindeck.services.sdk_errors import not_understood
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.services.http.errors import not_understood
+from traindeck.services.storage.data_ports import Body, Found
 from traindeck.services.storage.documents import document
-from traindeck.services.storage.obs_errors import damaged
+from traindeck.services.storage.errors import damaged
 from traindeck.services.storage.wire.account import WireAccount
 from traindeck.services.storage.wire.connection import Answered
 from traindeck.services.storage.wire.requests import metadata_in

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import httptools
 
 from traindeck.domain.errors import Unexpected
-from traindeck.services.data_ports import Body, Counted, InMemory, Sink
+from traindeck.services.storage.data_ports import Body, Counted, InMemory, Sink
 
 NO_PROGRESS_S = 30.0
 
@@ -135,8 +135,8 @@ class HttpConnection(asyncio.Protocol):
         self._has_head = True
         is_bare = self._method == "HEAD" or (self._method == "CONNECT" and status < 300) or status in (204, 304)
         # The parser takes an answer without a body for one without an end.
-        may_go_on = self._headers.get("connection", "").lower() != "close" and self._parser.get_http_version() == "1.1"
-        self._keeps_alive = may_go_on if is_bare else self._parser.should_keep_alive()
+        may_resume = self._headers.get("connection", "").lower() != "close" and self._parser.get_http_version() == "1.1"
+        self._keeps_alive = may_resume if is_bare else self._parser.should_keep_alive()
         length = self._headers.get("content-length", "")
         is_chunked = "transfer-encoding" in self._headers
         self._has_length = is_bare or is_chunked or length.isdecimal()

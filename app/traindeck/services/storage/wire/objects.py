@@ -6,15 +6,26 @@ import re
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 
-from traindeck.domain.objects import ObjectPath
-from traindeck.services.data_ports import Body, Counted, Found, Page, Sink, Stored
-from traindeck.services.sdk_errors import not_understood
-from traindeck.services.storage.listing_pages import page_of
-from traindeck.services.storage.obs_errors import damaged, need_key, obs_error
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.services.http.errors import not_understood
+from traindeck.services.storage.data_ports import Body, Counted, Found, Page, Sink, Stored
+from traindeck.services.storage.errors import damaged, need_key, obs_error
 from traindeck.services.storage.wire.account import WireAccount
-from traindeck.services.storage.wire.answers import bare, confirmed, document_of, element_of, found_in
+from traindeck.services.storage.wire.answers import (
+    bare,
+    confirmed,
+    document_of,
+    element_of,
+    found_in,
+)
 from traindeck.services.storage.wire.connection import Answered
-from traindeck.services.storage.wire.requests import Request, encoded_key, metadata_headers, type_header
+from traindeck.services.storage.wire.listing_pages import page_of
+from traindeck.services.storage.wire.requests import (
+    Request,
+    encoded_key,
+    metadata_headers,
+    type_header,
+)
 
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from traindeck.domain.proxy import Proxy
-from traindeck.services.data_ports import Body, Counted
+from traindeck.domain.accounts.profiles import Proxy
+from traindeck.services.storage.data_ports import Body, Counted
 from traindeck.services.storage.wire.connection import Answered, HttpConnection, LineBroken, Take
 
 CONNECT_S = 6.0

@@ -10,13 +10,13 @@ from dataclasses import replace
 from urllib.parse import unquote_plus
 
 from traindeck.domain.errors import NotOffered, ServiceTrouble
-from traindeck.domain.objects import ObjectPath
+from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.services.data_bodies import BytesBody
-from traindeck.services.data_ports import Body, Counted, Fragment, Part, Stored
-from traindeck.services.sdk_errors import not_understood
+from traindeck.services.http.errors import not_understood
+from traindeck.services.storage.contents import BytesBody
+from traindeck.services.storage.data_ports import Body, Counted, Fragment, Part, Stored
 from traindeck.services.storage.documents import element, moment
-from traindeck.services.storage.obs_errors import damaged, need_key, obs_error
+from traindeck.services.storage.errors import damaged, need_key, obs_error
 from traindeck.services.storage.wire.answers import (
     MD5,
     bare,

@@ -1,0 +1,341 @@
+"""`traindeck job`: training jobs from the form to the outputs."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traindeck.cli import terminal
+from traindeck.cli.job import printing as run_words
+from traindeck.cli.job.printing import LogPrinter, pattern_of
+from traindeck.cli.job.waiting import (
+    bring_up_to_date,
+    check_again,
+    following,
+    print_held,
+    print_logs,
+    settle,
+    until_over,
+)
+from traindeck.cli.main import DONE, FAILED, Call
+from traindeck.cli.progress import Progress, Stages
+from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound
+from traindeck.domain.jobs import job_file
+from traindeck.domain.jobs.job import STEM_LENGTH, JobSpec, Run, RunState, Target, duration_words
+from traindeck.domain.texts import Text, say, text
+from traindeck.runtime.files import local_errors
+
+if TYPE_CHECKING:
+    from traindeck.assembly.core import Core
+    from traindeck.services.transfers import Transfer
+
+
+JOB_FILE = "job.toml"
+_ONE_OF_MANY = "worker-{number}"
+
+Send = Callable[[Callable[[Text], None]], Awaitable[Run]]
+
+
+async def init(call: Call) -> int:
+    folder: Path = call.options.folder
+    place = folder / JOB_FILE
+    async with call.core() as core:
+        with_sample = await core.sample.fits(folder)
+        if with_sample:
+            await core.sample.prepare(folder)
+        else:
+            at_lab = core.connections.profile(call.profile(core)).is_lab
+            target = Target.LAB if at_lab else Target.MODELARTS
+            _write_new(place, commented(folder, target))
+    words = say("Wrote {place}", place=str(place))
+    if with_sample:
+        words += "\n" + say("It is the sample project, ready for: traindeck job submit {place}", place=str(place))
+    call.output.result({"job_file": str(place), "sample": with_sample}, words)
+    return DONE
+
+
+async def submit(call: Call) -> int:
+    file, spec = _read(call.options.file)
+    for change in call.options.changes:
+        spec = job_file.with_setting(spec, change)
+    async with call.core() as core:
+        await settle(call, core)
+        return await _sent(
+            call,
+            core,
+            lambda stage: core.submission.submit(spec, file.absolute().parent, call.options.profile, stage=stage),
+        )
+
+
+async def rerun(call: Call) -> int:
+    async with call.core() as core:
+        await settle(call, core)
+        before = await core.run_service.find(call.options.run)
+        return await _sent(
+            call, core, lambda stage: core.submission.rerun(before.id, changes=call.options.changes, stage=stage)
+        )
+
+
+async def ls(call: Call) -> int:
+    profile = call.options.profile
+    async with call.core() as core:
+        await bring_up_to_date(call, core)
+        runs = await core.run_service.recent()
+    runs = [run for run in runs if profile in (None, run.profile)][: call.options.limit or None]
+    if call.output.json_wanted:
+        call.output.document([run_words.document(run) for run in runs])
+    elif runs:
+        call.output.table(run_words.heads(), [run_words.row(run) for run in runs], right=frozenset({0, 4}))
+    else:
+        call.output.note(say("There is no run yet. “traindeck job init DIR” makes a sample to submit."))
+    return DONE
+
+
+async def show(call: Call) -> int:
+    async with call.core() as core:
+        await check_again(call, core, call.options.run)
+        await bring_up_to_date(call, core)
+        run = await core.run_service.find(call.options.run)
+    call.output.result(run_words.full_document(run), "\n".join(run_words.page(run)))
+    return DONE
+
+
+async def logs(call: Call) -> int:
+    pattern = pattern_of(call.options.grep) if call.options.grep else None
+    async with call.core() as core:
+        if not call.options.follow:
+            await bring_up_to_date(call, core)
+        run = await core.run_service.find(call.options.run)
+        workers = _workers(run, call.options.worker)
+        printers = [
+            LogPrinter(
+                call.output, worker, named=len(workers) > 1, pattern=pattern, as_documents=call.output.json_wanted
+            )
+            for worker in workers
+        ]
+        if call.options.follow:
+            async with following(call, core, run):
+                await print_logs(call, core, run, printers)
+        else:
+            for printer in printers:
+                print_held(call, core, run, printer)
+        run = await core.run_service.get(run.id)
+    if call.output.json_wanted:
+        call.output.document(run_words.document(run))
+    return DONE
+
+
+async def stop(call: Call) -> int:
+    async with call.core() as core:
+        await bring_up_to_date(call, core)
+        run = await core.run_service.find(call.options.run)
+        run = await core.run_service.stop(run.id)
+    call.output.result(
+        run_words.document(run),
+        say("Asked to stop {name}. It may bill until the service says it has ended.", name=run.name),
+    )
+    return DONE
+
+
+async def rm(call: Call) -> int:
+    async with call.core() as core:
+        await bring_up_to_date(call, core)
+        run = await core.run_service.find(call.options.run)
+        question = say("Remove {name}, its record here and its job at the service? Its log here stays.", name=run.name)
+        if terminal.somebody_is_there() and not call.options.yes and not terminal.confirmed(question):
+            call.output.note(say("Nothing was removed."))
+            return DONE
+        await core.run_service.remove(run.id)
+    call.output.result(
+        {**run_words.document(run), "removed": True},
+        say("Removed {name}. Its outputs in OBS and its log here stay.", name=run.name),
+    )
+    return DONE
+
+
+async def wait(call: Call) -> int:
+    async with call.core() as core:
+        await check_again(call, core, call.options.run)
+        trouble = await settle(call, core, limit_s=None)
+        run = await core.run_service.find(call.options.run)
+        if trouble is not None and not run.state.is_remote:
+            raise trouble
+        if run.state is not RunState.UNCONFIRMED:
+            run = await until_over(call, core, run, follow=False)
+    return _said_how_it_ended(call, run)
+
+
+async def fetch(call: Call) -> int:
+    async with call.core() as core:
+        run = await core.run_service.find(call.options.run)
+        target: Path = call.options.to or Path(run.name)
+        with Progress(call.output, run.name) as progress:
+
+            def moved(row: Transfer) -> None:
+                progress.at(row.done_bytes, row.total_bytes)
+
+            stop_listening = core.transfers.changed.add(moved)
+            try:
+                files = await core.run_service.fetch(run.id, target)
+            finally:
+                stop_listening()
+    call.output.result(
+        {**run_words.document(run), "folder": str(target), "files": [str(file) for file in files]},
+        say("Fetched the outputs of {name} into {folder}", name=run.name, folder=str(target)),
+    )
+    return DONE
+
+
+COMMANDS = {
+    "init": init,
+    "submit": submit,
+    "rerun": rerun,
+    "ls": ls,
+    "show": show,
+    "logs": logs,
+    "stop": stop,
+    "rm": rm,
+    "wait": wait,
+    "fetch": fetch,
+}
+
+
+def _write_new(place: Path, content: str) -> None:
+    """A job file that is there is never replaced."""
+    try:
+        with local_errors(place), place.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(content)
+    except AppError as error:
+        if not isinstance(error.__cause__, FileExistsError):
+            raise
+        raise Conflict(
+            text("“{place}” is there already.", place=str(place)),
+            text("Nothing was changed. Move it away first, or name another folder."),
+        ) from error
+
+
+def _read(path: Path) -> tuple[Path, JobSpec]:
+    with local_errors(path):
+        file = path / JOB_FILE if path.is_dir() else path
+        content = file.read_bytes()
+    try:
+        return file, job_file.parse(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            text("“{file}” is not a text file in UTF-8.", file=str(file)),
+            text("Save it as UTF-8 in your editor."),
+            str(error),
+        ) from error
+
+
+async def _sent(call: Call, core: Core, send: Send) -> int:
+    """Send, say what became of it, and wait for the end if that was asked for."""
+    seen: list[Run] = []
+    stop_listening = core.submission.changed.add(seen.append)
+    try:
+        with Stages(call.output) as stages:
+            run = await send(stages.at)
+    except asyncio.CancelledError:
+        if seen and seen[-1].state is RunState.SUBMITTING:
+            call.output.note(
+                say("{name} may have been sent already; “traindeck job ls” finds out.", name=seen[-1].name)
+            )
+        else:
+            call.output.note(say("Nothing was sent."))
+        raise
+    finally:
+        stop_listening()
+    accepted = run.state is not RunState.UNCONFIRMED
+    if accepted and (call.options.wait or call.options.follow):
+        call.output.note(say("Sent {name}, run {run}.", name=run.name, run=run.id))
+        run = await until_over(call, core, run, follow=call.options.follow)
+        return _said_how_it_ended(call, run, beside_log=call.options.follow)
+    if not accepted:
+        return _said_how_it_ended(call, run)
+    call.output.result(run_words.document(run), say("Sent {name}, run {run}.", name=run.name, run=run.id))
+    return DONE
+
+
+def _said_how_it_ended(call: Call, run: Run, *, beside_log: bool = False) -> int:
+    """The document comes last; words go beside the log, not into it."""
+    words = say(
+        "{name}: {state}, run time {time}",
+        name=run.name,
+        state=run_words.state_words(run),
+        time=duration_words(run.run_seconds(run.ended or run.created)),
+    )
+    if beside_log and not call.output.json_wanted:
+        call.output.note(words)
+    else:
+        call.output.result(run_words.document(run), words)
+    if run.state is RunState.COMPLETED:
+        return DONE
+    if run.reason:
+        call.output.note(run.reason)
+    if run.state is RunState.UNCONFIRMED:
+        call.output.note(say("“traindeck job wait {run}” checks again.", run=run.id))
+    elif run.state.is_remote:
+        call.output.note(say("“traindeck job logs {run}” shows what it printed.", run=run.id))
+    return FAILED
+
+
+def _workers(run: Run, asked: str | None) -> tuple[str, ...]:
+    if asked is None:
+        return run.tasks
+    worker = _ONE_OF_MANY.format(number=asked) if asked.isdigit() else asked
+    if worker not in run.tasks:
+        raise NotFound(
+            text("{name} has no worker “{worker}”.", name=run.name, worker=asked),
+            text("It has: {workers}.", workers=", ".join(run.tasks)),
+        )
+    return (worker,)
+
+
+_USUAL_BOOTS = ("train.py", "main.py", "run.py")
+
+
+def commented(folder: Path, target: Target) -> str:
+    """The form for what is in `folder`, as far as that can be seen from outside."""
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.resolve().name).strip("-")[:STEM_LENGTH] or "job"
+    boot = _boot(folder)
+    lines = [
+        ("", say("A training job of TrainDeck. Change what differs, then: traindeck job submit job.toml")),
+        ("[job]", ""),
+        (f'name = "{name}"', say("the run adds the date and a short random part")),
+        (f'target = "{target.value}"', say("“lab” is this computer, “modelarts” the cloud")),
+        ('description = ""', ""),
+        ("[code]", ""),
+        ('folder = "."', say("frozen when submitted; later edits do not reach a running job")),
+        (f'boot = "{boot}"', say("the Python file that is started")),
+        ('ignore = ["data/", "out/"]', say("not part of the code")),
+        ("[engine]", say("“traindeck engines” lists what is on offer")),
+        ('name = "PyTorch"', ""),
+        ('version = "pytorch_2.1.0-cuda_12.1-py_3.10.6-ubuntu_22.04-x86_64"', ""),
+        ("[resources]", say("“traindeck flavors” lists what is on offer")),
+        ('flavor = "modelarts.vm.cpu.2u"', ""),
+        ("nodes = 1", ""),
+        ('stop_after = "4h"', say("the job ends then at the latest; “none” must be written out")),
+        ("[inputs]", say("copied to the job; each folder is passed by its name, here as --data_url")),
+        ('data_url = "obs://my-bucket/data/"', ""),
+        ("[outputs]", say("what the script writes there is copied back; {{run}} keeps every run apart")),
+        ('train_url = "obs://my-bucket/out/{run}/"', ""),
+        ("[logs]", ""),
+        ('to = "obs://my-bucket/log/{run}/"', ""),
+        ("[parameters]", say("passed in this order, for example lr = 0.01 as --lr 0.01")),
+        ("[environment]", say("variables of the job, for example PYTHONUNBUFFERED = “1”")),
+    ]
+    return "\n".join(_line(toml, comment) for toml, comment in lines).lstrip("\n") + "\n"
+
+
+def _line(toml: str, comment: str) -> str:
+    before = "\n" if toml.startswith("[") else ""
+    return before + "  ".join(part for part in (toml, f"# {comment}" if comment else "") if part)
+
+
+def _boot(folder: Path) -> str:
+    scripts = sorted(path.name for path in folder.glob("*.py"))
+    usual = [name for name in _USUAL_BOOTS if name in scripts]
+    return next(iter([*usual, *scripts]), _USUAL_BOOTS[0])

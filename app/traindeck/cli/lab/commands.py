@@ -1,0 +1,204 @@
+"""`traindeck lab`: the Lab in the foreground, and the one in the background seen from outside."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from traindeck.assembly import lab_folder
+from traindeck.cli import terminal
+from traindeck.cli.lab.account import damaged_accounts
+from traindeck.cli.main import DONE, FAILED, Call
+from traindeck.domain.errors import AppError, Conflict, InvalidInput, LocalTrouble
+from traindeck.domain.lab import LabDiskUsage
+from traindeck.domain.storage.objects import count_words, size_words
+from traindeck.domain.texts import CHINESE, say, spoken, text
+from traindeck.lab import root_folder
+from traindeck.lab.ports import (
+    LabAccountsDamaged,
+    LabBusy,
+    LabFaultsUnusable,
+    LabStartError,
+    PortInUse,
+)
+from traindeck.lab.server import FAULTS, LabOptions
+from traindeck.lab.server import serve as serve_lab
+from traindeck.lab.training.catalogue import Catalogue
+from traindeck.lab.training.job_records import EventText
+from traindeck.lab.training.running.interpreters import Interpreters, NoInterpreterError
+from traindeck.runtime.resources import resource
+from traindeck.store.paths import Paths
+
+
+def run(call: Call) -> int:
+    return COMMANDS[call.options.action](call)
+
+
+def serve(call: Call) -> int:
+    asked = call.options
+    root = _root(call)
+
+    def announce(facts: dict[str, object]) -> None:
+        if call.output.json_wanted:
+            call.output.document(facts)
+            return
+        call.output.line(say("The Lab is running. Ctrl-C ends it and its jobs."))
+        call.output.line(f"  OBS        {facts['obs']}")
+        call.output.line(f"  ModelArts  {facts['modelarts']}")
+        call.output.line(f"  IAM        {facts['iam']}")
+        call.output.line(say("Its keys are in {file}.", file=str(root / "accounts.json")))
+
+    def warn(problem: EventText) -> None:
+        call.output.note(_said(problem))
+
+    options = LabOptions(root, announce, asked.port, asked.idle_exit, asked.owner_pipe, asked.faults, warn)
+    try:
+        return serve_lab(options)
+    except LabStartError as error:
+        raise _in_our_words(error, root, asked.port, asked.faults or root / FAULTS) from error
+
+
+def status(call: Call) -> int:
+    root = _root(call)
+    lab = root_folder.running_lab(root)
+    held = lab_folder.contents(root)
+    total = lab_folder.disk_use(root).size_bytes
+    if call.output.json_wanted:
+        found = asdict(lab) if lab else {}
+        in_it = {**_counts(held), "total_bytes": total}
+        call.output.document({"root": str(root), "running": lab is not None, **found, **in_it})
+        return DONE
+    if lab is None:
+        call.output.line(say("No Lab is running on “{root}”.", root=str(root)))
+    else:
+        call.output.line(say("The Lab is running on “{root}”.", root=str(root)))
+        rows = [("OBS", lab.obs), ("ModelArts", lab.modelarts), ("IAM", lab.iam)]
+        rows += [(say("Process"), str(lab.pid)), (say("Started"), lab.started)]
+        rows += [(say("Version"), lab.version), (say("Live jobs"), str(lab.live_jobs))]
+        call.output.table(["", ""], rows)
+    call.output.line(_words(held, total))
+    return DONE
+
+
+def stop(call: Call) -> int:
+    root = _root(call)
+    if root_folder.running_lab(root) is None:
+        call.output.result({"root": str(root), "stopped": False}, say("No Lab is running on “{root}”.", root=str(root)))
+        return DONE
+    lab_folder.end(root)
+    call.output.result({"root": str(root), "stopped": True}, say("The Lab and its jobs have ended."))
+    return DONE
+
+
+def reset(call: Call) -> int:
+    root = _root(call)
+    held = lab_folder.contents(root)
+    if not call.options.yes:
+        loss = _loss(held)
+        if not terminal.somebody_is_there():
+            raise terminal.refuse_without_a_yes(
+                text("This would empty the Lab. Objects: {objects}, {size}. Jobs: {jobs}.", **loss)
+            )
+        question = say("Empty the Lab? Objects: {objects}, {size}. Jobs: {jobs}. They cannot be brought back.", **loss)
+        if not terminal.confirmed(question):
+            call.output.note(say("Nothing was removed."))
+            return DONE
+    lab_folder.empty(root)
+    call.output.result({"root": str(root), "removed": _counts(held)}, say("The Lab is empty."))
+    return DONE
+
+
+def engines(call: Call) -> int:
+    """Every engine with the Python that runs it here; each Python is started once."""
+    known = Catalogue(resource("lab", "catalogue.toml")).engines
+    interpreters = Interpreters(_root(call))
+    rows = interpreters.checked(known)
+    try:
+        unknown = interpreters.unknown(known)
+    except NoInterpreterError:
+        unknown = []  # every row says so already
+    if call.output.json_wanted:
+        call.output.document(
+            {
+                "engines": [
+                    {
+                        "name": row.engine.name,
+                        "version": row.engine.version,
+                        "python": str(row.python or ""),
+                        "python_version": row.version,
+                        "problem": _said(row.problem),
+                    }
+                    for row in rows
+                ],
+                "unknown": unknown,
+            }
+        )
+    else:
+        call.output.table(
+            [say("Engine"), say("Version"), say("Python"), ""],
+            [
+                (row.engine.name, row.engine.version, str(row.python or ""), _said(row.problem) or row.version)
+                for row in rows
+            ],
+        )
+    for name in unknown:
+        call.output.note(say("lab.toml names an engine the Lab does not have: {name}", name=name))
+    return FAILED if unknown or any(row.problem for row in rows) else DONE
+
+
+COMMANDS = {"serve": serve, "status": status, "stop": stop, "reset": reset, "engines": engines}
+
+
+def _root(call: Call) -> Path:
+    root: Path = call.options.root or Paths.for_user().lab
+    return root.absolute()
+
+
+def _counts(held: LabDiskUsage) -> dict[str, object]:
+    return {name: getattr(held, name) for name in ("buckets", "objects", "object_bytes", "jobs")}
+
+
+def _said(problem: EventText | None) -> str:
+    if problem is None:
+        return ""
+    return problem.chinese if spoken() == CHINESE else problem.english
+
+
+def _loss(held: LabDiskUsage) -> dict[str, object]:
+    return {
+        "objects": count_words(held.objects),
+        "size": size_words(held.object_bytes),
+        "jobs": count_words(held.jobs),
+    }
+
+
+def _words(held: LabDiskUsage, total: int) -> str:
+    return say("Objects: {objects}, {size}. Jobs: {jobs}. On disk: {total}.", **_loss(held), total=size_words(total))
+
+
+def _in_our_words(error: LabStartError, root: Path, port: int, rules: Path) -> AppError:
+    if isinstance(error, LabBusy):
+        return Conflict(
+            text("A Lab is already running on “{root}”.", root=str(root)),
+            text("Use that one, end it, or name another folder with --root."),
+            error.why,
+        )
+    if isinstance(error, LabAccountsDamaged):
+        return damaged_accounts(root, error.why)
+    if isinstance(error, LabFaultsUnusable):
+        return InvalidInput(
+            text("The Lab cannot follow the fault rules in “{file}”: {reason}", file=str(rules), reason=error.why),
+            text("Correct the file, or start without it."),
+            str(error),
+        )
+    if isinstance(error, PortInUse) and port:
+        return Conflict(
+            text("The Lab cannot listen on port {port} and the next one: they are not free.", port=port),
+            text("End the program that has them, or name another --port."),
+            error.why,
+        )
+    return LocalTrouble(
+        text("The Lab cannot use “{root}”: {reason}", root=str(root), reason=error.why),
+        text("Free the disk, give yourself the right to write there, or use another folder (TRAINDECK_HOME, --root)."),
+        str(error),
+    )

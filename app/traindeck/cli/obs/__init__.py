@@ -1,0 +1,1 @@
+"""`traindeck obs`, a module for each verb."""

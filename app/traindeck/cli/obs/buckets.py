@@ -1,0 +1,127 @@
+"""`traindeck obs mb` and `rb`: buckets as a whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from traindeck.cli import terminal
+from traindeck.cli.main import DONE, Call
+from traindeck.cli.progress import StatusLine
+from traindeck.domain.errors import Conflict, InvalidInput
+from traindeck.domain.storage.buckets import NOTHING, BucketContents, NewBucket
+from traindeck.domain.storage.objects import ObjectPath, count_words, size_words
+from traindeck.domain.storage.policies import Template
+from traindeck.domain.texts import Text, say, text
+
+if TYPE_CHECKING:
+    from traindeck.services.storage.ports import Access
+
+
+def bucket_of(call: Call) -> ObjectPath:
+    """The bucket that was typed, in whatever spelling."""
+    path = ObjectPath.parse(call.options.bucket)
+    if not path.is_bucket:
+        raise InvalidInput(
+            text("“{path}” is a folder, not a bucket.", path=str(path)),
+            text("Give the name of the bucket alone, for example obs://{bucket}.", bucket=path.bucket),
+        )
+    return path
+
+
+async def mb(call: Call) -> int:
+    path, options = bucket_of(call), call.options
+    template = Template(options.access) if options.access else Template.PRIVATE
+    async with call.core() as core:
+        connection = await core.connections.open(call.profile(core))
+        if options.storage_class or options.access:
+            if template is not Template.PRIVATE:
+                agree(call, text("Anybody on the internet will get into {path}.", path=str(path)))
+            await connection.access.create(NewBucket(path.bucket, (options.storage_class or "").upper(), template))
+        else:
+            # As it always was: one's own bucket may be made again, and stays as it is.
+            await connection.storage.create_bucket(path.bucket)
+    call.output.result({"bucket": path.bucket, "path": str(path)}, say("Made {path}", path=str(path)))
+    return DONE
+
+
+async def rb(call: Call) -> int:
+    path = bucket_of(call)
+    async with call.core() as core:
+        access = (await core.connections.open(call.profile(core))).access
+        gone = NOTHING
+        if call.options.force:
+            gone = await _emptied(call, access, path)
+        try:
+            await access.remove(path.bucket)
+        except Conflict as error:
+            if call.options.force:
+                raise
+            hint = text("With --force everything in it is deleted first, older versions as well.")
+            raise Conflict(error.title, hint, error.detail) from error
+    call.output.result(
+        {"bucket": path.bucket, "path": str(path), **_document(gone)},
+        say("Removed {path}", path=str(path)),
+    )
+    return DONE
+
+
+async def _emptied(call: Call, access: Access, path: ObjectPath) -> BucketContents:
+    with StatusLine(call.output) as line:
+
+        def counted(so_far: BucketContents) -> None:
+            if line.is_due:
+                line.draw(say("Counting: {count} so far…", count=count_words(so_far.count)))
+
+        contents = await access.count(path.bucket, counted)
+        if contents.is_empty:
+            return contents
+        _ask(call, path, contents)
+
+        def emptied(so_far: BucketContents) -> None:
+            if line.is_due:
+                done, everything = count_words(so_far.count), count_words(contents.count)
+                line.draw(say("Emptying: {done} of {all}…", done=done, all=everything))
+
+        return await access.empty(path.bucket, emptied)
+
+
+def _ask(call: Call, path: ObjectPath, contents: BucketContents) -> None:
+    words = text(
+        "In {path}: objects {objects}, older versions {versions}, marks of deleted objects {markers}, unfinished "
+        "uploads {fragments}; together {size}. All of it is deleted for good.",
+        path=str(path),
+        objects=count_words(contents.objects),
+        versions=count_words(contents.old_versions),
+        markers=count_words(contents.markers),
+        fragments=count_words(contents.fragments),
+        size=size_words(contents.size_bytes),
+    )
+    if call.options.yes:
+        return
+    if not terminal.somebody_is_there():
+        raise terminal.refuse_without_a_yes(words)
+    call.output.note(say(words))
+    typed = terminal.asked(say("Type “{word}” to confirm:", word=path.bucket) + " ")
+    if typed != path.bucket:
+        raise InvalidInput(text("That is not the name of the bucket."), text("Nothing was deleted."))
+
+
+def agree(call: Call, what: Text) -> None:
+    """Go on only with a yes."""
+    if call.options.yes:
+        return
+    if not terminal.somebody_is_there():
+        raise terminal.refuse_without_a_yes(what)
+    call.output.note(say(what))
+    if not terminal.confirmed(say("Go on?")):
+        raise InvalidInput(text("Nothing was changed."), text("You did not say yes."))
+
+
+def _document(gone: BucketContents) -> dict[str, int]:
+    return {
+        "objects": gone.objects,
+        "versions": gone.old_versions,
+        "markers": gone.markers,
+        "fragments": gone.fragments,
+        "bytes": gone.size_bytes,
+    }

@@ -1,0 +1,101 @@
+"""`traindeck obs cat`: objects, or a part of each, to standard output as they are."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from traindeck.cli.main import DONE, Call
+from traindeck.domain.errors import InvalidInput, NotFound
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import say, text
+
+if TYPE_CHECKING:
+    from traindeck.assembly.data_core import DataCore
+    from traindeck.services.storage.data_ports import DataPlane
+
+
+_RANGE = re.compile(r"(\d{0,18})-(\d{0,18})")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which bytes of an object; both ends belong to it. Without `first` these are the last ones, `last` of them."""
+
+    first: int | None = 0
+    last: int | None = None
+
+    def within(self, path: ObjectPath, size_bytes: int) -> tuple[int, int]:
+        """Where it begins in an object of this size, and how much it is."""
+        if self.first is None:
+            length = min(self.last or 0, size_bytes)
+            return size_bytes - length, length
+        if self.first and self.first >= size_bytes:
+            raise InvalidInput(
+                text("“{place}” has only {count} bytes.", place=str(path), count=f"{size_bytes:,}"),
+                text("The first byte is number 0; choose a part that begins before the end."),
+            )
+        end = size_bytes if self.last is None else min(size_bytes, self.last + 1)
+        return self.first, end - self.first
+
+
+def part(value: str) -> Part:
+    """`0-99`, `100-` or `-100`, as in a request for a range."""
+    match = _RANGE.fullmatch(value.strip())
+    if match is None or value.strip() == "-":
+        raise argparse.ArgumentTypeError(say("give a part such as 0-99, 100- or -100"))
+    first, last = (int(digits) if digits else None for digits in match.groups())
+    if first is not None and last is not None and last < first:
+        raise argparse.ArgumentTypeError(say("the end of the part is before its beginning"))
+    return Part(first, last)
+
+
+async def cat(call: Call) -> int:
+    paths = [ObjectPath.parse(path) for path in call.options.paths]
+    for path in paths:
+        if path.is_folder:
+            raise InvalidInput(
+                text("“{path}” is a folder.", path=str(path)), text("Name the objects whose content you want.")
+            )
+    wanted: Part = call.options.range or Part()
+    if call.options.head is not None:
+        wanted = Part(0, call.options.head - 1)
+    count = 0
+    async with call.data() as core:
+        for path in paths:
+            count += await printed(call, core, path, wanted)
+    if call.output.json_wanted:
+        call.output.document({"objects": len(paths), "bytes": count})
+    return DONE
+
+
+async def printed(call: Call, core: DataCore, path: ObjectPath, wanted: Part, bytes_per_s: int = 0) -> int:
+    """The object, or this part of it, to standard output; the answer counts its bytes. 0 is no limit."""
+    from traindeck.services.storage.contents import read_through
+    from traindeck.services.transfers.pace import RateLimit
+
+    limit = RateLimit(bytes_per_s)
+    here = asyncio.get_running_loop()
+
+    async def write(piece: bytes) -> None:
+        call.output.bytes(piece)
+
+    async def on_main(piece: bytes) -> None:
+        await limit.take(len(piece))
+        # Written where an interrupt arrives: a reader that stopped reading must not keep the program from ending.
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(write(piece), here))
+
+    async def read(plane: DataPlane) -> int:
+        found = None if path.is_folder else await plane.head(path)
+        if found is None:
+            raise NotFound(
+                text("There is no object {place}.", place=str(path)),
+                text("List the folder above it to see what is there."),
+            )
+        offset, length = wanted.within(path, found.size_bytes)
+        return await read_through(plane, found, on_main, offset=offset, length=length)
+
+    return await core.planes.run(call.profile(core), read)

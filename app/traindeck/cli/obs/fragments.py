@@ -1,0 +1,128 @@
+"""`traindeck obs fragments`: uploads that were begun and never finished."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from traindeck.cli import terminal
+from traindeck.cli.main import DONE, FAILED, Call
+from traindeck.cli.output import aligned, printable
+from traindeck.domain.storage.objects import ObjectPath, count_words, size_words
+from traindeck.domain.texts import moment_words, say, text
+
+if TYPE_CHECKING:
+    from traindeck.assembly.core import Core
+    from traindeck.domain.storage.buckets import Held, UnfinishedUpload
+
+
+async def fragments(call: Call) -> int:
+    place = ObjectPath.parse(call.options.path)
+    async with call.core() as core:
+        found = await _found(core, call.profile(core), place, call.options.older_than)
+        if call.options.abort:
+            return await _abort(call, core, found)
+        sizes: list[int | None] = []
+
+        def show(portion: list[Held]) -> None:
+            sizes.extend(held.size_bytes for held in portion)
+            _print(call, portion)
+
+        await core.unfinished.measure(call.profile(core), found, show)
+    if not call.output.json_wanted:
+        call.output.note(say("Unfinished uploads: {count}, {size}.", count=count_words(len(found)),
+                             size=size_words(_together(sizes))))  # fmt: skip
+    return DONE
+
+
+async def _found(core: Core, profile: str, place: ObjectPath, older_than: timedelta | None) -> list[UnfinishedUpload]:
+    found: list[UnfinishedUpload] = []
+    now = datetime.now(UTC)
+
+    def take(page: list[UnfinishedUpload]) -> None:
+        found.extend(upload for upload in page if older_than is None or upload.is_older(older_than, now))
+
+    await core.unfinished.each(profile, place, take)
+    return found
+
+
+async def _abort(call: Call, core: Core, found: list[UnfinishedUpload]) -> int:
+    chosen = [upload for upload in found if not upload.is_ours]
+    kept = len(found) - len(chosen)
+    sizes: dict[str, int | None] = {}
+    await core.unfinished.measure(
+        call.profile(core),
+        chosen,
+        lambda portion: sizes.update((held.upload.upload_id, held.size_bytes) for held in portion),
+    )
+    if chosen and not _is_meant(call, len(chosen), _together(sizes.values())):
+        call.output.note(say("Nothing was thrown away."))
+        return DONE
+    ended = await core.unfinished.end(call.profile(core), chosen, lambda _: None)
+    kept += len(ended.kept)
+    freed = _together(sizes[upload.upload_id] for upload in ended.ended)
+    for upload, error in ended.failed:
+        call.output.note(printable(f"{upload.path}: {error.sentence()}"))
+    call.output.result(
+        {"aborted": len(ended.ended), "bytes": freed, "kept": kept, "failed": len(ended.failed)},
+        say(
+            "Unfinished uploads thrown away: {count}, {size}. Kept, a transfer goes on with them: {kept}.",
+            count=count_words(len(ended.ended)),
+            size=size_words(freed),
+            kept=count_words(kept),
+        ),
+    )
+    return FAILED if ended.failed else DONE
+
+
+def _together(sizes: Iterable[int | None]) -> int | None:
+    """None: of one of them it is not known."""
+    known = list(sizes)
+    found = [size for size in known if size is not None]
+    return sum(found) if len(found) == len(known) else None
+
+
+def _is_meant(call: Call, count: int, size: int | None) -> bool:
+    if call.options.yes:
+        return True
+    counts = {"count": count_words(count), "size": size_words(size)}
+    if not terminal.somebody_is_there():
+        raise terminal.refuse_without_a_yes(
+            text("This would throw away unfinished uploads: {count}, {size}.", **counts)
+        )
+    return terminal.confirmed(
+        say(
+            "Unfinished uploads: {count}, {size}. Another program that is just sending one of them has to begin anew. "
+            "Throw them away?",
+            **counts,
+        )
+    )
+
+
+def _print(call: Call, portion: list[Held]) -> None:
+    if call.output.json_wanted:
+        for held in portion:
+            upload = held.upload
+            call.output.document(
+                {
+                    "path": str(upload.path),
+                    "upload_id": upload.upload_id,
+                    "begun": upload.begun.isoformat() if upload.begun else None,
+                    "parts": held.parts,
+                    "bytes": held.size_bytes,
+                    "in_use": upload.is_ours,
+                }
+            )
+        return
+    rows = [
+        (
+            moment_words(held.upload.begun) if held.upload.begun else "–",
+            size_words(held.size_bytes),
+            str(held.upload.path),
+            say("a transfer goes on with it") if held.upload.is_ours else "",
+        )
+        for held in portion
+    ]
+    for line in aligned(rows, right=frozenset({1}), least=(16, 8)):
+        call.output.line(line)

@@ -1,0 +1,210 @@
+"""`traindeck obs pack`: many small files as a few tar archives, what is in them, and files out of them again."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from traindeck.cli import terminal
+from traindeck.cli.main import DONE, FAILED, Call
+from traindeck.cli.obs.cp import place
+from traindeck.cli.progress import Progress
+from traindeck.domain.errors import AppError, InvalidInput, Occupied
+from traindeck.domain.storage.objects import ObjectPath, size_words
+from traindeck.domain.texts import say, text
+from traindeck.domain.transfers.records import ItemState, Kind, Links, Order, Rules
+
+if TYPE_CHECKING:
+    from traindeck.assembly.data_core import DataCore
+    from traindeck.services.transfers import Transfer
+    from traindeck.services.transfers.packing.unpacking import PackedPlace
+
+Result = TypeVar("Result")
+
+
+async def pack(call: Call) -> int:
+    options = call.options
+    if options.list or options.unpack:
+        if options.list and options.target is not None:
+            raise InvalidInput(
+                text("A list needs one place only."), text("Give the folder that files were packed into.")
+            )
+        return await (_list(call) if options.list else _unpack(call))
+    async with call.data() as core:
+        core.transfers.set_rate(options.limit)
+        order = _order(call, core)
+        row = await _planned(call, core, order)
+        if row is None:
+            call.output.note(say("Nothing was changed."))
+            return DONE
+        if options.dry_run:
+            await _show(call, core, row, (ItemState.QUEUED, ItemState.SKIPPED))
+            await core.transfers.drop(row.id)
+            if not call.output.json_wanted:
+                words = say("Would be made: {count} shards, {size}.", count=row.files, size=size_words(row.total_bytes))
+                call.output.line(words)
+            return DONE
+        core.transfers.confirm(row.id)
+        trouble: AppError | None = None
+        try:
+            with Progress(call.output, Path(options.source).name) as progress:
+                row = await core.transfers.finished(row.id, progress=progress.at)
+        except AppError as error:
+            trouble = error
+        await _show(call, core, row, (ItemState.DONE, ItemState.FAILED, ItemState.SKIPPED))
+        if trouble is not None:
+            raise trouble
+        content = {
+            "source": row.source, "target": row.target, "shards": row.done_files - 1, "bytes": row.total_bytes,
+            "skipped": row.skipped_files,
+        }  # fmt: skip
+        words = say(
+            "Packed into {target}: {count} shards, {size}.",
+            target=row.target, count=row.done_files - 1, size=size_words(row.total_bytes),
+        )  # fmt: skip
+        call.output.result(content, words)
+    return DONE
+
+
+async def _planned(call: Call, core: DataCore, order: Order) -> Transfer | None:
+    """None: it would have replaced another packing, and somebody said no."""
+    try:
+        return await core.transfers.planned(order, is_preview=call.options.dry_run)
+    except Occupied as error:
+        if call.options.dry_run:
+            raise
+        await core.transfers.drop(core.transfers.rows()[0].id)
+        if not terminal.somebody_is_there():
+            raise terminal.refuse_without_a_yes(error.title) from error
+        if not terminal.confirmed(say(text("{words} Go on?", words=error.title))):
+            return None
+        return await core.transfers.planned(replace(order, rules=replace(order.rules, may_replace=True)))
+    except AppError:
+        if call.options.dry_run:
+            raise
+        # The newest is this one; what it could not take is worth more than how many they are.
+        await _show(call, core, core.transfers.rows()[0], (ItemState.FAILED,))
+        raise
+
+
+async def _show(call: Call, core: DataCore, row: Transfer, states: tuple[ItemState, ...]) -> None:
+    after = ""
+    while page := await core.transfers.items(row.id, states, after=after):
+        after = page[-1].key
+        for item in page:
+            result = _RESULTS.get(item.state, "to pack")
+            if call.output.json_wanted:
+                content: dict[str, object] = {"name": item.name, "size": item.size_bytes, "result": result}
+                if item.error is not None:
+                    content["error"] = item.error.sentence()
+                call.output.document(content)
+            elif item.error is not None:
+                call.output.note(f"× {item.name}  {item.error.sentence()}")
+            else:
+                call.output.line(f"▣ {item.name}  {size_words(item.size_bytes)}")
+
+
+_RESULTS = {ItemState.DONE: "packed", ItemState.FAILED: "failed", ItemState.SKIPPED: "skipped"}
+
+
+def _order(call: Call, core: DataCore) -> Order:
+    options = call.options
+    source, target = _place(options.source), _place(options.target)
+    rules = Rules(
+        ignore=tuple(options.ignore),
+        has_ignore_files=True,
+        links=Links(options.links),
+        empty_folders=options.empty_folders,
+        shard_bytes=options.shard_size,
+        shard_files=options.files_per_shard,
+        skip_unreadable=options.skip_unreadable,
+        may_replace=options.yes,
+    )
+    return Order(Kind.PACK, call.profile(core), _words(source), _words(target), rules)
+
+
+def _place(spelling: str | None) -> Path | ObjectPath:
+    found = place(spelling) if spelling is not None else None
+    if found is None:
+        raise InvalidInput(
+            text("Packing needs a folder to read and a folder to write to."),
+            text("Give both, for example: traindeck obs pack data obs://bucket/shards/"),
+        )
+    return found
+
+
+def _words(found: Path | ObjectPath) -> str:
+    return str(found.as_folder()) if isinstance(found, ObjectPath) else str(found.absolute())
+
+
+# What is packed already
+
+
+async def _list(call: Call) -> int:
+    count = 0
+
+    async def work(packed: PackedPlace) -> int:
+        from traindeck.services.transfers.packing.unpacking import entries
+
+        nonlocal count
+        async for batch in entries(packed):
+            count += len(batch)
+            for entry in batch:
+                if call.output.json_wanted:
+                    call.output.document(
+                        {
+                            "path": entry.path, "shard": entry.shard, "offset": entry.offset,
+                            "size": entry.size_bytes, "md5": entry.md5,
+                        }
+                    )  # fmt: skip
+                else:
+                    call.output.line(f"{entry.path}  {size_words(entry.size_bytes)}  {entry.shard}")
+        return DONE
+
+    async with call.data() as core:
+        await _at(call, core, work)
+    call.output.note(say("Files: {count}", count=f"{count:,}"))
+    return DONE
+
+
+async def _unpack(call: Call) -> int:
+    target = _place(call.options.target)
+    if isinstance(target, ObjectPath):
+        raise InvalidInput(
+            text("Files are unpacked into a folder of this computer."),
+            text("Give such a folder; from there they can be uploaded."),
+        )
+    async with call.data() as core:
+
+        async def work(packed: PackedPlace) -> int:
+            from traindeck.services.transfers.packing.unpacking import Unpacking
+
+            unpacking = Unpacking(packed, target.absolute(), core.disk, call.options.only)
+            with Progress(call.output, target.name) as progress:
+                done = await unpacking.run(progress.at)
+            for name, error in done.failures:
+                call.output.note(f"× {name}  {error.sentence()}")
+            content = {
+                "files": done.files, "equal": done.equal, "failed": done.failed, "bytes": done.bytes,
+                "target": str(target),
+            }  # fmt: skip
+            words = say(
+                "Unpacked to {target}. Files: {count}, equal: {equal}, failed: {failed}.",
+                target=str(target), count=done.files, equal=done.equal, failed=done.failed,
+            )  # fmt: skip
+            call.output.result(content, words)
+            return FAILED if done.failed else DONE
+
+        return await _at(call, core, work)
+
+
+async def _at(call: Call, core: DataCore, work: Callable[[PackedPlace], Awaitable[Result]]) -> Result:
+    from traindeck.services.transfers.packing.unpacking import PackedBucket, PackedFolder
+
+    source = _place(call.options.source)
+    if isinstance(source, Path):
+        return await work(PackedFolder(source, core.disk))
+    folder = source.as_folder()
+    return await core.planes.run(call.profile(core), lambda plane: work(PackedBucket(folder, plane, core.disk)))

@@ -1,0 +1,197 @@
+"""`traindeck obs policy`: who may reach a bucket."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traindeck.cli import terminal
+from traindeck.cli.main import DONE, Call
+from traindeck.cli.obs.buckets import agree, bucket_of
+from traindeck.domain.errors import AppError, InvalidInput, NoRight, NotOffered
+from traindeck.domain.storage.access import Acl, CannedAcl, Exposure, Grant, Grantees, abilities_words, exposure
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.policies import Template, template_policy
+from traindeck.domain.storage.policy_checks import denials_of_owner, policy_findings
+from traindeck.domain.texts import say, text
+from traindeck.runtime.files import local_errors
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from traindeck.services.storage.ports import Access
+
+_STANDARD_INPUT = "-"
+
+
+async def policy(call: Call) -> int:
+    path, options = bucket_of(call), call.options
+    _check_words(call)
+    text_given = _given(options.file) if options.file else ""
+    async with call.core() as core:
+        access = (await core.connections.open(call.profile(core))).access
+        if options.what == "show":
+            return await _show(call, access, path)
+        if options.acl:
+            await _set_acl(call, access, path, CannedAcl(options.template))
+        elif options.what == "delete":
+            await _set(call, access, path, "")
+        elif options.file:
+            await _set(call, access, path, text_given)
+        else:
+            template = Template(options.template)
+            await _set(call, access, path, template_policy(template, path.bucket, access.form))
+            if template is Template.PRIVATE:
+                await _close_grants(access, path)
+        found = await access.exposure(path.bucket)
+    call.output.result({"bucket": path.bucket, **_exposure_document(found)}, say(found.sentence))
+    return DONE
+
+
+def _check_words(call: Call) -> None:
+    options = call.options
+    if options.what != "set":
+        if options.template or options.file:
+            raise InvalidInput(
+                text("“{what}” takes neither a template nor a file.", what=options.what), text("Write “set” instead.")
+            )
+        if options.what == "delete" and options.acl:
+            raise InvalidInput(
+                text("A list of grants cannot be deleted."), text("Make it private: “set private --acl”.")
+            )
+    elif bool(options.template) == bool(options.file):
+        names = ", ".join(template.value for template in Template)
+        raise InvalidInput(
+            text("“set” takes a template or a file, one of them."),
+            text("Templates are {names}; or give --file, “-” for standard input.", names=names),
+        )
+    elif options.acl and (options.file or options.template not in list(CannedAcl)):
+        names = ", ".join(canned.value for canned in CannedAcl)
+        raise InvalidInput(text("Grants are set by a name alone."), text("Known are: {names}.", names=names))
+
+
+async def _show(call: Call, access: Access, path: ObjectPath) -> int:
+    policy_now, trouble = await _readable(access.policy(path.bucket))
+    acl, acl_trouble = await _readable(access.acl(path))
+    if trouble is not None and acl_trouble is not None:
+        raise trouble
+    found = await access.exposure(path.bucket)
+    if call.output.json_wanted:
+        known = acl if isinstance(acl, Acl) else None
+        document = None if not policy_now else json.loads(str(policy_now))
+        call.output.document(
+            {
+                "bucket": path.bucket,
+                **_exposure_document(found),
+                "policy_known": trouble is None,
+                "policy": document,
+                "acl": None if known is None else _acl_document(known),
+            }
+        )
+        return DONE
+    call.output.line(say(found.sentence))
+    if found.template is not None:
+        call.output.line(say("Template: {name}", name=found.template.value))
+    for problem in (trouble, acl_trouble):
+        if problem is not None:
+            call.output.note(problem.sentence())
+    if isinstance(acl, Acl):
+        rows = [[_who(grant, acl), grant.permission.value, _delivered(grant)] for grant in acl.grants]
+        call.output.table([say("Who"), say("May"), say("Also its objects")], rows)
+    if policy_now and not call.options.acl:
+        call.output.line(json.dumps(json.loads(str(policy_now)), ensure_ascii=False, indent=2))
+    return DONE
+
+
+async def _set(call: Call, access: Access, path: ObjectPath, wanted: str) -> None:
+    findings = policy_findings(wanted, path.bucket, access.form)
+    errors = [finding for finding in findings if finding.is_error]
+    for finding in findings[1:] if errors else findings:
+        call.output.note(say(finding.sentence))
+    if errors:
+        raise InvalidInput(errors[0].sentence, text("Nothing was sent."))
+    acl, _ = await _readable(access.acl(path))
+    known = acl if isinstance(acl, Acl) else None
+    await _agree(call, path, wanted, known, (await access.exposure(path.bucket)), access)
+    await access.set_policy(path.bucket, wanted)
+
+
+async def _agree(call: Call, path: ObjectPath, wanted: str, acl: Acl | None, now: Exposure, access: Access) -> None:
+    before = await access.policy(path.bucket)
+    known = denials_of_owner(path.bucket, before, acl)
+    for finding in denials_of_owner(path.bucket, wanted, acl):
+        if finding not in known:
+            agree(call, finding.sentence)
+    opened = exposure(path.bucket, wanted, acl).anybody - now.anybody
+    if opened:
+        agree(call, text("Anybody on the internet will be able to {what}, without an account.",
+                         what=abilities_words(opened)))  # fmt: skip
+
+
+async def _set_acl(call: Call, access: Access, path: ObjectPath, canned: CannedAcl) -> None:
+    if canned is not CannedAcl.PRIVATE:
+        agree(call, text("Anybody on the internet will get into {path}.", path=str(path)))
+    await access.set_canned_acl(path, canned)
+
+
+async def _close_grants(access: Access, path: ObjectPath) -> None:
+    acl = await access.acl(path)
+    if acl.public_grants:
+        await access.set_acl(path, acl.without_public())
+
+
+async def _readable(asking: Awaitable[object]) -> tuple[object, AppError | None]:
+    try:
+        return await asking, None
+    except (NoRight, NotOffered) as error:
+        return None, error
+
+
+def _given(name: str) -> str:
+    path = Path(name)
+    if name == _STANDARD_INPUT:
+        with terminal.interruptible():
+            content = sys.stdin.buffer.read() if sys.stdin is not None else b""
+    else:
+        with local_errors(path):
+            content = path.read_bytes()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            text("“{file}” is not text in UTF-8.", file=name), text("Save it as UTF-8."), str(error)
+        ) from error
+
+
+def _exposure_document(found: Exposure) -> dict[str, object]:
+    return {
+        "openness": found.openness.value,
+        "public": found.is_public,
+        "anybody": sorted(ability.value for ability in found.anybody),
+        "template": found.template.value if found.template else None,
+    }
+
+
+def _acl_document(acl: Acl) -> dict[str, object]:
+    grants = [
+        {
+            "grantee": grant.kind.value,
+            "account": grant.account or None,
+            "permission": grant.permission.value,
+            "delivered": grant.delivered,
+        }
+        for grant in acl.grants
+    ]
+    return {"owner": acl.owner, "grants": grants}
+
+
+def _who(grant: Grant, acl: Acl) -> str:
+    if grant.kind is not Grantees.ACCOUNT:
+        return grant.kind.value
+    return say("The owner ({account})", account=grant.account) if acl.is_of_owner(grant) else grant.account
+
+
+def _delivered(grant: Grant) -> str:
+    return say("Yes") if grant.delivered else ""

@@ -1,0 +1,158 @@
+"""`traindeck obs rm`: objects and folders, counted first, removed by pages; and brought back where that is possible."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from traindeck.cli import terminal
+from traindeck.cli.main import DONE, Call
+from traindeck.cli.progress import Progress
+from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound
+from traindeck.domain.storage.objects import ObjectPath, outermost, size_words
+from traindeck.domain.texts import say, text
+from traindeck.domain.transfers.records import ItemState, Kind, Order, removal_of
+
+if TYPE_CHECKING:
+    from traindeck.assembly.data_core import DataCore
+    from traindeck.services.ports import ObjectStorage
+    from traindeck.services.storage.data_ports import DataPlane
+    from traindeck.services.transfers import Transfer
+
+
+async def rm(call: Call) -> int:
+    paths = [ObjectPath.parse(path) for path in call.options.paths]
+    if call.options.undo:
+        return await _undo(call, paths)
+    for path in paths:
+        if path.is_folder and not call.options.recursive:
+            raise InvalidInput(
+                text("“{path}” is a folder.", path=str(path)),
+                text("Add --recursive to remove everything below it."),
+            )
+    async with call.data() as core:
+        profile = call.profile(core)
+        storage = (await core.connections.open(profile)).storage
+        doomed = outermost([await _there(storage, path, recursive=call.options.recursive) for path in paths])
+        rows = [await core.transfers.planned(order, is_preview=True) for order in _orders(profile, doomed)]
+        count, size = sum(row.removals for row in rows), sum(row.removal_bytes for row in rows)
+        if call.options.dry_run or (call.options.recursive and not await _is_meant(call, core, doomed, count, size)):
+            return await _left_alone(call, core, rows, count, size)
+        await _carried_out(call, core, rows)
+    call.output.result(
+        {"removed": count, "bytes": size},
+        say("Objects removed: {count}, {size}.", count=count, size=size_words(size)),
+    )
+    return DONE
+
+
+def _orders(profile: str, paths: tuple[ObjectPath, ...]) -> list[Order]:
+    buckets = groupby(paths, key=lambda path: path.bucket)
+    return [removal_of(profile, list(same)) for _, same in buckets]
+
+
+async def _there(storage: ObjectStorage, path: ObjectPath, *, recursive: bool) -> ObjectPath:
+    """The object, or else the folder; raises NotFound when there is neither."""
+    if not path.is_folder:
+        if await storage.info(path) is not None:
+            return path
+        if not recursive:
+            raise NotFound(
+                text("There is no object {place}.", place=str(path)),
+                text("List the folder above it to see what is there."),
+            )
+    folder = path.as_folder()
+    if not folder.is_bucket and await storage.info(folder) is None:
+        from traindeck.services.storage.listing import nothing_there
+
+        raise nothing_there(path)
+    return folder
+
+
+async def _is_meant(call: Call, core: DataCore, paths: tuple[ObjectPath, ...], count: int, size: int) -> bool:
+    if call.options.yes or count == 0:
+        return True
+    if not terminal.somebody_is_there():
+        raise terminal.refuse_without_a_yes(
+            text("This would remove everything there. Objects: {count}, {size}.", count=count, size=size_words(size))
+        )
+    words = text("Objects to remove for good: {count}, {size}. Remove them?", count=count, size=size_words(size))
+    if all([await _keeps_versions(call, core, path) for path in paths]):
+        words = text("Objects to remove: {count}, {size}. Remove them?", count=count, size=size_words(size))
+    return terminal.confirmed(say(words))
+
+
+async def _keeps_versions(call: Call, core: DataCore, path: ObjectPath) -> bool:
+    try:
+        return await core.planes.run(call.profile(core), partial(_asked, bucket=path.bucket))
+    except AppError:
+        return False  # nobody knows, so nothing is promised
+
+
+async def _asked(plane: DataPlane, bucket: str) -> bool:
+    return await plane.keeps_versions(bucket)
+
+
+async def _left_alone(call: Call, core: DataCore, rows: list[Transfer], count: int, size: int) -> int:
+    if call.options.dry_run:
+        for row in rows:
+            await _list(call, core, row, ItemState.QUEUED)
+    for row in rows:
+        await core.transfers.drop(row.id)
+    if not call.options.dry_run:
+        call.output.note(say("Nothing was removed."))
+    elif not call.output.json_wanted:
+        words = say("Would be removed: {count}, {size}.", count=count, size=size_words(size))
+        call.output.result({"removed": 0, "to_remove": count, "bytes": size}, words)
+    else:
+        call.output.document({"removed": 0, "to_remove": count, "bytes": size})
+    return DONE
+
+
+async def _carried_out(call: Call, core: DataCore, rows: list[Transfer]) -> None:
+    trouble: AppError | None = None
+    for row in rows:
+        if row.removals:
+            core.transfers.confirm(row.id)
+    for row in rows:
+        if not row.removals:
+            await core.transfers.drop(row.id)
+            continue
+        try:
+            with Progress(call.output, say("Delete")) as progress:
+                await core.transfers.finished(row.id, progress=progress.at)
+        except AppError as error:
+            trouble = error
+            await _list(call, core, row, ItemState.FAILED)
+    if trouble is not None:
+        raise trouble
+
+
+async def _list(call: Call, core: DataCore, row: Transfer, state: ItemState) -> None:
+    after, bucket = "", ObjectPath.parse(row.source).bucket
+    while page := await core.transfers.items(row.id, (state,), after=after):
+        for item in page:
+            path = str(ObjectPath(bucket, item.key))
+            if call.output.json_wanted:
+                trouble = {"error": item.error.sentence()} if item.error else {}
+                call.output.document({"path": path, "size": item.size_bytes, **trouble})
+            else:
+                call.output.line(item.error.sentence() if item.error else f"× {path}  {size_words(item.size_bytes)}")
+        after = page[-1].key
+
+
+async def _undo(call: Call, paths: list[ObjectPath]) -> int:
+    count = 0
+    async with call.data() as core:
+        profile = call.profile(core)
+        for path in paths:
+            if not await core.planes.run(profile, partial(_asked, bucket=path.bucket)):
+                raise Conflict(
+                    text("The bucket “{name}” keeps no versions: what was deleted is gone.", name=path.bucket),
+                    text("Versioning can be switched on for what comes."),
+                )
+            row = await core.transfers.move(Order(Kind.RESTORE, profile, str(path), ""))
+            count += row.done_files
+    call.output.result({"restored": count}, say("Objects restored: {count}.", count=count))
+    return DONE

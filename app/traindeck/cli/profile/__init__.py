@@ -1,0 +1,1 @@
+"""`traindeck profile`."""

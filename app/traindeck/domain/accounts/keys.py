@@ -1,0 +1,196 @@
+"""Secrets that cannot print themselves."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from traindeck.domain.errors import InvalidInput
+from traindeck.domain.texts import Text, text
+
+
+class Secret:
+    """A value that shows itself only to who asks by name."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        return self._value
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._value == self._value
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    def __reduce__(self) -> str | tuple[object, ...]:
+        raise TypeError("a secret is not pickled")
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    access_key: str
+    secret_key: Secret
+    token: Secret | None = field(default=None)
+    proxy_password: Secret | None = field(default=None)
+    expires: datetime | None = field(default=None)
+    """When temporary keys end, where whoever made them said so."""
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """Everything in here that must not be shown."""
+        return tuple(secret for secret in (self.secret_key, self.token, self.proxy_password) if secret)
+
+    @property
+    def hint(self) -> str:
+        """Enough of the access key to tell two apart, not enough to use."""
+        return f"{self.access_key[:4]}…{self.access_key[-2:]}" if len(self.access_key) > 8 else "…"
+
+
+USUAL_NAME = "credentials.csv"
+_ACCESS_HEADS = ("accesskeyid", "accesskey", "ak", "access")
+_SECRET_HEADS = ("secretaccesskey", "secretkey", "sk", "secret")
+_TOKEN_HEADS = ("securitytoken", "sessiontoken", "token")
+_END_HEADS = ("expiresat", "expiration", "expires")
+# How the console makes them; asked for only where no head says which column is which.
+_ACCESS_KEY = re.compile(r"[A-Z0-9]{16,40}")
+_LEAST = 8
+
+
+def is_credentials_name(name: str) -> bool:
+    """Whether a file is called as the console's, or as one with an answer of IAM in it."""
+    return "credential" in name.casefold() and name.casefold().endswith((".csv", ".json"))
+
+
+def parse_credentials(content: str, name: str = USUAL_NAME) -> Credentials:
+    """By the heads of its columns; without heads we know, the last two columns if they look like keys."""
+    content = content.removeprefix("\ufeff")
+    if "\0" in content:
+        raise _no_text(name)
+    if content.lstrip().startswith("{"):
+        return _of_json(content, name)
+    rows = _rows(content, name)
+    if not rows:
+        raise _not_one(text("“{name}” holds no access key: it is empty.", name=name))
+    heads = [_plain(cell) for cell in rows[0]]
+    access, secret = _column(heads, _ACCESS_HEADS), _column(heads, _SECRET_HEADS)
+    if access is None or secret is None:
+        return _guessed(rows, name)
+    token, end = _column(heads, _TOKEN_HEADS), _column(heads, _END_HEADS)
+    keys = [(_cell(row, access), _cell(row, secret), _cell(row, token), _cell(row, end)) for row in rows[1:]]
+    if len(set(keys)) > 1:
+        raise InvalidInput(
+            text("“{name}” holds more than one access key: {count}.", name=name, count=len(set(keys))),
+            text("Leave only the line you want to use in it, or paste AK and SK."),
+        )
+    if not keys:
+        raise _not_one(text("“{name}” holds no access key: there is no line below the heads.", name=name))
+    return _credentials(*keys[0], name)
+
+
+def _of_json(content: str, name: str) -> Credentials:
+    """As IAM answers who asks it for temporary keys."""
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        raise _wrong_columns(name) from None
+    inner = document.get("credential") or document.get("Credentials") or document
+    if not isinstance(inner, Mapping):
+        raise _wrong_columns(name)
+    fields = {_plain(str(key)): str(value).strip() for key, value in inner.items() if value is not None}
+    found = [next((fields[head] for head in heads if head in fields), "") for heads in _FIELDS]
+    if not found[0] and not found[1]:
+        raise _wrong_columns(name)
+    access_key, secret_key, token, end = found
+    return _credentials(access_key, secret_key, token, end, name)
+
+
+_FIELDS = (_ACCESS_HEADS, _SECRET_HEADS, _TOKEN_HEADS, _END_HEADS)
+
+
+def _plain(head: str) -> str:
+    return re.sub(r"[\s_]", "", head).casefold()
+
+
+def _rows(content: str, name: str) -> list[list[str]]:
+    first = content.lstrip().partition("\n")[0]
+    # Spreadsheet programs of some countries write it with another separator.
+    separator = max(",;\t", key=first.count)
+    try:
+        rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(content), delimiter=separator)]
+    except csv.Error:
+        raise _no_text(name) from None
+    return [row for row in rows if any(row)]
+
+
+def _guessed(rows: Sequence[Sequence[str]], name: str) -> Credentials:
+    *heads, row = rows
+    if len(heads) > 1 or len(row) < 2:
+        raise _wrong_columns(name)
+    access_key, secret_key = row[-2:]
+    if not _ACCESS_KEY.fullmatch(access_key) or not _may_be_key(secret_key):
+        raise _wrong_columns(name)
+    return _credentials(access_key, secret_key, "", "", name)
+
+
+def _column(heads: Sequence[str], names: Sequence[str]) -> int | None:
+    return next((heads.index(name) for name in names if name in heads), None)
+
+
+def _cell(row: Sequence[str], column: int | None) -> str:
+    return row[column] if column is not None and column < len(row) else ""
+
+
+def _may_be_key(word: str) -> bool:
+    return len(word) >= _LEAST and word.isascii() and word.isprintable() and " " not in word
+
+
+def _credentials(access_key: str, secret_key: str, token: str, end: str, name: str) -> Credentials:
+    if not _may_be_key(access_key) or not _may_be_key(secret_key) or (token and not _may_be_key(token)):
+        raise _not_one(text("“{name}” holds no access key that is whole.", name=name))
+    return Credentials(
+        access_key, Secret(secret_key), Secret(token) if token else None, expires=_moment(end) if token else None
+    )
+
+
+def _moment(written: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(written)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _wrong_columns(name: str) -> InvalidInput:
+    return _not_one(
+        text("“{name}” holds no access key: it lacks the columns Access Key Id and Secret Access Key.", name=name)
+    )
+
+
+def _no_text(name: str) -> InvalidInput:
+    return _not_one(text("“{name}” holds no access key: it is no text. A workbook has to be saved as CSV.", name=name))
+
+
+def _not_one(title: Text) -> InvalidInput:
+    # Nothing of the content goes into the error: it may be a secret.
+    return InvalidInput(
+        title, text("Use the credentials.csv that the console gave you when the key was made, or paste AK and SK.")
+    )
+
+
+def too_long(name: str) -> InvalidInput:
+    return _not_one(text("“{name}” holds no access key: it is far longer than a credentials.csv.", name=name))

@@ -1,0 +1,1 @@
+"""Training jobs and the files that describe them."""

@@ -1,0 +1,378 @@
+"""What a training job is: the form, the states it goes through, the names it gets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from traindeck.domain.errors import AppError, InvalidInput
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import Text, say, text
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+STEM_LENGTH = 40
+_STOP_AFTER = re.compile(r"(\d{1,4})\s*([hd])", re.IGNORECASE)
+
+Scalar = str | int | float | bool
+
+
+class Target(StrEnum):
+    MODELARTS = "modelarts"
+    APULIS = "apulis"
+    LAB = "lab"
+
+
+class RunState(StrEnum):
+    """Our word for where a run is; the first three are before the service has a job."""
+
+    PREPARING = "Preparing"
+    SUBMITTING = "Submitting"  # the intent is on disk, the request may have left
+    UNCONFIRMED = "Unconfirmed"  # may exist and bill
+    NOT_SENT = "NotSent"
+    CREATING = "Creating"
+    PENDING = "Pending"
+    RUNNING = "Running"
+    TERMINATING = "Terminating"
+    COMPLETED = "Completed"
+    FAILED = "Failed"
+    TERMINATED = "Terminated"
+    ABNORMAL = "Abnormal"
+    UNKNOWN = "Unknown"  # the service said a word we do not know; it is shown as it is
+
+    @property
+    def is_over(self) -> bool:
+        return self in _OVER
+
+    @property
+    def is_remote(self) -> bool:
+        """The service has (or had) a job for it."""
+        return self not in _LOCAL
+
+    @property
+    def is_open(self) -> bool:
+        """On its way to the service, or lost on it."""
+        return not self.is_remote and not self.is_over
+
+    @property
+    def can_stop(self) -> bool:
+        return self in _STOPPABLE
+
+
+_LOCAL = frozenset({RunState.PREPARING, RunState.SUBMITTING, RunState.UNCONFIRMED, RunState.NOT_SENT})
+_OVER = frozenset({RunState.NOT_SENT, RunState.COMPLETED, RunState.FAILED, RunState.TERMINATED, RunState.ABNORMAL})
+_STOPPABLE = frozenset({RunState.CREATING, RunState.PENDING, RunState.RUNNING, RunState.UNKNOWN})
+
+
+def state_of(phase: str) -> RunState:
+    try:
+        state = RunState(phase)
+    except ValueError:
+        return RunState.UNKNOWN
+    return state if state.is_remote else RunState.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec:
+    """The form: everything the user decides about a job. Local paths are as typed."""
+
+    name: str = ""
+    target: Target = Target.LAB
+    description: str = ""
+    code_folder: str = "."
+    boot: str = ""
+    command: str = ""
+    ignore: tuple[str, ...] = ()
+    engine: str = ""
+    engine_version: str = ""
+    image: str = ""
+    flavor: str = ""
+    nodes: int = 1
+    pool: str = ""
+    stop_after: str = ""
+    priority: int = 1
+    inputs: tuple[tuple[str, str], ...] = ()
+    outputs: tuple[tuple[str, str], ...] = ()
+    log_to: str = ""
+    parameters: tuple[tuple[str, Scalar], ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+    checkpoint_folder: str = ""
+    checkpoint_pattern: str = ""
+
+    def for_run(self, run_name: str) -> JobSpec:
+        """The same job with `{run}` filled in, so that no two runs share a folder."""
+
+        def filled(place: str) -> str:
+            return place.replace("{run}", run_name)
+
+        return replace(
+            self,
+            inputs=tuple((name, filled(place)) for name, place in self.inputs),
+            outputs=tuple((name, filled(place)) for name, place in self.outputs),
+            log_to=filled(self.log_to),
+        )
+
+
+def stop_hours(stop_after: str) -> int | None:
+    """Whole hours of `4h` or `2d`; None for `none`; ValueError for anything else."""
+    if stop_after.strip().lower() == "none":
+        return None
+    found = _STOP_AFTER.fullmatch(stop_after.strip())
+    hours = int(found[1]) * (24 if found[2].lower() == "d" else 1) if found else 0
+    if hours < 1:
+        raise ValueError(stop_after)
+    return hours
+
+
+def wire_value(value: Scalar) -> str:
+    """As the script sees it; true and false as they stand in the job file."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def run_name(job_name: str, when: datetime, random_part: str) -> str:
+    """Unique within the service's 64 characters, and still readable in its console."""
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", job_name).strip("-")[:STEM_LENGTH] or "job"
+    return f"{stem}-{when:%m%d-%H%M}-{random_part}"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One submission with all that belongs to it."""
+
+    id: str
+    number: int
+    name: str
+    profile: str
+    spec: JobSpec
+    state: RunState
+    created: datetime
+    bundle: str = ""
+    code_url: str = ""
+    job_id: str = ""
+    phase: str = ""  # as the service said it
+    reason: str = ""
+    submitted: datetime | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    duration_ms: int | None = None
+    resubmission_of: str = ""
+    checked: datetime | None = None  # when the service last answered about it
+    tasks: tuple[str, ...] = field(default=("worker-0",))
+
+    def run_seconds(self, now: datetime) -> float | None:
+        """Run time now; None while it is not known."""
+        if self.duration_ms is not None and (self.state.is_over or self.started is None):
+            return self.duration_ms / 1000
+        if self.started is None:
+            return None
+        return max(0.0, ((self.ended or now) - self.started).total_seconds())
+
+
+def duration_words(seconds: float | None) -> str:
+    """`1:02:03`, `0:42`; an unknown time is a dash, never 0."""
+    if seconds is None:
+        return "–"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteJob:
+    """A job as the service tells it."""
+
+    id: str
+    name: str
+    phase: str
+    created: datetime | None = None
+    started: datetime | None = None
+    duration_ms: int | None = None
+    tasks: tuple[str, ...] = ()
+    exit_message: str = ""
+
+    @property
+    def state(self) -> RunState:
+        return state_of(self.phase)
+
+
+@dataclass(frozen=True, slots=True)
+class LogChunk:
+    """What a look at a worker's log gave: the text of its newest bytes and how long the whole is.
+
+    The service repairs what is not UTF-8, so that the text may be longer or shorter than its bytes.
+    """
+
+    data: bytes
+    full_size: int
+    shown_size: int | None = None  # how many bytes of the service the text stands for
+
+    @property
+    def covered(self) -> int:
+        size = len(self.data) if self.shown_size is None else self.shown_size
+        return min(size, self.full_size)
+
+    @property
+    def is_exact(self) -> bool:
+        return len(self.data) == self.covered
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    name: str
+    version: str
+    id: str
+    arch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Flavor:
+    id: str
+    name: str
+    kind: str
+    cores: int | None = None
+    memory: str = ""
+    accelerator: str = ""
+    max_nodes: int = 1
+
+
+def fits(engine: Engine, flavor: Flavor) -> bool:
+    """Ascend images are built for Ascend, CUDA images run on GPU and CPU."""
+    if "cann" in engine.version.lower() or "aarch64" in engine.version.lower():
+        return flavor.kind == "Ascend"
+    return flavor.kind != "Ascend"
+
+
+def from_epoch_ms(value: int | float | str | None) -> datetime | None:
+    if value in (None, "", 0, "0"):
+        return None
+    return datetime.fromtimestamp(float(value) / 1000, UTC)
+
+
+_PARAMETER = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,8191}")
+_JOB_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
+
+_Wrong = Callable[[str, Text], None]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One thing to mend; `field` is the name in JobSpec, with the row's name after a colon."""
+
+    field: str
+    message: Text
+
+
+def validate(
+    spec: JobSpec, engines: Sequence[Engine] | None = None, flavors: Sequence[Flavor] | None = None
+) -> list[FieldError]:
+    """All mistakes that can be seen without asking the service; lists not given are not checked against."""
+    found: list[FieldError] = []
+
+    def wrong(field: str, message: Text) -> None:
+        found.append(FieldError(field, message))
+
+    if not _JOB_NAME.fullmatch(spec.name):
+        wrong("name", text("Give a name of 1 to 40 letters, digits, “-” or “_”."))
+    if spec.target is Target.APULIS:
+        wrong("target", text("This version cannot submit to Apulis yet; choose the Lab or ModelArts."))
+    if len(spec.description) > 256:
+        wrong("description", text("The description may have 256 characters at most."))
+    _check_code(spec, wrong)
+    _check_engine(spec, engines, flavors, wrong)
+    if spec.nodes < 1:
+        wrong("nodes", text("At least one node is needed."))
+    try:
+        stop_hours(spec.stop_after)
+    except ValueError:
+        wrong("stop_after", text("Say when to stop at the latest, in whole hours: “4h” or “2d”; or write “none”."))
+    _check_channels(spec, wrong)
+    _check_parameters(spec, wrong)
+    return found
+
+
+def _check_code(spec: JobSpec, wrong: _Wrong) -> None:
+    if not spec.code_folder.strip():
+        wrong("code_folder", text("Choose the folder your code is in."))
+    if not spec.boot and not spec.command:
+        wrong("boot", text("Choose the Python file that starts the training."))
+    elif spec.boot and not spec.boot.endswith(".py"):
+        wrong("boot", text("The boot file must be a .py file."))
+    elif spec.boot.startswith(("/", "~")) or ".." in spec.boot.replace("\\", "/").split("/"):
+        wrong("boot", text("The boot file must lie inside the code folder."))
+    if spec.command and not spec.image:
+        wrong("image", text("A start command needs an image of your own."))
+
+
+def _check_engine(
+    spec: JobSpec, engines: Sequence[Engine] | None, flavors: Sequence[Flavor] | None, wrong: _Wrong
+) -> None:
+    if not spec.image and not (spec.engine and spec.engine_version):
+        wrong("engine", text("Choose an engine and its version, or give an image."))
+    if not spec.flavor and not spec.pool:
+        wrong("flavor", text("Choose a specification."))
+    engine = next((e for e in engines or () if (e.name, e.version) == (spec.engine, spec.engine_version)), None)
+    flavor = next((f for f in flavors or () if f.id == spec.flavor), None)
+    if engines is not None and spec.engine_version and engine is None:
+        wrong("engine", text("“{engine}” is not offered here.", engine=spec.engine_version))
+    if flavors is not None and spec.flavor and not spec.pool and flavor is None:
+        wrong("flavor", text("“{flavor}” is not offered here.", flavor=spec.flavor))
+    if engine and flavor and not fits(engine, flavor):
+        wrong("flavor", text("This specification does not fit the engine: {kind}.", kind=flavor.kind))
+    if flavor and spec.nodes > flavor.max_nodes:
+        wrong("nodes", text("This specification has {most} nodes at most.", most=flavor.max_nodes))
+
+
+def _check_channels(spec: JobSpec, wrong: _Wrong) -> None:
+    seen: set[str] = set()
+    for field, channels in (("inputs", spec.inputs), ("outputs", spec.outputs)):
+        for name, place in channels:
+            if not _PARAMETER.fullmatch(name):
+                wrong(f"{field}:{name}", text("A name has 1 to 64 letters, digits, “-” or “_”."))
+            if name in seen:
+                wrong(f"{field}:{name}", text("“{name}” is there twice.", name=name))
+            seen.add(name)
+            _check_place(f"{field}:{name}", place, wrong)
+    if spec.log_to:
+        _check_place("log_to", spec.log_to, wrong)
+    if not any(place for _, place in spec.outputs) and not spec.log_to:
+        wrong("outputs", text("Give an output folder in OBS: without one nothing of the run is kept."))
+
+
+def _check_place(field: str, place: str, wrong: _Wrong) -> None:
+    try:
+        ObjectPath.parse(place.replace("{run}", "run"))
+    except AppError as error:
+        wrong(field, error.title)
+
+
+def _check_parameters(spec: JobSpec, wrong: _Wrong) -> None:
+    channels = {name for name, _ in (*spec.inputs, *spec.outputs)}
+    seen: set[str] = set()
+    for name, _ in spec.parameters:
+        if not _PARAMETER.fullmatch(name):
+            wrong(f"parameters:{name}", text("A name has 1 to 64 letters, digits, “-” or “_”."))
+        if name in seen:
+            wrong(f"parameters:{name}", text("“{name}” is there twice.", name=name))
+        if name in channels:
+            wrong(f"parameters:{name}", text("“{name}” is already an input or output.", name=name))
+        seen.add(name)
+    for name, value in spec.environment:
+        if not _VARIABLE.fullmatch(name) or name.startswith("MA_"):
+            wrong(
+                f"environment:{name}",
+                text("A variable has letters, digits and “_”, does not begin with a digit nor with MA_."),
+            )
+        if len(value) > 4096:
+            wrong(f"environment:{name}", text("A value may have 4,096 characters at most."))
+
+
+def refuse(errors: Sequence[FieldError]) -> None:
+    """Raise what validate found as one error."""
+    if errors:
+        lines = "\n".join(f"{error.field}: {say(error.message)}" for error in errors)
+        raise InvalidInput(text("The job cannot be sent yet."), text("{lines}", lines=lines))

@@ -1,0 +1,227 @@
+"""The job form as TOML text, and back, with nothing lost on the way."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import tomlkit
+
+from traindeck.domain.errors import InvalidInput
+from traindeck.domain.jobs.job import JobSpec, Scalar, Target
+from traindeck.domain.texts import text
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    table: str
+    key: str
+    field: str
+    type: type = str
+
+
+# Every key of the file, once: parsing, writing and the list of known names derive from it.
+_KEYS = (
+    _Key("job", "name", "name"),
+    _Key("job", "target", "target"),
+    _Key("job", "description", "description"),
+    _Key("code", "folder", "code_folder"),
+    _Key("code", "boot", "boot"),
+    _Key("code", "command", "command"),
+    _Key("code", "ignore", "ignore", tuple),
+    _Key("engine", "name", "engine"),
+    _Key("engine", "version", "engine_version"),
+    _Key("engine", "image", "image"),
+    _Key("resources", "flavor", "flavor"),
+    _Key("resources", "nodes", "nodes", int),
+    _Key("resources", "pool", "pool"),
+    _Key("resources", "stop_after", "stop_after"),
+    _Key("resources", "priority", "priority", int),
+    _Key("logs", "to", "log_to"),
+    _Key("checkpoint", "folder", "checkpoint_folder"),
+    _Key("checkpoint", "pattern", "checkpoint_pattern"),
+)
+_FREE = {"inputs": "inputs", "outputs": "outputs", "parameters": "parameters", "environment": "environment"}
+_ORDER = (
+    "job", "code", "engine", "resources", "inputs", "outputs", "logs", "parameters", "environment", "checkpoint",
+)  # fmt: skip
+_FIXED_TABLES = {key.table for key in _KEYS}
+_DEFAULTS = JobSpec()
+
+
+def parse(source: str) -> JobSpec:
+    """The form a job file describes; every mistake is named with its line."""
+    fields: dict[str, Any] = {}
+    for table, content in _document(source).items():
+        if table not in _FIXED_TABLES and table not in _FREE:
+            raise _unknown(source, "", table, [*_ORDER])
+        if not isinstance(content, Mapping):
+            raise _wrong(source, "", table, text("a table, written [{table}]", table=table))
+        fields.update(_table(source, table, content))
+    return JobSpec(**fields)
+
+
+def recall(source: str) -> JobSpec:
+    """The form of an old run, without what a newer TrainDeck wrote into it and this one does not know."""
+    known: dict[str, dict[str, Any]] = {}
+    for table, content in _document(source).items():
+        if table not in _ORDER or not isinstance(content, Mapping):
+            continue
+        for name, value in content.items():
+            try:
+                _table(source, table, {name: value})
+            except InvalidInput:
+                continue
+            known.setdefault(table, {})[name] = value
+    return JobSpec(**{name: value for table in known for name, value in _table(source, table, known[table]).items()})
+
+
+def _document(source: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(source)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(
+            text("The job file is not valid TOML: {problem}.", problem=str(error).rstrip(".")),
+            text("Text goes in quotes; every key stands once; compare with a file made by “traindeck job init”."),
+        ) from error
+
+
+def _table(source: str, table: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    if table in _FREE:
+        return {_FREE[table]: _free_table(source, table, content)}
+    return _fixed_table(source, table, content)
+
+
+def to_toml(spec: JobSpec) -> str:
+    """The job file that reads back as exactly this form."""
+    document = tomlkit.document()
+    for table_name in _ORDER:
+        table = tomlkit.table()
+        if table_name in _FREE:
+            for name, value in getattr(spec, _FREE[table_name]):
+                table.add(name, value)
+        for key in (key for key in _KEYS if key.table == table_name):
+            value = getattr(spec, key.field)
+            if value != getattr(_DEFAULTS, key.field) or key.field in ("name", "target", "nodes"):
+                table.add(key.key, list(value) if key.type is tuple else key.type(value))
+        if len(table) > 0:
+            document.add(table_name, table)
+    return tomlkit.dumps(document)
+
+
+def with_setting(spec: JobSpec, setting: str) -> JobSpec:
+    """Apply one `KEY=VALUE`: `lr=0.1` is a parameter, `resources.nodes=2` any other key."""
+    name, separator, value = setting.partition("=")
+    name = name.strip()
+    if not separator or not name:
+        raise InvalidInput(
+            text("“{setting}” is not KEY=VALUE.", setting=setting),
+            text("Write for example lr=0.01 or resources.nodes=2."),
+        )
+    table, dot, key = name.partition(".")
+    if not dot or table not in _FIXED_TABLES | set(_FREE):
+        _refuse_form_key(spec, name)
+        table, key = "parameters", name
+    scalar = scalar_of(value)
+    changed = tomlkit.parse(to_toml(spec))
+    if table not in changed:
+        changed.add(table, tomlkit.table())
+    known = next((item for item in _KEYS if (item.table, item.key) == (table, key)), None)
+    as_text = table in ("inputs", "outputs", "environment") or (known is not None and known.type is str)
+    if known is not None and known.type is tuple:
+        entry: Any = [part.strip() for part in value.split(",") if part.strip()]
+    else:
+        entry = value if as_text else scalar
+    changed[table][key] = entry
+    return parse(tomlkit.dumps(changed))
+
+
+def _refuse_form_key(spec: JobSpec, name: str) -> None:
+    """A key of the form written without its table would become a parameter, and the form stay as it is."""
+    meant = [f"{key.table}.{key.key}" for key in _KEYS if name in (key.key, key.field)]
+    if meant and name not in dict(spec.parameters):
+        raise InvalidInput(
+            text("“{key}” is a key of the job file and needs its table.", key=name),
+            text("Write {meant}; a parameter of that name is parameters.{key}.", meant=" or ".join(meant), key=name),
+        )
+
+
+def scalar_of(value: str) -> Scalar:
+    """`3`, `0.1` and `true` as what they look like; everything else is text."""
+    value = value.strip()
+    try:
+        parsed = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return value
+    return parsed if isinstance(parsed, (int, float, bool)) else value
+
+
+def _fixed_table(source: str, table: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    known = {key.key: key for key in _KEYS if key.table == table}
+    fields: dict[str, Any] = {}
+    for name, value in content.items():
+        if name not in known:
+            raise _unknown(source, table, name, [*known])
+        key = known[name]
+        if key.type is tuple:
+            if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+                raise _wrong(source, table, name, text("a list of texts"))
+            fields[key.field] = tuple(value)
+        elif not isinstance(value, key.type) or isinstance(value, bool):
+            raise _wrong(source, table, name, text("a whole number") if key.type is int else text("a text in quotes"))
+        else:
+            fields[key.field] = value
+    if "target" in fields:
+        try:
+            fields["target"] = Target(fields["target"])
+        except ValueError as error:
+            choices = ", ".join(f"“{target}”" for target in Target)
+            raise _wrong(source, table, "target", text("one of {choices}", choices=choices)) from error
+    return fields
+
+
+def _free_table(source: str, table: str, content: Mapping[str, Any]) -> tuple[tuple[str, Scalar], ...]:
+    only_text = table != "parameters"
+    for name, value in content.items():
+        if only_text and not isinstance(value, str):
+            raise _wrong(source, table, name, text("a text in quotes"))
+        if not isinstance(value, (str, int, float, bool)):
+            raise _wrong(source, table, name, text("a text, a number, true or false"))
+    return tuple(content.items())
+
+
+def line_of(source: str, table: str, key: str) -> int | None:
+    """The line a key stands on, so that an error can point there."""
+    inside = ""
+    wanted = re.compile(rf"""\s*(?:"{re.escape(key)}"|'{re.escape(key)}'|{re.escape(key)})\s*=""")
+    for number, line in enumerate(source.splitlines(), start=1):
+        header = re.match(r"\s*\[\s*([^\]]+?)\s*\]", line)
+        if header:
+            inside = header[1].strip("\"'")
+            if not table and inside == key:
+                return number
+        elif inside == table and wanted.match(line):
+            return number
+    return None
+
+
+def _unknown(source: str, table: str, key: str, known: list[str]) -> InvalidInput:
+    nearest = difflib.get_close_matches(key, known, 1, 0.5)
+    place = f"[{table}] {key}" if table else f"[{key}]"
+    return InvalidInput(
+        text("Line {line}: “{key}” is not a key of a job file.", line=line_of(source, table, key) or "?", key=place),
+        text("Did you mean “{nearest}”?", nearest=nearest[0])
+        if nearest
+        else text("Known here: {known}.", known=", ".join(known)),
+    )
+
+
+def _wrong(source: str, table: str, key: str, wanted: object) -> InvalidInput:
+    return InvalidInput(
+        text("Line {line}: “{key}” has the wrong kind of value.", line=line_of(source, table, key) or "?", key=key),
+        text("It must be {wanted}.", wanted=wanted),
+    )

@@ -1,0 +1,411 @@
+"""What is wrong or remarkable about a bucket policy, before it is sent."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from traindeck.domain.storage.access import CHANGING, Acl, abilities_words, covers, exposure
+from traindeck.domain.storage.json_places import Located, NamedTwice, NotJson, Place, Way, located
+from traindeck.domain.storage.policies import (
+    BUCKET_ACTIONS,
+    MOST_BYTES,
+    OBJECT_ACTIONS,
+    OPERATORS,
+    PolicyForm,
+    Statement,
+    bare_action,
+    bare_resource,
+    statements_of,
+    texts_in,
+)
+from traindeck.domain.texts import Text, text
+
+_MEMBERS = (
+    "Sid", "Effect", "Principal", "NotPrincipal", "Action", "NotAction", "Resource", "NotResource", "Condition"
+)  # fmt: skip
+_OF_POLICY = {PolicyForm.OBS: ("Statement",), PolicyForm.S3: ("Statement", "Version", "Id")}
+_WHO = {PolicyForm.OBS: ("ID", "Federated"), PolicyForm.S3: ("AWS", "Service", "CanonicalUser", "Federated")}
+_ACCOUNT = re.compile(r"domain/[^:/\s]+(?::(?:user|agency|group)/\S+|:root)?")
+_ACTIONS = {name.lower(): name for name in (*BUCKET_ACTIONS, *OBJECT_ACTIONS)}
+_SET = re.compile(r"^(?:ForAnyValue|ForAllValues):")
+_PROBLEMS = {
+    "Expecting ',' delimiter": text("A comma or a closing bracket is missing here."),
+    "Expecting ':' delimiter": text("A colon is missing after this name."),
+    "Expecting value": text("A value is missing here, or is none that JSON knows."),
+    "Expecting property name enclosed in double quotes": text("A name in double quotes is missing here."),
+    "Illegal trailing comma before end of object": text("There is a comma too many."),
+    "Illegal trailing comma before end of array": text("There is a comma too many."),
+    "Unterminated string starting at": text("The closing quote of this text is missing."),
+    "Invalid control character at": text("A text must not go over the end of a line."),
+    "Extra data": text("The document has ended before this."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing about a policy: what, what to do, and where it stands."""
+
+    title: Text
+    hint: Text
+    place: Place | None = None
+    is_error: bool = True
+    """It cannot be sent so; else it can, and may be meant."""
+
+    @property
+    def sentence(self) -> Text:
+        """With the place before it, as editors say it."""
+        if self.place is None:
+            return text("{title} {hint}", title=self.title, hint=self.hint)
+        return text(
+            "Line {line}, column {column}: {title} {hint}",
+            line=self.place.line,
+            column=self.place.column,
+            title=self.title,
+            hint=self.hint,
+        )
+
+
+def policy_findings(policy: str, bucket: str, form: PolicyForm) -> tuple[Finding, ...]:
+    """Errors first; nothing for an empty text, which stands for no policy."""
+    if not policy.strip():
+        return ()
+    try:
+        size = len(policy.encode())
+    except UnicodeEncodeError:
+        return (Finding(text("The text holds half a character."), text("Delete what is shown as a box or “?”.")),)
+    too_long = Finding(
+        text("The policy has {size} bytes; {most} are allowed.", size=f"{size:,}", most=f"{MOST_BYTES:,}"),
+        text("Use wildcards and fewer statements, or leave blanks out."),
+    )
+    if size > 4 * MOST_BYTES:
+        return (too_long,)  # not worth reading
+    try:
+        document = located(policy)
+    except NamedTwice as error:
+        return (
+            Finding(
+                text("“{name}” is there twice.", name=error.problem),
+                text("Only the last of them would count: leave one."),
+                error.place,
+            ),
+        )
+    except NotJson as error:
+        hint = _PROBLEMS.get(error.problem, text("Look at this place; “Format” works once it is right."))
+        return (Finding(text("This is not JSON."), hint, error.place),)
+    found = list(_Check(document, bucket, form).all())
+    if size > MOST_BYTES:
+        found.append(too_long)
+    return tuple(sorted(found, key=lambda one: not one.is_error))
+
+
+class _Check:
+    """Goes through a document that could be read."""
+
+    def __init__(self, document: Located, bucket: str, form: PolicyForm) -> None:
+        self._document = document
+        self._bucket = bucket
+        self._form = form
+
+    def all(self) -> Iterator[Finding]:
+        policy = self._document.document
+        if not isinstance(policy, dict):
+            yield self._error((), text("A policy is an object."), text("Begin with {{ and end with }}."))
+            return
+        yield from self._unknown(policy, (), _OF_POLICY[self._form])
+        if "Statement" not in policy:
+            yield self._error((), text("“Statement” is missing."), text('Add "Statement": [ … ] with what is allowed.'))
+            return
+        statements = policy["Statement"]
+        if isinstance(statements, dict):
+            yield from self._statement(statements, ("Statement",))
+            return
+        if not isinstance(statements, list) or not statements:
+            yield self._error(
+                ("Statement",),
+                text("“Statement” is not a list of statements."),
+                text("Write at least one statement in square brackets; for no policy at all empty the text."),
+            )
+            return
+        for number, statement in enumerate(statements):
+            yield from self._statement(statement, ("Statement", number))
+
+    def _statement(self, statement: object, way: Way) -> Iterator[Finding]:
+        if not isinstance(statement, dict):
+            yield self._error(way, text("A statement is an object."), text("Begin it with {{ and end it with }}."))
+            return
+        yield from self._unknown(statement, way, _MEMBERS)
+        effect = statement.get("Effect")
+        if effect not in ("Allow", "Deny"):
+            title = text("“Effect” is missing.") if effect is None else text("“Effect” is neither Allow nor Deny.")
+            yield self._error((*way, "Effect"), title, text("Write “Allow” or “Deny”, with a capital letter."))
+        for name in ("Principal", "Action", "Resource"):
+            yield from self._either(statement, way, name)
+        for name in ("Principal", "NotPrincipal"):
+            if name in statement:
+                yield from self._principal(statement[name], (*way, name))
+        for name in ("Action", "NotAction"):
+            if name in statement:
+                yield from self._actions(statement[name], (*way, name))
+        for name in ("Resource", "NotResource"):
+            if name in statement:
+                yield from self._resources(statement[name], (*way, name))
+        yield from self._pairs(statement, way)
+        if "Condition" in statement:
+            yield from self._conditions(statement["Condition"], (*way, "Condition"))
+
+    def _either(self, statement: dict[str, object], way: Way, name: str) -> Iterator[Finding]:
+        if name in statement and f"Not{name}" in statement:
+            title = text("There is both “{name}” and “Not{name}”.", name=name)
+            yield self._error((*way, f"Not{name}"), title, text("Leave one of them."))
+        elif name not in statement and f"Not{name}" not in statement:
+            hints = {
+                "Principal": text("Say whom it is about; “*” is everybody."),
+                "Action": text("Say what is allowed or denied, for example “GetObject”."),
+                "Resource": text("Say on what: “{bucket}” itself, “{bucket}/*” for its objects.", bucket=self._bucket),
+            }
+            yield self._error(way, text("“{name}” is missing.", name=name), hints[name])
+
+    def _principal(self, principal: object, way: Way) -> Iterator[Finding]:
+        if principal == "*":
+            return
+        if not isinstance(principal, dict) or not principal:
+            example = {
+                PolicyForm.OBS: '{"ID": ["domain/…:user/*"]}',
+                PolicyForm.S3: '{"AWS": ["arn:aws:iam::…:root"]}',
+            }
+            hint = text("Write “*” for everybody, or {example}.", example=example[self._form])
+            yield self._error(way, text("It cannot be told whom this is about."), hint)
+            return
+        yield from self._unknown(principal, way, _WHO[self._form])
+        for name, value in principal.items():
+            yield from self._texts(value, (*way, name))
+            if self._form is PolicyForm.OBS and name == "ID":
+                yield from self._accounts(value, (*way, name))
+
+    def _accounts(self, value: object, way: Way) -> Iterator[Finding]:
+        for at, account in self._each(value, way):
+            if account != "*" and not _ACCOUNT.fullmatch(account):
+                yield self._error(
+                    at,
+                    text("“{name}” is not how an account is written.", name=account),
+                    text("Write domain/<account id>, with :user/<user id>, :user/* or :agency/<name> behind it."),
+                )
+
+    def _actions(self, value: object, way: Way) -> Iterator[Finding]:
+        yield from self._texts(value, way)
+        for at, action in self._each(value, way):
+            name = bare_action(action)
+            if name != action and self._form is PolicyForm.OBS:
+                yield self._error(
+                    at,
+                    text("“{name}” has the name of a service before it.", name=action),
+                    text("Write {name} alone.", name=name),
+                )
+            elif not any(fnmatchcase(known, name.lower()) for known in _ACTIONS):
+                near = get_close_matches(name.lower(), _ACTIONS, 1, 0.6)
+                hint = text("Look it up in the service's list of actions; a wrong name does nothing or is refused.")
+                if near:
+                    hint = text("Is {name} meant?", name=_ACTIONS[near[0]])
+                yield self._error(at, text("No action “{name}” is known.", name=action), hint, may_be=not near)
+
+    def _resources(self, value: object, way: Way) -> Iterator[Finding]:
+        yield from self._texts(value, way)
+        for at, resource in self._each(value, way):
+            name = bare_resource(resource)
+            if name != resource and self._form is PolicyForm.OBS:
+                yield self._error(
+                    at,
+                    text("OBS takes no ARN as “Resource”."),
+                    text("Write {name} alone.", name=name),
+                )
+            elif name.partition("/")[0] != self._bucket:
+                yield self._error(
+                    at,
+                    text("“{name}” is not in this bucket.", name=resource),
+                    text("Write “{bucket}”, “{bucket}/*” or “{bucket}/folder/*”.", bucket=self._bucket),
+                )
+
+    def _pairs(self, statement: dict[str, object], way: Way) -> Iterator[Finding]:
+        """Actions that no resource of the statement fits, so that it never takes effect."""
+        resources = [bare_resource(one) for one in texts_in(statement.get("Resource"))]
+        if not resources:
+            return
+        has_bucket = any("/" not in one for one in resources)
+        has_objects = any("/" in one or one.endswith("*") for one in resources)
+        for at, action in self._each(statement.get("Action"), (*way, "Action")):
+            name = bare_action(action)
+            if _is_one_of(name, BUCKET_ACTIONS) and not has_bucket:
+                yield self._error(
+                    at,
+                    text("{name} is about the bucket, but only objects are named.", name=name),
+                    text("Add “{bucket}” to “Resource”, else it does nothing.", bucket=self._bucket),
+                    may_be=True,
+                )
+            elif _is_one_of(name, OBJECT_ACTIONS) and not has_objects:
+                yield self._error(
+                    at,
+                    text("{name} is about objects, but only the bucket is named.", name=name),
+                    text("Add “{bucket}/*” to “Resource”, else it does nothing.", bucket=self._bucket),
+                    may_be=True,
+                )
+
+    def _conditions(self, conditions: object, way: Way) -> Iterator[Finding]:
+        if not isinstance(conditions, dict):
+            yield self._error(way, text("“Condition” is not an object."), text("Write an operator, a key and values."))
+            return
+        for name, keys in conditions.items():
+            operator = _SET.sub("", name).removesuffix("IfExists")
+            if operator not in OPERATORS:
+                near = get_close_matches(operator, OPERATORS, 1, 0.6)
+                hint = text("Known are for example StringEquals, StringLike, IpAddress, Bool and DateLessThan.")
+                if near:
+                    hint = text("Is {name} meant?", name=near[0])
+                yield self._error((*way, name), text("No operator “{name}” is known.", name=name), hint)
+            if not isinstance(keys, dict) or not keys:
+                yield self._error(
+                    (*way, name),
+                    text("“{name}” has no keys to compare.", name=name),
+                    text('Write for example "{name}": {{"SourceIp": "10.0.0.0/8"}}.', name=name),
+                )
+                continue
+            for key, value in keys.items():
+                yield from self._condition_values(operator, value, (*way, name, key))
+
+    def _condition_values(self, operator: str, value: object, way: Way) -> Iterator[Finding]:
+        values = value if isinstance(value, list) else [value]
+        if not values or not all(isinstance(one, str | int | float | bool) for one in values):
+            yield self._error(way, text("A condition needs values."), text("Write one text or number, or a list."))
+            return
+        for number, one in enumerate(values):
+            problem = _value_problem(operator, str(one).lower() if isinstance(one, bool) else str(one))
+            if problem is not None:
+                at = (*way, number) if isinstance(value, list) else way
+                yield self._error(at, text("“{value}” does not fit {operator}.", value=one, operator=operator), problem)
+
+    def _unknown(self, members: dict[str, object], way: Way, known: Sequence[str]) -> Iterator[Finding]:
+        for name in members:
+            if name in known:
+                continue
+            if name == "Version" and self._form is PolicyForm.OBS:
+                continue  # copied from S3's documentation, and harmless
+            near = get_close_matches(name.title(), known, 1, 0.6)
+            hint = text("Known are: {names}.", names=", ".join(known))
+            if near:
+                hint = text("Is {name} meant?", name=near[0])
+            yield self._error((*way, name), text("“{name}” is nothing that belongs here.", name=name), hint)
+
+    def _texts(self, value: object, way: Way) -> Iterator[Finding]:
+        if isinstance(value, str) and value.strip():
+            return
+        if not isinstance(value, list) or not value:
+            yield self._error(way, text("“{name}” is empty.", name=way[-1]), text("Write a text, or a list of texts."))
+            return
+        for number, one in enumerate(value):
+            if not isinstance(one, str) or not one.strip():
+                title = text("“{name}” holds something that is no text.", name=way[-1])
+                yield self._error((*way, number), title, text("Write it in double quotes."))
+
+    def _each(self, value: object, way: Way) -> Iterator[tuple[Way, str]]:
+        if isinstance(value, str):
+            yield way, value
+        elif isinstance(value, list):
+            for number, one in enumerate(value):
+                if isinstance(one, str):
+                    yield (*way, number), one
+
+    def _error(self, way: Way, title: Text, hint: Text, *, may_be: bool = False) -> Finding:
+        return Finding(title, hint, self._document.place(way), is_error=not may_be)
+
+
+def _is_one_of(name: str, known: Sequence[str]) -> bool:
+    return any(name.lower() == one.lower() for one in known)
+
+
+def _value_problem(operator: str, value: str) -> Text | None:
+    try:
+        if operator in ("IpAddress", "NotIpAddress"):
+            ipaddress.ip_network(value, strict=False)
+        elif operator.startswith("Numeric"):
+            float(value)
+        elif operator.startswith("Date") and not value.replace(".", "").isdigit():
+            datetime.fromisoformat(value)
+        elif operator in ("Bool", "Null") and value.lower() not in ("true", "false"):
+            return text("Write true or false.")
+    except ValueError:
+        if "Ip" in operator:
+            return text("Write an address such as 10.1.2.3 or a range such as 10.0.0.0/8.")
+        if operator.startswith("Date"):
+            return text("Write a time such as 2026-01-31T12:00:00Z.")
+        return text("Write a number.")
+    return None
+
+
+_WORK = ("ListBucket", "GetObject", "PutObject", "DeleteObject")
+_TAKING_BACK = ("PutBucketPolicy", "DeleteBucketPolicy")
+
+
+def policy_effects(bucket: str, policy: str, acl: Acl | None) -> tuple[Finding, ...]:
+    """Warnings about a policy that could be sent; with the grants beside it, as far as they are known."""
+    return (*_openings(bucket, policy, acl), *denials_of_owner(bucket, policy, acl))
+
+
+def denials_of_owner(bucket: str, policy: str, acl: Acl | None) -> tuple[Finding, ...]:
+    """Where whoever owns the bucket is denied something, too."""
+    found: list[Finding] = []
+    for statement in statements_of(policy) or ():
+        if not statement.allows and _is_about_owner(statement, acl.owner if acl else ""):
+            found += [one for one in _lock_out(bucket, statement) if one not in found]
+    return tuple(found)
+
+
+def _openings(bucket: str, policy: str, acl: Acl | None) -> list[Finding]:
+    opened = exposure(bucket, policy, acl)
+    if not opened.anybody:
+        return []
+    hint = text("No account is needed for that; what they fetch is on your bill.")
+    if opened.anybody & CHANGING:
+        hint = text("No account is needed for that: your data can be replaced, and what they store is on your bill.")
+    words = text("Anybody on the internet can {what}.", what=abilities_words(opened.anybody))
+    return [Finding(words, hint, is_error=False)]
+
+
+def _lock_out(bucket: str, statement: Statement) -> list[Finding]:
+    def is_denied(action: str) -> bool:
+        places = [f"{bucket}/*", *statement.resources] if action in OBJECT_ACTIONS else [bucket]
+        return any(covers(statement, action, place) for place in places if action not in OBJECT_ACTIONS or "/" in place)
+
+    if any(is_denied(action) for action in _TAKING_BACK):
+        if statement.has_condition:
+            title = text("Where its condition holds, a denial is also about you, and about taking it back.")
+        else:
+            title = text("This denies you yourself to change or remove the policy.")
+        return [
+            Finding(title, text("It may take the console, or the service's support, to get in again."), is_error=False)
+        ]
+    denied = [action for action in _WORK if is_denied(action)]
+    if not denied:
+        return []
+    names = ", ".join(denied)
+    if statement.has_condition:
+        title = text("Where its condition holds, this denies you yourself: {names}.", names=names)
+        return [Finding(title, text("Make sure that the condition does not fit your own computer."), is_error=False)]
+    return [
+        Finding(
+            text("This denies you yourself: {names}.", names=names),
+            text("Denials win over everything else. Name those who are meant, or use “NotPrincipal”."),
+            is_error=False,
+        )
+    ]
+
+
+def _is_about_owner(statement: Statement, owner: str) -> bool:
+    is_named = bool(owner) and any(owner in name for name in statement.names)
+    if statement.is_for_others:
+        return not is_named and "*" not in statement.names
+    return is_named or "*" in statement.names

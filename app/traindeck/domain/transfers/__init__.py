@@ -1,0 +1,1 @@
+"""What is moved, by which rules, and as what."""

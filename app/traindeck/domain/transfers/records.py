@@ -1,0 +1,432 @@
+"""What is moved between here and a service, by which rules, and what became of each file."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import datetime
+from enum import Enum
+
+from traindeck.domain.errors import (
+    AccessRefused,
+    AppError,
+    ClockOff,
+    DiskFull,
+    InvalidInput,
+    ServiceTrouble,
+    Unreachable,
+)
+from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, size_words
+from traindeck.domain.texts import text
+from traindeck.domain.transfers.packing import SHARD_BYTES, SHARD_FILES
+
+_MEBIBYTE = 1024 * 1024
+_GIBIBYTE = 1024 * _MEBIBYTE
+
+# Above this a lost connection should not cost the whole file; the service would take 5 GB at once.
+SINGLE_PUT_BYTES = 64 * _MEBIBYTE
+PART_BYTES = 16 * _MEBIBYTE
+MOST_PART_BYTES = 5 * _GIBIBYTE
+MOST_PARTS = 10_000
+MOST_OBJECT_BYTES = MOST_PARTS * MOST_PART_BYTES
+# The rest is room for files near the largest size.
+_USUAL_PARTS = 9_000
+# Below this a request costs more than its bytes.
+SMALL_BYTES = 128 * 1024
+
+# Names of user metadata. The first is the MD5 of the whole file; with the second the ETag of a file sent in parts can
+# be computed from its content; the third is the MD5 of what an archive is made of: names, sizes, times, MD5s. The
+# others are spelled as rclone spells them.
+MD5_NAME = "traindeck-md5"
+PART_BYTES_NAME = "traindeck-part-bytes"
+MEMBERS_NAME = "traindeck-members"
+TIME_NAME = "mtime"
+MODE_NAME = "mode"
+
+# Before the names of files in the list of a transfer that makes other objects of them.
+PROBLEM_SCHEME = "file://"
+
+_PLAIN_MD5 = re.compile(r"[0-9a-f]{32}")
+_REMOTE = "obs://"
+
+
+class Kind(Enum):
+    UPLOAD = "up"
+    DOWNLOAD = "down"
+    COPY = "copy"
+    PACK = "pack"
+    REMOVE = "remove"
+    RESTORE = "restore"  # take away what hides objects that were deleted where versions are kept
+    CHECK = "check"  # nothing moves: both sides are compared by their contents
+
+
+class CompareBy(Enum):
+    """What tells that two files are the same."""
+
+    SIZE_AND_TIME = "time"
+    SIZE = "size"
+    MD5 = "md5"
+
+
+class Links(Enum):
+    """What becomes of a symbolic link on the way up."""
+
+    FOLLOW = "follow"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How a transfer is done; `compare` None moves everything that is there."""
+
+    compare: CompareBy | None = None
+    ignore: tuple[str, ...] = ()
+    has_ignore_files: bool = False
+    delete: bool = False
+    max_delete: int = 1000
+    links: Links = Links.FOLLOW
+    empty_folders: bool = False
+    keep_times: bool = False
+    keep_modes: bool = False
+    whole_md5: bool = True
+    moves: bool = False  # what arrived and was confirmed is removed at the source
+    chosen: tuple[tuple[str, str], ...] = ()  # only these below the source, and what each is called at the target
+    undoes: int = 0  # the transfer whose removals are taken back
+    both_sides: bool = True  # a check tells also what stands only at the target
+    # Of archives only
+    shard_bytes: int = SHARD_BYTES
+    shard_files: int = SHARD_FILES
+    skip_unreadable: bool = False
+    may_replace: bool = False  # archives of other files, too
+
+    def to_json(self) -> str:
+        values = asdict(self)
+        values["compare"] = self.compare.value if self.compare else None
+        values["links"] = self.links.value
+        return json.dumps(values)
+
+    @classmethod
+    def from_json(cls, content: str) -> Rules:
+        known = {one.name for one in fields(cls)}
+        values = {name: value for name, value in json.loads(content).items() if name in known}
+        values["compare"] = CompareBy(values["compare"]) if values.get("compare") else None
+        values["links"] = Links(values.get("links", Links.FOLLOW.value))
+        values["ignore"] = tuple(values.get("ignore", ()))
+        values["chosen"] = tuple((old, new) for old, new in values.get("chosen", ()))
+        return cls(**values)
+
+
+# Links stay: what they lead to may be anywhere. There is no limit to what was asked for by name.
+MOVE = Rules(moves=True, empty_folders=True, keep_times=True, links=Links.SKIP)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What was asked for; a place on this computer is a path, one in a service is written obs://…"""
+
+    kind: Kind
+    profile: str
+    source: str
+    target: str
+    rules: Rules = field(default_factory=Rules)
+
+    @property
+    def remote(self) -> ObjectPath:
+        """The side in the service; of two, the source, or what is made of it."""
+        sides = (self.target, self.source) if self.kind is Kind.PACK else (self.source, self.target)
+        return _place(next(filter(is_remote, sides), self.target))
+
+    @property
+    def is_within_service(self) -> bool:
+        return is_remote(self.source) and is_remote(self.target)
+
+    @property
+    def remote_source(self) -> ObjectPath:
+        return _place(self.source)
+
+    @property
+    def remote_target(self) -> ObjectPath:
+        return _place(self.target)
+
+
+def is_remote(spelling: str) -> bool:
+    """Whether the place of an order is in a service."""
+    return spelling.startswith(_REMOTE)
+
+
+def removal_of(profile: str, paths: Sequence[ObjectPath], kind: Kind = Kind.REMOVE) -> Order:
+    """Of some objects and whole folders of one bucket; or what brings them back."""
+    if len(paths) == 1:
+        return Order(kind, profile, str(paths[0]), "")
+    source = _common_folder(paths)
+    names = [path.key[len(source.key) :] for path in paths]
+    return Order(kind, profile, str(source), "", Rules(chosen=tuple((name, name) for name in names)))
+
+
+def relocation_of(
+    profile: str, moves: Sequence[tuple[ObjectPath, str]], target: ObjectPath, *, keeps_source: bool
+) -> Order:
+    """Objects and folders of one bucket with the names they get in the target folder."""
+    rules = Rules() if keeps_source else MOVE
+    source = _common_folder([path for path, _ in moves])
+    chosen = tuple((path.key[len(source.key) :], name) for path, name in moves)
+    return Order(Kind.COPY, profile, str(source), str(target.as_folder()), replace(rules, chosen=chosen))
+
+
+def _common_folder(paths: Sequence[ObjectPath]) -> ObjectPath:
+    first, last = min(paths), max(paths)
+    pairs = enumerate(zip(first.parent.key, last.parent.key, strict=False))
+    shortest = min(len(first.parent.key), len(last.parent.key))
+    same = next((at for at, (one, other) in pairs if one != other), shortest)
+    return ObjectPath(first.bucket, first.key[: first.key.rfind("/", 0, same) + 1])
+
+
+def _place(spelling: str) -> ObjectPath:
+    """The reverse of str(ObjectPath): a key may begin or end with anything, blanks too."""
+    bucket, _, key = spelling.removeprefix(_REMOTE).partition("/")
+    return ObjectPath(bucket, key)
+
+
+class TransferState(Enum):
+    QUEUED = "queued"  # others go first
+    PLANNING = "planning"
+    READY = "ready"  # planned, and waits for a yes
+    RUNNING = "running"
+    WAITING = "waiting"  # all that is left waits for the network, a key, the clock or the disk
+    PAUSED = "paused"
+    DONE = "done"
+    PARTLY = "partly"  # finished, with files that failed
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_over(self) -> bool:
+        return self in _OVER
+
+
+_OVER = (TransferState.DONE, TransferState.PARTLY, TransferState.FAILED, TransferState.CANCELLED)
+
+
+class Action(Enum):
+    MOVE = 0
+    MAKE_FOLDER = 1
+    REMOVE = 2
+    LEAVE = 3  # moved: it is at the target, and to be removed at the source
+    DESCRIBE = 4  # tell of all the rest, once that is there
+
+
+class ItemState(Enum):
+    """Below ten there is something left to do."""
+
+    QUEUED = 0
+    WAITING = 1
+    DONE = 10
+    EQUAL = 11
+    SKIPPED = 12
+    FAILED = 13
+    # What only a check finds
+    DIFFERENT = 14
+    MISSING_HERE = 15  # on this computer; of two places in the service, at the source
+    MISSING_THERE = 16
+    UNKNOWN = 17  # the service does not say what its content is
+
+    @property
+    def is_open(self) -> bool:
+        return self.value < 10
+
+
+class WaitsFor(Enum):
+    """Why a file waits; it goes on by itself when that is over."""
+
+    NETWORK = "network"
+    SERVICE = "service"
+    KEYS = "keys"
+    CLOCK = "clock"
+    DISK = "disk"
+
+
+@dataclass(slots=True, unsafe_hash=True)  # not frozen: four times as fast to make, and there may be a million
+class Item:
+    """One file of a transfer. `key` is the whole name in the service: the target's going up, else the source's.
+
+    `name` is the place below the local folder, or below the target of a copy; empty: the target itself.
+    """
+
+    key: str
+    name: str
+    size_bytes: int = 0
+    modified_ns: int = 0
+    inode: int = 0
+    mode: int = 0
+    etag: str = ""
+    action: Action = Action.MOVE
+    state: ItemState = ItemState.QUEUED
+    upload_id: str = ""
+    part_bytes: int = 0
+    is_verified: bool = False
+    error: AppError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SentPart:
+    """A part that the service has, or that is on the disk."""
+
+    number: int
+    size_bytes: int
+    etag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a file of this computer was like when its content was that of an ETag; MD5 told so."""
+
+    size_bytes: int
+    modified_ns: int
+    inode: int
+    etag: str
+
+
+DIFFERENCES = (ItemState.DIFFERENT, ItemState.MISSING_THERE, ItemState.MISSING_HERE)
+"""Why two sides are not the same."""
+
+_READ = (ItemState.DONE, ItemState.DIFFERENT, ItemState.UNKNOWN)
+_WORKED_ON = (ItemState.FAILED, ItemState.MISSING_THERE, ItemState.MISSING_HERE, *_READ)
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How many files, and bytes, stand where."""
+
+    files: dict[ItemState, int] = field(default_factory=dict)
+    bytes: dict[ItemState, int] = field(default_factory=dict)
+    removals: int = 0
+    removal_bytes: int = 0
+    copied_files: int = 0  # at both places
+    copied_bytes: int = 0
+    small_files: int = 0
+    part_bytes: int = 0  # of unfinished files
+    verified: int = 0
+
+    @property
+    def open_files(self) -> int:
+        return sum(count for state, count in self.files.items() if state.is_open)
+
+    @property
+    def moving_files(self) -> int:
+        """All that had or have to be moved."""
+        return self.open_files + sum(self.files.get(state, 0) for state in _WORKED_ON)
+
+    @property
+    def moving_bytes(self) -> int:
+        states = (ItemState.QUEUED, ItemState.WAITING, ItemState.FAILED, *_READ)
+        return sum(self.bytes.get(state, 0) for state in states)
+
+    @property
+    def done_bytes(self) -> int:
+        return sum(self.bytes.get(state, 0) for state in _READ) + self.copied_bytes + self.part_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class TransferRecord:
+    """A transfer as it is written down."""
+
+    id: int
+    order: Order
+    state: TransferState
+    created: datetime
+    root: str = ""  # the local folder or file, or the target of a copy
+    is_planned: bool = False
+    has_gaps: bool = False  # a folder could not be read: nothing may be deleted for being absent
+    fed_to: str = ""  # what comes before this key may have been under way when the program ended
+    place: float = 0.0  # smaller goes first
+    started: datetime | None = None
+    ended: datetime | None = None
+    error: AppError | None = None
+    is_dropped: bool = False  # out of the list, but something of it could not be taken back yet
+
+
+def check_of(record: TransferRecord) -> Order:
+    """What looks again whether what a transfer brought is where it should be."""
+    order, root = record.order, record.root or record.order.target
+    target = order.target if order.kind is Kind.UPLOAD else root
+    if order.kind is Kind.CHECK:
+        return order
+    # What else stands at the target of a copy was not part of it.
+    rules = Rules(
+        ignore=order.rules.ignore,
+        has_ignore_files=order.rules.has_ignore_files,
+        links=order.rules.links,
+        both_sides=order.rules.delete,
+    )
+    return Order(Kind.CHECK, order.profile, order.source, target, rules)
+
+
+def known_place(order: Order, root: str) -> str:
+    """Under which name it is remembered what the files below a folder of this computer are in the service."""
+    return f"{order.profile}\t{order.remote.bucket}\t{root}"
+
+
+def part_bytes(size_bytes: int) -> int:
+    """At least 16 MiB, whole MiB, and never more parts than the service takes."""
+    needed = -(-size_bytes // _USUAL_PARTS)
+    return min(MOST_PART_BYTES, max(PART_BYTES, -(-needed // _MEBIBYTE) * _MEBIBYTE))
+
+
+def part_count(size_bytes: int, part_size: int) -> int:
+    return -(-size_bytes // part_size)
+
+
+def is_plain_md5(etag: str) -> bool:
+    """Whether an ETag can be the MD5 of the content; with parts or encryption it is not."""
+    return _PLAIN_MD5.fullmatch(etag) is not None
+
+
+def waits_for(error: AppError) -> WaitsFor | None:
+    """None: trying again would not help."""
+    match error:
+        case ClockOff():
+            return WaitsFor.CLOCK
+        case AccessRefused():
+            return WaitsFor.KEYS
+        case Unreachable():
+            return WaitsFor.NETWORK
+        case ServiceTrouble():
+            return WaitsFor.SERVICE
+        case DiskFull():
+            return WaitsFor.DISK
+    return None
+
+
+def refusal(key: str, size_bytes: int) -> AppError | None:
+    """Why the service, or other tools on it, could not take this; None: they can."""
+    # Nearly all names are short and plain, and there may be a million of them.
+    if len(key) * 4 <= MAX_KEY_BYTES and key.isprintable() and "\\" not in key and size_bytes <= MOST_OBJECT_BYTES:
+        return None
+    shown = key.encode(errors="backslashreplace").decode()
+    try:
+        length = len(key.encode())
+    except UnicodeEncodeError as error:
+        return InvalidInput(
+            text("The name of “{file}” is not UTF-8, so no service could keep it.", file=shown),
+            text("Rename the file."),
+            str(error),
+        )
+    if length > MAX_KEY_BYTES:
+        return InvalidInput(
+            text("The name “{file}” would be longer than 1,024 bytes in the bucket.", file=shown),
+            text("Use shorter folder and file names."),
+        )
+    if "\\" in key or any(unicodedata.category(letter) == "Cc" for letter in key):
+        return InvalidInput(
+            text("The name “{file}” holds a backslash or a control character.", file=ascii(shown)[1:-1]),
+            text("Rename the file; other programs could not read such a name."),
+        )
+    if size_bytes > MOST_OBJECT_BYTES:
+        return InvalidInput(
+            text("“{file}” is larger than the service takes: {size}.", file=shown, size=size_words(size_bytes)),
+            text("Split it into parts of less than 48 TB."),
+        )
+    return None

@@ -1,0 +1,152 @@
+"""How much the folder of a Lab holds, counted from outside while a Lab may be at work on it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from traindeck.lab.training.job_records import LIVE_PHASES
+from traindeck.lab.training.running.process_tree import ProcessId
+
+_WAIT_S = 5.0
+_TOLD_EVERY = 1000
+_OBJECTS = """
+SELECT count(*), coalesce(sum(size), 0) FROM
+(SELECT size FROM objects UNION ALL SELECT size FROM versions WHERE NOT is_marker)
+"""
+
+Query = Callable[[sqlite3.Connection], Any]
+OnQuery = Callable[[Callable[[], None]], Callable[[], None]]
+"""Given what breaks a question off; the answer takes it back when the question is answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What users put there; old versions count as objects. None is what could not be read."""
+
+    buckets: int | None
+    objects: int | None
+    object_bytes: int | None
+    jobs: int | None
+    live: tuple[str, ...]  # the names of the jobs that are not over
+
+
+@dataclass(frozen=True, slots=True)
+class DiskUse:
+    """The bytes of all files; not whole where a folder could not be looked into."""
+
+    size_bytes: int
+    is_whole: bool
+
+
+def _unbroken(_: Callable[[], None]) -> Callable[[], None]:
+    return lambda: None
+
+
+def _unheard(_: int) -> None:
+    return
+
+
+def contents(root: Path, on_query: OnQuery = _unbroken) -> Contents:
+    objects = _asked(root / "obs" / "index.sqlite3", _objects, on_query, (0, 0, 0))
+    jobs = _asked(root / "jobs" / "jobs.sqlite3", _jobs, on_query, (0, ()))
+    return Contents(*(objects or (None, None, None)), *(jobs or (None, ())))
+
+
+def disk_use(root: Path, on_bytes: Callable[[int], None] = _unheard) -> DiskUse:
+    """Look at every file; `on_bytes` hears the sum so far, and may raise to end it."""
+    total = seen = 0
+    is_whole = True
+    folders = [str(root)]
+    while folders:
+        folder = folders.pop()
+        try:
+            entries = os.scandir(folder)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            if folder == str(root):
+                raise
+            is_whole = False
+            continue
+        with entries:
+            for entry in entries:
+                try:
+                    if leads_inside(entry):
+                        folders.append(entry.path)
+                        continue
+                    status = entry.stat(follow_symlinks=False)
+                except OSError:
+                    continue  # gone a moment ago
+                total += status.st_size if stat.S_ISREG(status.st_mode) else 0
+                seen += 1
+                if seen % _TOLD_EVERY == 0:
+                    on_bytes(total)
+    return DiskUse(total, is_whole)
+
+
+def live_processes(root: Path) -> dict[str, list[ProcessId]]:
+    """What was started for each job that is not over; nothing where that cannot be read."""
+    found: dict[str, list[ProcessId]] = _asked(root / "jobs" / "jobs.sqlite3", _processes, _unbroken, {}) or {}
+    return found
+
+
+def leads_inside(entry: os.DirEntry[str]) -> bool:
+    """Whether this is a folder of its own, not a link or a junction to one elsewhere."""
+    if not entry.is_dir(follow_symlinks=False):
+        return False
+    if sys.platform != "win32":
+        return True
+    return entry.stat(follow_symlinks=False).st_reparse_tag != stat.IO_REPARSE_TAG_MOUNT_POINT
+
+
+def _asked(path: Path, query: Query, on_query: OnQuery, without: Any) -> Any:
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return without
+    except OSError:
+        return None
+    # On a full or a write-protected disk SQLite cannot make its shared memory; without a log there is nothing to share.
+    ways = ["mode=ro"] if path.with_name(f"{path.name}-wal").exists() else ["mode=ro", "mode=ro&immutable=1"]
+    for way in ways:
+        try:
+            with closing(sqlite3.connect(f"{path.as_uri()}?{way}", uri=True, timeout=_WAIT_S)) as database:
+                answered = on_query(database.interrupt)
+                try:
+                    return query(database)
+                finally:
+                    answered()
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+                break
+    return None
+
+
+def _objects(database: sqlite3.Connection) -> tuple[int, int, int]:
+    (buckets,) = database.execute("SELECT count(*) FROM buckets").fetchone()
+    count, size_bytes = database.execute(_OBJECTS).fetchone()
+    return buckets, count, size_bytes
+
+
+def _jobs(database: sqlite3.Connection) -> tuple[int, tuple[str, ...]]:
+    (count,) = database.execute("SELECT count(*) FROM jobs").fetchone()
+    live = database.execute(f"SELECT name FROM jobs WHERE phase IN {LIVE_PHASES} ORDER BY create_time").fetchall()
+    return count, tuple(name for (name,) in live)
+
+
+def _processes(database: sqlite3.Connection) -> dict[str, list[ProcessId]]:
+    found: dict[str, list[ProcessId]] = {}
+    asked = f"SELECT id, pid, created FROM jobs LEFT JOIN processes ON job_id = id WHERE phase IN {LIVE_PHASES}"
+    for job_id, pid, created in database.execute(asked):
+        of_job = found.setdefault(job_id, [])
+        if pid is not None:
+            of_job.append(ProcessId(pid, created))
+    return found

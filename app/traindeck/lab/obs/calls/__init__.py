@@ -1,0 +1,1 @@
+"""The operations of the object store, as requests ask for them."""

@@ -1,0 +1,148 @@
+"""Buckets over the wire: making, finding, describing, removing."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from aiohttp import web
+
+from traindeck.lab.life import Workers
+from traindeck.lab.obs.access import Access
+from traindeck.lab.obs.acl import canned_acl, granted_acl
+from traindeck.lab.obs.answers import document, element, empty, stamp
+from traindeck.lab.obs.body_streams import Receiver
+from traindeck.lab.obs.calls.list_calls import max_keys, owner_xml
+from traindeck.lab.obs.errors import (
+    BucketAlreadyOwnedByYou,
+    InvalidArgument,
+    NoSuchBucket,
+    NotImplementedHere,
+    ObsError,
+)
+from traindeck.lab.obs.object_headers import (
+    CREATE_HEADERS,
+    check_headers,
+    shown_class,
+    storage_class,
+)
+from traindeck.lab.obs.records import BucketInfo
+from traindeck.lab.obs.request import ObsRequest
+from traindeck.lab.obs.settings import child, parsed
+from traindeck.lab.obs.store import ObjectStore
+from traindeck.lab.signing.signatures import Dialect
+
+MAX_BUCKETS = 100
+_ZONES = "azRedundancy"
+
+
+class Buckets:
+    """The operations on the service and on a bucket."""
+
+    def __init__(self, store: ObjectStore, access: Access, receiver: Receiver, workers: Workers, region: str) -> None:
+        self._store = store
+        self._access = access
+        self._receiver = receiver
+        self._workers = workers
+        self._region = region
+
+    async def list_all(self, request: ObsRequest) -> web.StreamResponse:
+        # The later ones are how newer S3 clients ask for pages.
+        request.only_these("marker", "max-keys", "max-buckets", "continuation-token", "prefix", "bucket-region")
+        owner = request.payer.domain_id
+        after = request.query.get("continuation-token", request.query.get("marker", ""))
+        prefix = request.query.get("prefix", "")
+        found = [one for one in self._store.buckets(owner) if one.name > after and one.name.startswith(prefix)]
+        if request.ours("bucket-type") == "POSIX":
+            found = []
+        name = "max-keys" if "max-keys" in request.query else "max-buckets"
+        limit = max_keys(request.query, name) if name in request.query else len(found)
+        shown = found[:limit]
+        buckets = "".join(f"<Bucket>{self._bucket_elements(bucket)}</Bucket>" for bucket in shown)
+        content = f"<Owner>{owner_xml(request, owner)}</Owner><Buckets>{buckets}</Buckets>"
+        if len(shown) < len(found):
+            last = shown[-1].name if shown else ""
+            content += element("IsTruncated", True) + element("NextMarker", last) + element("ContinuationToken", last)
+        return document(request, "ListAllMyBucketsResult", content)
+
+    async def create(self, request: ObsRequest) -> web.StreamResponse:
+        request.only_these()
+        owner = request.payer.domain_id
+        if (request.in_any_dialect("fs-file-interface") or "").lower() == "enabled":
+            raise NotImplementedHere("parallel file systems")
+        check_headers(request, CREATE_HEADERS)
+        self._check_location(await self._receiver.document(request))
+        settings: dict[str, str] = {}
+        if wanted := request.ours("storage-class") or request.raw.header("x-default-storage-class"):
+            settings["storageClass"] = storage_class(wanted)
+        if zones := request.in_any_dialect("az-redundancy"):
+            if zones != "3az":
+                raise InvalidArgument("az-redundancy", zones)
+            settings[_ZONES] = zones
+        granted = granted_acl(request.our_headers(), owner)
+        name = request.ours("acl") or "private"
+        if granted:
+            settings["acl"] = granted.text()
+        elif name != "private":
+            settings["acl"] = canned_acl(name, owner, owner, of_object=False).text()
+        if self._store.bucket(request.bucket) is None and len(self._store.buckets(owner)) >= MAX_BUCKETS:
+            raise ObsError(400, "TooManyBuckets", "You have attempted to create more buckets than allowed.")
+        # The same owner asks again: the bucket is there with its first attributes, and that is a success.
+        with suppress(BucketAlreadyOwnedByYou):
+            await self._workers.run(self._store.create_bucket, request.bucket, owner, settings)
+        return empty(request, 200, {"Location": f"/{request.bucket}"})
+
+    async def head(self, request: ObsRequest) -> web.StreamResponse:
+        request.only_these()
+        bucket = self._access.bucket(request, "HeadBucket")
+        location = "bucket-location" if request.dialect is Dialect.OBS else "bucket-region"
+        headers = {f"{request.dialect.value}{location}": self._region, "x-obs-version": "3.0"}
+        if zones := bucket.settings.get(_ZONES):
+            headers["x-obs-az-redundancy"] = zones
+        if request.dialect is Dialect.OBS:
+            headers["x-obs-storage-class"] = bucket.storage_class
+        else:
+            headers["x-default-storage-class"] = shown_class(bucket.storage_class, request.dialect)
+        return empty(request, 200, headers)
+
+    async def probe(self, request: ObsRequest) -> web.StreamResponse:
+        """The unsigned question which dialect is spoken here."""
+        if request.bucket and self._store.bucket(request.bucket) is None:
+            raise NoSuchBucket(request.bucket)
+        return empty(request, 200, {"x-obs-api": "3.0"})
+
+    async def location(self, request: ObsRequest) -> web.StreamResponse:
+        request.only_these("location")
+        self._access.bucket(request, "GetBucketLocation")
+        if request.dialect is Dialect.OBS:
+            return document(request, "Location", self._region)
+        # The OBS SDK looks for a child of this name, S3 clients read the text of the root: both find it.
+        return document(request, "LocationConstraint", self._region + element("LocationConstraint", self._region))
+
+    async def delete(self, request: ObsRequest) -> web.StreamResponse:
+        request.only_these()
+        self._access.bucket(request, "DeleteBucket")
+        await self._workers.run(self._store.delete_bucket, request.bucket)
+        return empty(request, 204)
+
+    async def storage_info(self, request: ObsRequest) -> web.StreamResponse:
+        request.only_these("storageinfo")
+        bucket = self._access.bucket(request, "GetBucketStorage")
+        size, count = await self._workers.run(self._store.used, bucket.name)
+        return document(request, "GetBucketStorageInfoResult", element("Size", size) + element("ObjectNumber", count))
+
+    def _check_location(self, body: bytes) -> None:
+        if not body.strip():
+            return
+        root = parsed(body, "CreateBucketConfiguration")
+        wanted = child(root, "Location") or child(root, "LocationConstraint") or self._region
+        if wanted != self._region:
+            message = f"The Lab has one region, {self._region}; {wanted} is not it."
+            raise ObsError(400, "InvalidLocationConstraint", message)
+
+    def _bucket_elements(self, bucket: BucketInfo) -> str:
+        return (
+            element("Name", bucket.name)
+            + element("CreationDate", stamp(bucket.created))
+            + element("Location", self._region)
+            + element("BucketType", "OBJECT")
+        )

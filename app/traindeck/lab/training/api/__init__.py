@@ -1,0 +1,1 @@
+"""The operations of ModelArts and IAM, as requests ask for them."""

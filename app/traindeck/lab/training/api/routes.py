@@ -1,0 +1,187 @@
+"""What every operation of the service shares: who may call it, its body, its answer."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, TypeGuard
+
+from aiohttp import web
+
+from traindeck.lab.gateway import ACCOUNT, GatewayError
+
+DEFAULT_WORKSPACE = "0"
+MAX_NAME = 64
+_NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_NAME}}}")
+_MAX_DESCRIPTION = 256
+
+
+class RefusedError(Exception):
+    """A request the service refuses, with the status and code it answers."""
+
+    def __init__(self, code: str, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = f"ModelArts.{code}"
+        self.message = message
+
+
+def object_in(parent: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = parent.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise RefusedError("0104", f"{key} must be an object")
+    return value
+
+
+def list_in(parent: Mapping[str, Any], key: str) -> list[Any]:
+    value = parent.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise RefusedError("0104", f"{key} must be a list")
+    return value
+
+
+def text_in(parent: Mapping[str, Any], key: str) -> str:
+    value = parent.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise RefusedError("0104", f"{key} must be a text")
+    return value
+
+
+def is_whole(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def checked_name(value: Any, what: str) -> str:
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise RefusedError("0104", f"{what} must be 1 to {MAX_NAME} letters, digits, underscores or hyphens")
+    return value
+
+
+def checked_description(value: Any) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str) or len(value) > _MAX_DESCRIPTION:
+        raise RefusedError("0104", f"the description must be a text of at most {_MAX_DESCRIPTION} characters")
+    return value
+
+
+def checked_workspace(value: Any) -> str:
+    if value not in (None, "", DEFAULT_WORKSPACE):
+        raise RefusedError("0104", f"the workspace {value} does not exist")
+    return DEFAULT_WORKSPACE
+
+
+MAX_LIMIT = 50
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of a list; `offset` is as the client gave it, `skip` counts records."""
+
+    offset: int
+    limit: int
+    skip: int
+    sort_by: str
+    newest_first: bool
+
+    @property
+    def order(self) -> str:
+        return "desc" if self.newest_first else "asc"
+
+
+def read_page(
+    query: Mapping[str, str], sort_fields: tuple[str, ...], *, counts_pages: bool, max_limit: int = MAX_LIMIT
+) -> Page:
+    """The first of `sort_fields` is the default."""
+    limit = whole_in(query, "limit", max_limit, 1, max_limit)
+    offset = whole_in(query, "offset", 0, 0, None)
+    sort_by = query.get("sort_by") or sort_fields[0]
+    order = query.get("order") or "desc"
+    if sort_by not in sort_fields:
+        raise RefusedError("2790", f"sort_by must be one of {', '.join(sort_fields)}")
+    if order not in ("asc", "desc"):
+        raise RefusedError("2790", "order must be asc or desc")
+    return Page(offset, limit, offset * limit if counts_pages else offset, sort_by, order == "desc")
+
+
+def whole_in(query: Mapping[str, str], key: str, default: int, low: int, high: int | None) -> int:
+    text = query.get(key) or ""
+    if not text:
+        return default
+    # Longer numbers are beyond what the database can count.
+    is_number = text.isascii() and text.isdigit() and len(text) <= 9
+    if not is_number or int(text) < low or (high is not None and int(text) > high):
+        raise RefusedError("2764", f"{key} must be a whole number from {low}" + (f" to {high}" if high else ""))
+    return int(text)
+
+
+Handler = Callable[[web.Request], Awaitable[web.Response]]
+
+
+def add(app: web.Application, *routes: tuple[str, str, Handler]) -> None:
+    for method, path, handler in routes:
+        app.router.add_route(method, path, _guarded(handler))
+
+
+def _guarded(handler: Handler) -> Handler:
+    """Lets in only the account the project belongs to, and gives refusals their form."""
+
+    @functools.wraps(handler)
+    async def guarded(request: web.Request) -> web.Response:
+        project_id = request[ACCOUNT].project_id
+        if request.match_info.get("project_id", project_id) != project_id:
+            message = "The project in the address does not belong to the account that signed."
+            raise GatewayError(403, "ModelArts.0210", message)
+        try:
+            return await handler(request)
+        except RefusedError as refused:
+            raise GatewayError(refused.status, refused.code, refused.message) from refused
+
+    return guarded
+
+
+async def body_of(request: web.Request) -> Mapping[str, Any]:
+    try:
+        body = json.loads(await request.read(), parse_constant=_no_constant)
+    except ValueError as error:
+        raise RefusedError("2787", "the body is not JSON") from error
+    if not isinstance(body, dict):
+        raise RefusedError("2787", "the body must be a JSON object")
+    return body
+
+
+def answer(content: object, status: HTTPStatus = HTTPStatus.OK) -> web.Response:
+    body = json.dumps(content, allow_nan=False).encode("ascii")
+    return web.Response(status=status, body=body, content_type="application/json")
+
+
+def nothing(status: HTTPStatus = HTTPStatus.NO_CONTENT) -> web.Response:
+    return web.Response(status=status)
+
+
+def page_answer(page: Page, total: int, items: list[dict[str, Any]]) -> web.Response:
+    return answer(
+        {
+            "total": total,
+            "count": len(items),
+            "limit": page.limit,
+            "offset": page.offset,
+            "sort_by": page.sort_by,
+            "order": page.order,
+            "items": items,
+        }
+    )
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,1 @@
+"""A job from accepted to ended."""

@@ -1,0 +1,256 @@
+"""Finds the Python that runs an engine; never TrainDeck's own environment."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from traindeck.lab.training.catalogue import Engine
+from traindeck.lab.training.job_records import EventText
+from traindeck.lab.training.lab_settings import SETTINGS, LabSettings, SettingsError, read_settings
+
+_ASK = "import sys; print('.'.join(map(str, sys.version_info[:3])))"
+_ASK_LIMIT_S = 20.0
+
+
+class NoInterpreterError(Exception):
+    """There is no Python to run the job with."""
+
+    def __init__(self, reason: EventText) -> None:
+        super().__init__(reason.english)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class EnginePython:
+    """An engine with the Python that runs it here, or the reason why none does."""
+
+    engine: Engine
+    python: Path | None
+    version: str
+    problem: EventText | None
+
+
+class Interpreters:
+    """Which Python runs which engine, as the user wrote it into `lab.toml`; read anew for every job."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def for_engine(self, engine_id: str) -> Path:
+        try:
+            return self._chosen(read_settings(self._root), engine_id)
+        except SettingsError as error:
+            raise NoInterpreterError(error.reason) from error
+
+    def checked(self, engines: Sequence[Engine]) -> list[EnginePython]:
+        """Every engine with its Python, which is started once to see that it is one."""
+        versions: dict[Path, tuple[str, EventText | None]] = {}
+        rows = []
+        for engine in engines:
+            try:
+                python = self.for_engine(engine.id)
+            except NoInterpreterError as error:
+                rows.append(EnginePython(engine, None, "", error.reason))
+                continue
+            if python not in versions:
+                versions[python] = _asked(python)
+            rows.append(EnginePython(engine, python, *versions[python]))
+        return rows
+
+    def problems(self, engines: Sequence[Engine]) -> Iterator[EventText]:
+        """What a user should know about `lab.toml`, each thing said once."""
+        concerned: dict[EventText, list[str]] = {}
+        for row in self.checked(engines):
+            if row.problem is not None:
+                concerned.setdefault(row.problem, []).append(row.engine.id)
+        for problem, ids in concerned.items():
+            if len(ids) == len(engines):
+                yield EventText(f"No engine can run: {problem.english}", f"没有引擎可以运行：{problem.chinese}")
+            else:
+                named = ", ".join(ids)
+                yield EventText(
+                    f"Engines that cannot run: {named}. {problem.english}",
+                    f"无法运行的引擎：{named}。{problem.chinese}",
+                )
+        try:
+            for name in self.unknown(engines):
+                english = f"{SETTINGS} names an engine the Lab does not have: {name}"
+                yield EventText(english, f"{SETTINGS} 指定了 Lab 中没有的引擎：{name}")
+        except NoInterpreterError:
+            return  # said above, of every engine
+
+    def unknown(self, engines: Sequence[Engine]) -> list[str]:
+        """Names in `lab.toml` that are no engine's."""
+        try:
+            named = read_settings(self._root).pythons
+        except SettingsError as error:
+            raise NoInterpreterError(error.reason) from error
+        return sorted(set(named) - {engine.id for engine in engines} - {"default"})
+
+    def _chosen(self, settings: LabSettings, engine_id: str) -> Path:
+        choice = settings.pythons.get(engine_id) or settings.pythons.get("default")
+        if choice is None:
+            return self._of_this_computer()
+        path = Path(choice).expanduser()
+        found = shutil.which(str(path))
+        if found is None:
+            place = self._root / SETTINGS
+            english = f"{place} names the Python {path}, which cannot be run"
+            raise NoInterpreterError(EventText(english, f"{place} 中指定的 Python {path} 无法运行"))
+        return Path(found).absolute()
+
+    def _of_this_computer(self) -> Path:
+        # A frozen program is no Python: started again it would open another window.
+        if not getattr(sys, "frozen", False):
+            base: str = getattr(sys, "_base_executable", "") or sys.executable
+            return Path(base)
+        found = shutil.which("python3") or shutil.which("python")
+        if found is None:
+            place = self._root / SETTINGS
+            raise NoInterpreterError(
+                EventText(f"no Python was found; name one in {place}", f"未找到 Python；请在 {place} 中指定一个")
+            )
+        return Path(found)
+
+
+def _asked(python: Path) -> tuple[str, EventText | None]:
+    """The version of this Python, and what is wrong with it."""
+    try:
+        reply = subprocess.run(
+            [python, "-I", "-c", _ASK],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_ASK_LIMIT_S,
+            check=True,
+        )
+    except subprocess.TimeoutExpired:
+        return "", EventText(f"{python} does not answer", f"{python} 没有响应")
+    except subprocess.CalledProcessError as error:
+        code = error.returncode
+        english = f"{python} is no Python that works (exit code {code})"
+        return "", EventText(english, f"{python} 不是可用的 Python（退出码 {code}）")
+    except OSError as error:
+        return "", EventText(f"{python} cannot be started: {error.strerror}", f"无法启动 {python}：{error.strerror}")
+    return reply.stdout.decode("utf-8", "replace").strip(), None
+
+
+log = logging.getLogger(__name__)
+
+REQUIREMENTS = "pip-requirements.txt"
+_COMPLETE = "complete"
+_JOB_PACKAGES_ASK = (
+    "import json, site, sys, sysconfig; "
+    "print(json.dumps([sys.version, sysconfig.get_path('purelib'), sysconfig.get_path('platlib')]"
+    " + (site.getsitepackages() if hasattr(site, 'getsitepackages') else [])))"
+)
+_JOB_PACKAGES_ASK_LIMIT_S = 30.0
+# Offline, pip would otherwise try for minutes.
+_PIP = ("install", "--no-input", "--disable-pip-version-check", "--retries", "1", "--timeout", "15")
+
+# Runs a command with the log as its output and gives its exit code; raises where the job is to end.
+Run = Callable[[tuple[str, ...], Path, Mapping[str, str]], int]
+
+
+class PackagesError(Exception):
+    """The packages cannot be installed; the text says why."""
+
+
+@dataclass(frozen=True)
+class JobPython:
+    """The Python that runs a job with its packages."""
+
+    path: Path
+    was_kept: bool
+
+
+class PackageEnvironments:
+    """The environments of one root, each known by the requirements, the wheels beside them, and the Python."""
+
+    def __init__(self, root: Path) -> None:
+        self._folder = root / "environments"
+        self._lock = threading.Lock()
+        self._building: dict[str, threading.Lock] = {}
+
+    def python(self, code: Path, base: Path, variables: Mapping[str, str], run: Run) -> JobPython:
+        """The Python with the packages of `code`; builds its environment unless there is one already."""
+        asked = _job_packages_asked(base, variables)
+        name = _fingerprint(code, base, asked)
+        environment = self._folder / name
+        own = environment / ("Scripts" if os.name == "nt" else "bin") / ("python.exe" if os.name == "nt" else "python")
+        with self._lock:
+            building = self._building.setdefault(name, threading.Lock())
+        with building:
+            if (environment / _COMPLETE).exists():
+                os.utime(environment / _COMPLETE)
+                return JobPython(own, was_kept=True)
+            if environment.exists():
+                shutil.rmtree(environment)
+            environment.parent.mkdir(mode=0o700, exist_ok=True)
+            try:
+                self._build(environment, own, code, base, asked[1:], variables, run)
+            except BaseException:
+                shutil.rmtree(environment, ignore_errors=True)
+                raise
+            (environment / _COMPLETE).touch()
+        return JobPython(own, was_kept=False)
+
+    def _build(
+        self,
+        environment: Path,
+        own: Path,
+        code: Path,
+        base: Path,
+        site_folders: list[str],
+        variables: Mapping[str, str],
+        run: Run,
+    ) -> None:
+        # Without pip of its own: that of the base is seen through the site packages, and costs no time.
+        make = (str(base), "-m", "venv", "--without-pip", "--system-site-packages", str(environment))
+        if run(make, code, variables) != 0:
+            raise PackagesError(f"{base} cannot make an environment; its venv module may be missing")
+        # A base that is itself an environment would pass on the packages of its own base only.
+        for folder in environment.rglob("site-packages"):
+            (folder / "base.pth").write_text("\n".join(site_folders) + "\n", encoding="utf-8")
+            break
+        install = (str(own), "-m", "pip", *_PIP, "--find-links", str(code), "-r", REQUIREMENTS)
+        code_of_pip = run(install, code, variables)
+        if code_of_pip != 0:
+            hint = "what is not beside the requirements comes from the network"
+            raise PackagesError(f"pip ended with exit code {code_of_pip}, and the log says why; {hint}")
+
+
+def _job_packages_asked(base: Path, variables: Mapping[str, str]) -> list[str]:
+    try:
+        reply = subprocess.run(
+            [base, "-c", _JOB_PACKAGES_ASK],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_JOB_PACKAGES_ASK_LIMIT_S,
+            check=True,
+            env=dict(variables),
+        )
+        return [str(item) for item in json.loads(reply.stdout)]
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise PackagesError(f"{base} cannot be asked for its packages: {error}") from error
+
+
+def _fingerprint(code: Path, base: Path, asked: list[str]) -> str:
+    digest = hashlib.sha256()
+    for text in (str(base), *asked):
+        digest.update(text.encode("utf-8", "surrogateescape") + b"\0")
+    # Requirements may name wheels and further lists beside them.
+    for path in sorted([*code.glob("*.txt"), *code.glob("*.whl")]):
+        digest.update(path.name.encode("utf-8", "surrogateescape") + b"\0")
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()[:24]

@@ -1,0 +1,122 @@
+"""How a run can end, and how fast things go while it lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+from traindeck.lab.faults import PENDING, Fault, Faults, Kind
+from traindeck.lab.training import job_history as events
+from traindeck.lab.training.api.routes import RefusedError
+from traindeck.lab.training.catalogue import Flavor
+from traindeck.lab.training.job_records import EventText
+from traindeck.lab.training.running.job_files import GivenUpError
+from traindeck.lab.training.running.job_log import MAX_LOG_BYTES
+
+KILLED = 137
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How often a run looks at its processes and sends things; a test of hours shortens the hour."""
+
+    look_s: float = 0.1
+    sample_s: float = 2.0
+    log_upload_s: float = 5.0
+    output_upload_s: float = 30.0
+    metrics_s: float = 60.0
+    grace_s: float = 5.0
+    hour_s: float = 3600.0
+    max_log_bytes: int = MAX_LOG_BYTES
+
+
+class StopReason(Enum):
+    """Why a run is to end before its processes do."""
+
+    USER = auto()
+    TIME_LIMIT = auto()
+    LAB_END = auto()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    phase: str
+    secondary_phase: str
+    event: EventText
+    task_statuses: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def level(self) -> str:
+        return "Error" if self.phase in ("Failed", "Abnormal") else "Info"
+
+
+class EndedError(Exception):
+    """The run cannot go on."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.phase)
+        self.outcome = outcome
+
+
+class StoppedError(GivenUpError):
+    """Somebody asked for the end of the run."""
+
+
+def failed(task: str, event: EventText, exit_code: int = 1) -> Outcome:
+    statuses = ({"task": task, "exit_code": exit_code, "message": event.english},)
+    return Outcome("Failed", "Failed", event, statuses)
+
+
+def not_created(event: EventText) -> Outcome:
+    return Outcome("Abnormal", "CreateFailed", event)
+
+
+def ended_by_exit(bad: tuple[str, int] | None) -> Outcome:
+    """The outcome when all processes ended well, or the first bad one did not."""
+    if bad is None:
+        return Outcome("Completed", "Completed", events.COMPLETED)
+    task, code = bad
+    message = events.training_ended(task, code).english
+    statuses = ({"task": task, "exit_code": code, "message": message},)
+    return Outcome("Failed", "Failed", events.failed(task, code), statuses)
+
+
+_SERVICE = "modelarts"
+_CREATE = "POST /v2/{project_id}/training-jobs"
+_HOURS = 1
+
+
+class JobFaults:
+    """The rules that concern jobs, asked for every job that is created; their `resource` is a pattern of flavors."""
+
+    def __init__(self, rules: Faults) -> None:
+        self._rules = rules
+
+    def on_change(self, call: Callable[[], None]) -> None:
+        self._rules.on_change(call)
+
+    def hold(self, flavor: Flavor) -> Fault | None:
+        """The rule that lets a new job of this flavor wait; raises where one refuses it."""
+        if self._struck(Kind.QUOTA, flavor) is not None:
+            raise RefusedError("2815", "a fault rule of the Lab says that the quota of training jobs is used up")
+        sold_out = self._struck(Kind.SOLD_OUT, flavor)
+        # A sold-out flavor may refuse its jobs or let them wait; the service does either.
+        if sold_out is None or sold_out.body == PENDING:
+            return sold_out
+        message = f"the resources of the flavor {flavor.id} are sold out; choose another one or try again later"
+        raise RefusedError((sold_out.code or "4992").removeprefix("ModelArts."), message)
+
+    def is_in_force(self, fault: Fault) -> bool:
+        return self._rules.is_in_force(fault)
+
+    def time_limit_s(self, flavor: Flavor, hour_s: float) -> float | None:
+        """Seconds a new job of this flavor may run; a rule that names none means an hour by the clock of the Lab."""
+        struck = self._struck(Kind.TIME_LIMIT, flavor)
+        return None if struck is None else struck.seconds or _HOURS * hour_s
+
+    def _struck(self, kind: Kind, flavor: Flavor) -> Fault | None:
+        return next(iter(self._rules.drawn(_SERVICE, _CREATE, flavor.id, frozenset({kind}))), None)

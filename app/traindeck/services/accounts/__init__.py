@@ -1,0 +1,1 @@
+"""Accounts, their keys, and the services behind them."""

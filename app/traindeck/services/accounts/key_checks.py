@@ -1,0 +1,269 @@
+"""What keys are good for, asked of the services themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from traindeck.domain.accounts.keys import Credentials, parse_credentials, too_long
+from traindeck.domain.accounts.profiles import Asked, Check, CheckUp, Profile
+from traindeck.domain.errors import AppError, KeysRefused, NoRight
+from traindeck.domain.storage.objects import Bucket, ObjectPath
+from traindeck.domain.texts import Text, text
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.files import local_errors
+from traindeck.services.jobs.modelarts.adapter import ModelArtsTraining, find_project
+from traindeck.services.storage.sdk.buckets import ObsStorage
+
+GOOD_CLOCK_S = 60.0
+# Beyond this no request is taken.
+BAD_CLOCK_S = 15 * 60.0
+TRIAL_NAME = ".traindeck-write-check"
+_TRIED_BUCKETS = 3
+
+
+Found = Callable[[CheckUp], None]
+
+
+def unseen(_: CheckUp) -> None:
+    """Only the end is of interest."""
+
+
+class KeyChecks:
+    """Five looks at one account, each at once where it can be; nothing is left behind by any of them."""
+
+    def __init__(self, calls: BlockingCalls) -> None:
+        self._calls = calls
+
+    async def run(self, profile: Profile, credentials: Credentials, found: Found = unseen) -> CheckUp:
+        """`found` is told the state of things as they come."""
+        round_ = _Round(profile, credentials, self._calls, found)
+        try:
+            return await round_.run()
+        finally:
+            round_.close()
+
+
+class _Round:
+    """One time through all of them."""
+
+    def __init__(self, profile: Profile, credentials: Credentials, calls: BlockingCalls, found: Found) -> None:
+        self._profile = profile
+        self._credentials = credentials
+        self._calls = calls
+        self._found = found
+        self._storage = ObsStorage(profile, credentials, calls)
+        self._training: ModelArtsTraining | None = None
+        self._accepted: bool | None = None
+        running = text("Checking…")
+        self._checks = {asked: Check(title, None, running, None, asked, True) for asked, title in _titles().items()}
+
+    def close(self) -> None:
+        self._storage.close()
+        if self._training is not None:
+            self._training.close()
+
+    async def run(self) -> CheckUp:
+        self._found(self._state())
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._look_at_storage())
+            group.create_task(self._look_at_training())
+        return self._state()
+
+    def _state(self) -> CheckUp:
+        return CheckUp(tuple(self._checks.values()), self._accepted, self._credentials.expires)
+
+    def _tell(
+        self, asked: Asked, passed: bool | None, fact: Text, hint: Text | None = None, *, again: bool = False
+    ) -> None:
+        title = self._checks[asked].title
+        self._checks[asked] = Check(title, passed, fact, hint, asked, may_try_again=again)
+        self._found(self._state())
+
+    def _tell_error(self, asked: Asked, error: AppError) -> None:
+        """No answer says nothing about the keys."""
+        if isinstance(error, KeysRefused):
+            self._accepted = False
+        passed = None if error.retryable else False
+        self._tell(asked, passed, error.title, error.hint, again=error.retryable)
+
+    def _keys_were_taken(self) -> None:
+        if self._accepted is None:
+            self._accepted = True
+
+    async def _look_at_storage(self) -> None:
+        places: Sequence[ObjectPath] | None = None
+        try:
+            places = await self._readable_places()
+        except AppError as error:
+            self._look_at_clock()
+            self._tell_error(Asked.OBS, error)
+            self._tell(Asked.WRITE, None, text("Not checked: OBS could not be read."))
+            return
+        self._look_at_clock()
+        await self._look_for_right_to_write(places)
+
+    async def _readable_places(self) -> Sequence[ObjectPath]:
+        """Where to try to write; tells what reading showed."""
+        if self._profile.work_in:
+            place = ObjectPath.parse(self._profile.work_in).as_folder()
+            async for _ in self._storage.entries(place):
+                break
+            self._keys_were_taken()
+            self._tell(Asked.OBS, True, text("{place} can be read.", place=str(place)))
+            return [place]
+        try:
+            buckets = await self._storage.buckets()
+        except NoRight:
+            self._keys_were_taken()
+            self._tell(
+                Asked.OBS,
+                None,
+                text("The keys are known, but may not list the buckets."),
+                text("If they are for one bucket or folder only, name it as the place to work in."),
+            )
+            return []
+        self._keys_were_taken()
+        self._tell(Asked.OBS, True, text("Buckets in sight: {count}.", count=len(buckets)))
+        return [ObjectPath(bucket.name) for bucket in self._near(buckets)]
+
+    def _near(self, buckets: Sequence[Bucket]) -> list[Bucket]:
+        """Those this endpoint answers for."""
+        region = self._profile.region
+        return [bucket for bucket in buckets if bucket.region in ("", region)][:_TRIED_BUCKETS]
+
+    async def _look_for_right_to_write(self, places: Sequence[ObjectPath]) -> None:
+        if not places:
+            self._tell(Asked.WRITE, None, text("Not checked: no bucket of this region is known to write to."))
+            return
+        trouble: AppError | None = None
+        for place in places:
+            try:
+                await self._storage.try_to_write(place.join(TRIAL_NAME))
+            except AppError as error:
+                trouble = trouble or error
+                continue
+            self._tell(
+                Asked.WRITE,
+                True,
+                text("{place} takes files. What was offered there for the check was not kept.", place=str(place)),
+            )
+            return
+        assert trouble is not None
+        self._tell_error(Asked.WRITE, trouble)
+
+    def _look_at_clock(self) -> None:
+        ahead_s = self._storage.clock_ahead_s
+        if ahead_s is None:
+            self._tell(Asked.CLOCK, None, text("Not checked: OBS did not say its time."), again=True)
+            return
+        off_s = abs(ahead_s)
+        if off_s <= GOOD_CLOCK_S:
+            self._tell(Asked.CLOCK, True, text("Right to {seconds} s.", seconds=max(1, round(off_s))))
+            return
+        hint = text("Let the system set its time by itself; from 15 minutes on no request is taken.")
+        minutes = text("The clock of this computer is off by {minutes} minutes.", minutes=max(1, round(off_s / 60)))
+        self._tell(Asked.CLOCK, False if off_s >= BAD_CLOCK_S else None, minutes, hint)
+
+    async def _look_at_training(self) -> None:
+        if not self._profile.has_training:
+            only = text("Not checked: this account has storage only.")
+            self._tell(Asked.PROJECT, None, only)
+            self._tell(Asked.MODELARTS, None, only)
+            return
+        profile = self._profile
+        if not profile.project_id:
+            try:
+                profile = replace(profile, project_id=await find_project(profile, self._credentials, self._calls))
+            except AppError as error:
+                self._tell_project_error(error)
+                self._tell(Asked.MODELARTS, None, text("Not checked: the project is not known."))
+                return
+            self._keys_were_taken()
+            self._tell(Asked.PROJECT, True, text("Found by itself: {project}.", project=profile.project_id))
+        try:
+            self._training = ModelArtsTraining(profile, self._credentials, self._calls)
+            await self._look_at_modelarts(self._training)
+        except AppError as error:
+            if not self._profile.project_id:
+                self._tell_error(Asked.MODELARTS, error)
+                return
+            self._tell_error(Asked.PROJECT, error)
+            self._tell_error(Asked.MODELARTS, error)
+            return
+        if self._profile.project_id:
+            self._tell(Asked.PROJECT, True, text("As the account says: {project}.", project=profile.project_id))
+
+    def _tell_project_error(self, error: AppError) -> None:
+        if isinstance(error, NoRight):
+            # The right to look is another one than the right to train.
+            self._tell(
+                Asked.PROJECT,
+                None,
+                text("The keys may not look up the project."),
+                text("Write the project's id into the settings; it is under My Credentials in the console."),
+            )
+            return
+        self._tell_error(Asked.PROJECT, error)
+
+    async def _look_at_modelarts(self, training: ModelArtsTraining) -> None:
+        try:
+            is_authorised = await training.is_authorised()
+        except NoRight:
+            # Who may train may not always see this; the offer shows whether ModelArts knows the keys at all.
+            engines = await training.engines()
+            self._keys_were_taken()
+            self._tell(
+                Asked.MODELARTS,
+                None,
+                text(
+                    "ModelArts takes the keys ({count} engines); they may not see whether it is authorised.",
+                    count=len(engines),
+                ),
+                text("The first job will show it; the owner of the account can look under Permission Management."),
+            )
+            return
+        self._keys_were_taken()
+        if is_authorised:
+            self._tell(Asked.MODELARTS, True, text("ModelArts is authorised to work for this account."))
+            return
+        self._tell(
+            Asked.MODELARTS,
+            False,
+            text("ModelArts has not been authorised to work for this account."),
+            text("Open ModelArts in the console once and grant it access under Permission Management."),
+        )
+
+
+def _titles() -> dict[Asked, Text]:
+    return {
+        Asked.CLOCK: text("Clock"),
+        Asked.OBS: text("OBS"),
+        Asked.PROJECT: text("Project"),
+        Asked.MODELARTS: text("ModelArts"),
+        Asked.WRITE: text("Right to write"),
+    }
+
+
+MOST_BYTES = 64 * 1024
+
+
+def read_credentials(path: Path) -> Credentials:
+    with local_errors(path), path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:  # something else, and not looked at
+        raise too_long(path.name)
+    return parse_credentials(_decoded(content), path.name)
+
+
+def _decoded(content: bytes) -> str:
+    """The console writes UTF-8; a spreadsheet program may have written it again in its own way."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16", "replace")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("gb18030", "replace")

@@ -1,0 +1,169 @@
+"""Adding, choosing, checking and removing accounts."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+from traindeck.domain.accounts.keys import Credentials, Secret
+from traindeck.domain.accounts.profiles import LAB, CheckUp, Profile, is_profile_name, is_region, parse_proxy
+from traindeck.domain.errors import Conflict, InvalidInput, KeyringMissing
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import text
+from traindeck.services.accounts.connections import Connections
+from traindeck.services.accounts.environment import (
+    ACCESS,
+    ENVIRONMENT,
+    SECRET,
+    environment_profile,
+)
+from traindeck.services.accounts.key_checks import Found, KeyChecks, unseen
+from traindeck.services.accounts.secrets import SessionSecrets
+from traindeck.services.ports import ProfileBook
+
+log = logging.getLogger(__name__)
+
+
+class ProfileService:
+    """The accounts of this user."""
+
+    def __init__(self, book: ProfileBook, secrets: SessionSecrets, connections: Connections, checks: KeyChecks) -> None:
+        self._checks = checks
+        self._book = book
+        self._secrets = secrets
+        self._connections = connections
+
+    def all(self) -> list[Profile]:
+        """The Lab's, those on this computer, and the one in the environment while its variables are set."""
+        found = [self._connections.profile(LAB), *self._book.all()]
+        try:
+            in_environment = environment_profile()
+        except InvalidInput as error:
+            log.warning("the account of the environment: %s", error)
+            return found
+        return found if in_environment is None else [*found, in_environment]
+
+    @property
+    def current(self) -> str:
+        return self._book.current
+
+    async def read(self) -> None:
+        """Look at the disk again: another program may have changed them."""
+        await self._book.read()
+
+    async def use(self, name: str) -> None:
+        self._connections.profile(name)
+        await self._book.use(name)
+
+    async def add(
+        self,
+        profile: Profile,
+        credentials: Credentials,
+        *,
+        replace_old: bool = False,
+        this_session_only: bool = False,
+    ) -> Profile:
+        """Keep the secret first: a profile without its keys is of no use. Temporary keys are for this session only."""
+        _refuse_unusable_profile(profile)
+        _refuse_unusable_keys(credentials)
+        if not replace_old and any(other.name == profile.name for other in self._book.all()):
+            raise Conflict(
+                text("There is a profile “{name}” already.", name=profile.name),
+                text("Remove it first, or take another name."),
+            )
+        return await self._keep(profile, credentials, this_session_only=this_session_only)
+
+    async def change(self, profile: Profile, proxy_password: Secret | None = None) -> Profile:
+        """Other settings for a profile that keeps its keys; without a new password of the proxy that stays too."""
+        _refuse_unusable_profile(profile)
+        _, credentials = await self._connections.way_in(profile.name)
+        if proxy_password or not profile.proxy:
+            credentials = replace(credentials, proxy_password=proxy_password)
+        this_session_only = self._secrets.is_kept(profile.name)
+        return await self._keep(profile, credentials, this_session_only=this_session_only)
+
+    async def _keep(self, profile: Profile, credentials: Credentials, *, this_session_only: bool) -> Profile:
+        if this_session_only or credentials.token:
+            self._secrets.keep(profile.name, credentials)
+        else:
+            await self._secrets.write(profile.name, credentials)
+        kept = replace(profile, key_hint=credentials.hint)
+        await self._book.put(kept)
+        self._connections.release(profile.name)
+        return kept
+
+    async def keyring(self) -> str:
+        """What keeps the keys here; raises KeyringMissing with what to do where nothing can."""
+        return await self._secrets.backend()
+
+    def get(self, name: str) -> Profile:
+        return self._connections.profile(name)
+
+    async def remove(self, name: str) -> bool:
+        """Whether its keys are certainly gone too; where no keyring answers, they may be left in it."""
+        if name == LAB:
+            raise InvalidInput(text("The Lab's own profile cannot be removed."), text("It costs nothing and stays."))
+        self._connections.profile(name)
+        if name == ENVIRONMENT:
+            raise InvalidInput(
+                text("The account of the environment is not kept on this computer."),
+                text("Unset {access} and {secret}; then it is gone.", access=ACCESS, secret=SECRET),
+            )
+        keys_are_gone = True
+        try:
+            await self._secrets.remove(name)
+        except KeyringMissing as error:
+            log.warning("the keys of a removed profile: %s", error)
+            keys_are_gone = False
+        await self._book.remove(name)
+        self._connections.forget(name)
+        return keys_are_gone
+
+    async def check(self, name: str, found: Found = unseen) -> CheckUp:
+        """Ask the services themselves; `found` is told what is known so far, and what cannot be asked is not green."""
+        profile, credentials = await self._connections.way_in(name)
+        told = await self._checks.run(profile, credentials, found)
+        if told.accepted:
+            self._connections.release(name)
+        return told
+
+
+def _refuse_unusable_profile(profile: Profile) -> None:
+    if profile.name in (LAB, ENVIRONMENT) or not is_profile_name(profile.name):
+        raise InvalidInput(
+            text("“{name}” cannot be the name of a profile.", name=profile.name),
+            text("Use 1 to 40 letters, digits, “.”, “_” or “-”; “lab” and “environment” are taken."),
+        )
+    if not is_region(profile.region):
+        raise InvalidInput(
+            text("“{region}” is not the name of a region.", region=profile.region),
+            text("Write it as in the console's address, for example cn-north-4."),
+        )
+    for address in (profile.obs_endpoint, profile.modelarts_endpoint, profile.iam_endpoint):
+        parts = urlsplit(address)
+        if address and (parts.scheme not in ("http", "https") or not parts.hostname):
+            raise InvalidInput(
+                text("“{url}” is not the address of a service.", url=address),
+                text("Write it with https:// and the host name."),
+            )
+    if profile.proxy:
+        parse_proxy(profile.proxy)
+    if profile.work_in:
+        ObjectPath.parse(profile.work_in)
+
+
+def _refuse_unusable_keys(credentials: Credentials) -> None:
+    access_key, secret_key = credentials.access_key, credentials.secret_key.reveal()
+    if not access_key.strip() or not secret_key.strip():
+        # An empty key would make the SDK look for credentials of the machine it runs on.
+        raise InvalidInput(
+            text("The access key or the secret key is empty."),
+            text("Paste both, as they stand in credentials.csv."),
+        )
+    parts = (access_key, secret_key, credentials.token.reveal() if credentials.token else "")
+    if not all(part.isascii() and part.isprintable() and " " not in part for part in parts):
+        raise InvalidInput(
+            text("The keys hold characters that no key has."),
+            text("Paste them again, without blanks or line ends, as they stand in credentials.csv."),
+        )

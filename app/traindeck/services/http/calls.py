@@ -1,0 +1,157 @@
+"""The sockets of calls under way, so that a call nobody waits for any more ends at once.
+
+A worker that waits for a dead network cannot look at its token; shutting its socket wakes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import random
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+from traindeck.domain.errors import ServiceTrouble
+from traindeck.runtime.blocking import CancelToken
+from traindeck.runtime.clock import delays
+
+SocketOption = tuple[int, int, int | bytes]
+
+_here = threading.local()
+
+
+class _Call:
+    """One call in one worker, with a handle of its own on the socket it uses now.
+
+    Wrapping in TLS takes the socket away from its object, and a closed one's number goes to somebody else.
+    """
+
+    def __init__(self, token: CancelToken) -> None:
+        self._token = token
+        self._lock = threading.Lock()
+        self._handle: socket.socket | None = None
+
+    def use(self, line: socket.socket) -> None:
+        self._token.check()
+        with self._lock:
+            self._let_go()
+            self._handle = socket.socket(line.family, line.type, line.proto, fileno=socket.dup(line.fileno()))
+        if self._token.is_cancelled:
+            self.break_off()
+
+    def break_off(self) -> None:
+        with self._lock:
+            if self._handle is None:
+                return
+            try:
+                self._handle.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                return  # it is not connected, or no longer: nothing to wait for, or the time-out of the attempt
+
+    def end(self) -> None:
+        with self._lock:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._handle is not None:
+            self._handle.close()
+            self._handle = None
+
+
+@contextmanager
+def breakable(token: CancelToken) -> Iterator[None]:
+    """What this thread sends and receives inside ends when `token` is cancelled."""
+    call = _Call(token)
+    forget = token.on_cancel(call.break_off)
+    _here.call = call
+    try:
+        yield
+    finally:
+        _here.call = None
+        forget()
+        call.end()
+
+
+def in_use(line: socket.socket) -> None:
+    """The call of this thread goes on over this socket."""
+    call: _Call | None = getattr(_here, "call", None)
+    if call is not None:
+        call.use(line)
+
+
+def connected(
+    address: tuple[str, int],
+    timeout_s: float | None = None,
+    source_address: tuple[str, int] | None = None,
+    options: Sequence[SocketOption] = (),
+) -> socket.socket:
+    """As socket.create_connection, except that a cancelled call does not wait for it."""
+    problem = OSError(f"no address for {address[0]}")
+    # Names below it mean this computer too, which not every system knows.
+    host = "localhost" if address[0].endswith(".localhost") else address[0]
+    for family, kind, protocol, _, place in socket.getaddrinfo(host, address[1], 0, socket.SOCK_STREAM):
+        line = socket.socket(family, kind, protocol)
+        try:
+            for option in options:
+                line.setsockopt(*option)
+            line.settimeout(timeout_s)
+            if source_address:
+                line.bind(source_address)
+            in_use(line)
+            line.connect(place)
+        except OSError as error:
+            problem = error
+            line.close()
+        except BaseException:
+            line.close()
+            raise
+        else:
+            return line
+    raise problem
+
+
+Result = TypeVar("Result")
+
+TRIES = 4
+FIRST_S = 0.3
+LONGEST_S = 5.0
+# A service that asks for more than this is better left to the caller, who can tell the user.
+PATIENCE_S = 30.0
+
+_chance = random.Random()
+
+
+async def retried(
+    attempt: Callable[[], Awaitable[Result]], tries: int = TRIES, may_again: Callable[[], bool] = lambda: True
+) -> Result:
+    """Only for what may be done twice: reading, and writing the same again.
+
+    `may_again` is asked after each failure whether that still holds.
+    """
+    pauses = delays(FIRST_S, LONGEST_S, _chance)
+    for _ in range(tries - 1):
+        try:
+            return await attempt()
+        except ServiceTrouble as error:
+            pause = max(next(pauses), error.retry_after_s or 0.0)
+            if pause > PATIENCE_S or not may_again():
+                raise
+        await asyncio.sleep(pause)
+    return await attempt()
+
+
+_one_at_a_time = threading.Lock()
+
+
+def load(*modules: str) -> None:
+    """Import these completely.
+
+    Two workers that import packages which import each other may see one of them half done: Python then prefers an
+    ImportError to a deadlock.
+    """
+    with _one_at_a_time:
+        for module in modules:
+            importlib.import_module(module)

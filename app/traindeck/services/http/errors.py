@@ -1,0 +1,325 @@
+"""What a service or the network answered, in our words: the part that all adapters share."""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from urllib.parse import quote, urlsplit
+
+from traindeck.domain.accounts.keys import Credentials
+from traindeck.domain.errors import (
+    AccessRefused,
+    AppError,
+    ClockOff,
+    InvalidInput,
+    KeysRefused,
+    NoRight,
+    ServiceTrouble,
+    Unreachable,
+)
+from traindeck.domain.texts import moment_words, text
+
+# A gateway may answer with the request it could not verify, signature and token included.
+_SIGNED = re.compile(
+    r"(?i)\b(signature|x-security-token|security-token|x-(?:amz|obs)-security-token|authorization)"
+    r"(\s*[=:]\s*)[^\s,;&|\"<]+(?:\s+Access=\S+)?"
+)
+_TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})")
+_DETAIL_LIMIT = 2000
+
+
+def without_keys(detail: str, credentials: Credentials) -> str:
+    """The same text, fit for a report: no secret, no whole access key."""
+    for secret in credentials.secrets:
+        for spelled in {secret.reveal(), quote(secret.reveal(), safe="")}:
+            detail = detail.replace(spelled, "…")
+    if credentials.access_key:
+        detail = detail.replace(credentials.access_key, credentials.hint)
+    detail = _SIGNED.sub(r"\1\2…", detail)
+    return detail if len(detail) <= _DETAIL_LIMIT else detail[:_DETAIL_LIMIT] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Whom an adapter talks to, for the sentences about it."""
+
+    host: str
+    is_lab: bool
+    credentials: Credentials
+    proxy: str = ""
+    """The place of the proxy on the way there; empty: there is none."""
+
+    def masked(self, detail: str) -> str:
+        return without_keys(detail, self.credentials)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A refusal as it came over the wire."""
+
+    service: Service
+    status: int
+    code: str = ""
+    message: str = ""
+    request_id: str = ""
+    retry_after_s: float | None = None
+    date: str = ""
+
+    @property
+    def detail(self) -> str:
+        parts = [f"HTTP {self.status}", self.code, self.message, self.request_id and f"request {self.request_id}"]
+        return self.service.masked("; ".join(part for part in parts if part))
+
+
+def check_usable(url: str, credentials: Credentials) -> None:
+    """Refuse what would make the SDKs fail in odd ways, or look for keys elsewhere."""
+    if not credentials.access_key.strip() or not credentials.secret_key.reveal().strip():
+        raise AccessRefused(
+            text("The keys are incomplete."), text("Both are needed, the access key and the secret key.")
+        )
+    parts = [credentials.access_key, credentials.secret_key.reveal()]
+    parts += [credentials.token.reveal()] if credentials.token else []
+    if not all(part.isascii() and part.isprintable() and " " not in part for part in parts):
+        raise InvalidInput(
+            text("The keys hold characters that no key has."),
+            text("Paste them again, without blanks or line breaks."),
+        )
+    address = urlsplit(url)
+    if address.scheme not in ("http", "https") or not address.hostname:
+        raise InvalidInput(
+            text("“{url}” is not the address of a service.", url=url),
+            text("Write it with https:// and the host name."),
+        )
+
+
+def wrong_secret_key(answer: Answer) -> AppError:
+    return KeysRefused(
+        text("The secret key does not fit the access key {key}.", key=answer.service.credentials.hint),
+        text("Paste both keys again, without blanks; a new pair is made under My Credentials in the console."),
+        answer.detail,
+    )
+
+
+def unknown_access_key(answer: Answer) -> AppError:
+    return KeysRefused(
+        text(
+            "The access key {key} is not known to {host}.",
+            key=answer.service.credentials.hint,
+            host=answer.service.host,
+        ),
+        text("It was deleted or belongs to another cloud. Look it up under My Credentials in the console."),
+        answer.detail,
+    )
+
+
+def expired_token(answer: Answer) -> AppError:
+    keys = answer.service.credentials
+    title = text("The temporary keys {key} are no longer valid.", key=keys.hint)
+    if keys.expires is not None and keys.expires <= datetime.now(UTC):
+        title = text("The temporary keys {key} ended at {time}.", key=keys.hint, time=moment_words(keys.expires))
+    return KeysRefused(
+        title,
+        text("Get new ones in the console and paste them."),
+        answer.detail,
+    )
+
+
+def wrong_clock(answer: Answer) -> AppError:
+    off_by = _minutes_off(answer.date)
+    title = (
+        text("The clock of this computer is off by {minutes} minutes.", minutes=off_by)
+        if off_by
+        else text("The clock of this computer is off by more than 15 minutes.")
+    )
+    return ClockOff(
+        title, text("Let the system set its time by itself, also the time zone; then try again."), answer.detail
+    )
+
+
+def no_right(answer: Answer) -> AppError:
+    return NoRight(
+        text("The keys {key} have no right to do this.", key=answer.service.credentials.hint),
+        text("Ask the owner of the account for the permission, or use other keys."),
+        answer.detail,
+    )
+
+
+def in_arrears(answer: Answer) -> AppError:
+    return AccessRefused(
+        text("The account is frozen or out of money."),
+        text("Look at the billing page of the console and pay what is open; then try again."),
+        answer.detail,
+    )
+
+
+def too_many_requests(answer: Answer) -> AppError:
+    return ServiceTrouble(
+        text("{host} asks for fewer requests.", host=answer.service.host),
+        text("Wait a moment, then try again."),
+        answer.detail,
+        answer.retry_after_s,
+    )
+
+
+def service_failed(answer: Answer) -> AppError:
+    """Something on their side: a gateway, a backend, a page that is none."""
+    return ServiceTrouble(
+        text("{host} has a problem of its own (HTTP {status}).", host=answer.service.host, status=answer.status),
+        text("This is not your doing. Try again in a few minutes."),
+        answer.detail,
+        answer.retry_after_s,
+    )
+
+
+def not_understood(answer: Answer) -> AppError:
+    return ServiceTrouble(
+        text("{host} gave an answer that cannot be read.", host=answer.service.host),
+        text("A sign-in page of the network or a proxy may stand between. Open a web page, sign in, then try again."),
+        answer.detail,
+    )
+
+
+def refused(answer: Answer) -> AppError:
+    """A refusal we have no own sentence for: the service's words are the best there are."""
+    words = answer.service.masked(answer.message) or answer.code or f"HTTP {answer.status}"
+    return AppError(
+        text("{host} refused: {words}", host=answer.service.host, words=words),
+        text("Copy the details if you ask for help; the request number is in them."),
+        answer.detail,
+    )
+
+
+def by_status(answer: Answer) -> AppError:
+    """For codes without a rule of their own."""
+    if answer.status == 407:
+        return proxy_refused(answer.service, 407, answer.detail)
+    if answer.status == 408:
+        return too_slow(answer.service, answer.detail)
+    if answer.status == 429:
+        return too_many_requests(answer)
+    if answer.status >= 500:
+        return service_failed(answer)
+    if answer.status in (401, 403):
+        return no_right(answer)
+    return refused(answer)
+
+
+def network_trouble(error: BaseException, service: Service) -> ServiceTrouble:
+    """Unreachable when certainly nothing was sent, else ServiceTrouble."""
+    detail = service.masked(f"{type(error).__name__}: {error}")
+    if service.proxy and (status := _TUNNEL.search(str(error))):
+        return proxy_refused(service, int(status[1]), detail)
+    if service.proxy and isinstance(error, ConnectionRefusedError | socket.gaierror):
+        return no_proxy(service, detail)
+    if isinstance(error, ConnectionRefusedError):
+        return not_running(service, detail)
+    if isinstance(error, socket.gaierror):
+        return host_unknown(service, detail)
+    if isinstance(error, ssl.SSLError):
+        return not_trusted(service, detail)
+    if isinstance(error, TimeoutError):
+        return too_slow(service, detail)
+    return cut_off(service, detail)
+
+
+def not_running(service: Service, detail: str) -> Unreachable:
+    if service.is_lab:
+        return Unreachable(
+            text("The Lab is not running."),
+            text("It starts with the window; “traindeck lab serve” starts it by hand."),
+            detail,
+        )
+    return Unreachable(
+        text("Nothing answers at {host}.", host=service.host),
+        text("Check the endpoint in the profile, and whether a firewall or proxy stands between."),
+        detail,
+    )
+
+
+def host_unknown(service: Service, detail: str) -> Unreachable:
+    return Unreachable(
+        text("The address {host} cannot be found.", host=service.host),
+        text("Check the network connection, and the region or endpoint in the profile."),
+        detail,
+    )
+
+
+def not_trusted(service: Service, detail: str) -> Unreachable:
+    return Unreachable(
+        text("The connection to {host} is not safe: its certificate was not accepted.", host=service.host),
+        text("Name your organisation's CA file in the profile if it has one; nothing was sent."),
+        detail,
+    )
+
+
+def no_proxy(service: Service, detail: str) -> Unreachable:
+    return Unreachable(
+        text("The proxy {proxy} does not answer.", proxy=service.proxy),
+        text("Check its address in the profile, and the network connection."),
+        detail,
+    )
+
+
+def proxy_refused(service: Service, status: int, detail: str) -> Unreachable:
+    if status == 407:
+        return Unreachable(
+            text("The proxy {proxy} does not take its user and password.", proxy=service.proxy or service.host),
+            text("Enter them again in the settings of the account."),
+            detail,
+        )
+    return Unreachable(
+        text("The proxy {proxy} does not let us through to {host}.", proxy=service.proxy, host=service.host),
+        text("Ask who runs it to allow this address, or use another proxy."),
+        detail,
+    )
+
+
+def unusable_certificates(service: Service, ca_file: str, detail: str) -> InvalidInput:
+    return InvalidInput(
+        text("“{file}” cannot be read as a file of certificates.", file=ca_file),
+        text("Give a CA file in PEM form (BEGIN CERTIFICATE) in the settings of the account, or none."),
+        service.masked(detail),
+    )
+
+
+def no_answer(service: Service, detail: str) -> Unreachable:
+    return Unreachable(
+        text("{host} cannot be reached.", host=service.host),
+        text("Check the network connection, and whether a firewall or proxy stands between."),
+        detail,
+    )
+
+
+def too_slow(service: Service, detail: str) -> ServiceTrouble:
+    return ServiceTrouble(
+        text("{host} did not answer in time.", host=service.host),
+        text("Check the network connection, then try again."),
+        detail,
+    )
+
+
+def cut_off(service: Service, detail: str) -> ServiceTrouble:
+    return ServiceTrouble(
+        text("The connection to {host} was cut.", host=service.host),
+        text("Check the network connection, then try again."),
+        detail,
+    )
+
+
+def _minutes_off(server_date: str) -> int:
+    """How far the clocks are apart; 0 when the server did not say."""
+    return round(abs(seconds_ahead(server_date) or 0.0) / 60)
+
+
+def seconds_ahead(server_date: str) -> float | None:
+    """By how much the server's clock is before ours; None when it did not say."""
+    try:
+        there = parsedate_to_datetime(server_date)
+    except ValueError:
+        return None
+    there = there if there.tzinfo else there.replace(tzinfo=UTC)
+    return (there - datetime.now(UTC)).total_seconds()

@@ -1,0 +1,1 @@
+"""Jobs from the form to the run: sending, following, acting on them."""

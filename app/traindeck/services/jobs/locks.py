@@ -1,0 +1,45 @@
+"""Which running program is busy with a run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.files import local_errors
+
+
+@asynccontextmanager
+async def held(path: Path, calls: BlockingCalls) -> AsyncIterator[bool]:
+    """Whether this program has the lock now; it does not wait for one that another has."""
+    lock = FileLock(path, thread_local=False)
+    try:
+        yield await calls.run(lambda _: _taken(lock, path))
+    finally:
+        # Also when cancelled while it was being taken; letting go does not wait.
+        lock.release()
+
+
+def _taken(lock: FileLock, path: Path) -> bool:
+    with local_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            return False
+    return True
+
+
+class RunLocks:
+    """One lock file per run, so that a second program leaves a submission under way alone."""
+
+    def __init__(self, folder: Callable[[str], Path], calls: BlockingCalls) -> None:
+        self._folder = folder
+        self._calls = calls
+
+    def held(self, run_id: str) -> AbstractAsyncContextManager[bool]:
+        """Whether this program may act on the run's submission now."""
+        return held(self._folder(run_id) / "submission.lock", self._calls)

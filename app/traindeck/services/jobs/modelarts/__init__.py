@@ -1,0 +1,1 @@
+"""ModelArts as a target."""

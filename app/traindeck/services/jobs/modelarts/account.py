@@ -1,0 +1,230 @@
+"""Asking ModelArts and IAM: in a worker, with one kind of error for everything that goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+import threading
+import weakref
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from traindeck.domain.accounts.keys import Credentials
+from traindeck.domain.accounts.profiles import Proxy
+from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected
+from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
+from traindeck.services.accounts.connections import Refused, nobody_listens
+from traindeck.services.http.calls import TRIES, breakable, load, retried
+from traindeck.services.http.errors import (
+    Answer,
+    Service,
+    check_usable,
+    cut_off,
+    host_unknown,
+    network_trouble,
+    no_answer,
+    no_proxy,
+    not_running,
+    not_trusted,
+    not_understood,
+    too_slow,
+    unusable_certificates,
+)
+from traindeck.services.jobs.modelarts.errors import modelarts_error
+
+if TYPE_CHECKING:
+    from traindeck.services.jobs.modelarts.client import Client
+
+NO_CONTENT = 204
+
+FindProject = Callable[[], Awaitable[str]]
+
+
+class Refusal(Exception):
+    """The service said no; what that means depends on what was asked."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.code)
+        self.answer = answer
+
+
+def _never_fine(_: Answer) -> bool:
+    return False
+
+
+class ModelArtsAccount:
+    """One account at one endpoint; made at once, connected when first asked."""
+
+    def __init__(
+        self,
+        url: str,
+        credentials: Credentials,
+        calls: BlockingCalls,
+        *,
+        project_id: str = "",
+        find_project: FindProject | None = None,
+        ca_file: str = "",
+        proxy: Proxy | None = None,
+        is_lab: bool = False,
+        refused: Refused = nobody_listens,
+    ) -> None:
+        """`find_project` is asked once, before the first request, where `project_id` is not known."""
+        check_usable(url, credentials)
+        self.service = Service(urlsplit(url).netloc, is_lab, credentials, proxy.place if proxy else "")
+        self._find_project = None if project_id else find_project
+        self._finding = asyncio.Lock()
+        self._proxy = proxy
+        self._refused = refused
+        self._url = url
+        self._credentials = credentials
+        self._calls = calls
+        self._project_id = project_id
+        self._ca_file = ca_file
+        self._making = threading.Lock()
+        self._client: Client | None = None
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+
+    async def ask(
+        self, request: Callable[[Client], Any], *, tries: int = TRIES, fine: Callable[[Answer], bool] = _never_fine
+    ) -> Any:
+        """The JSON of the answer; None when there is none, or when the refusal is fine too."""
+
+        async def attempt() -> Any:
+            try:
+                return await self._calls.run(lambda token: self._in_worker(request, token))
+            except Refusal as refusal:
+                if fine(refusal.answer):
+                    return None
+                raise modelarts_error(refusal.answer) from None
+
+        await self.know_project()
+        try:
+            return await retried(attempt, tries)
+        except KeysRefused as error:
+            self._refused(error)
+            raise
+
+    async def ask_once(self, request: Callable[[Client], Any]) -> Any:
+        """The same for what must never be done twice, once `know_project` is done; raises Refusal as it came."""
+        try:
+            return await self._calls.run(lambda token: self._in_worker(request, token))
+        except Refusal as refusal:
+            meaning = modelarts_error(refusal.answer)
+            if isinstance(meaning, KeysRefused):
+                self._refused(meaning)
+            raise
+
+    async def know_project(self) -> None:
+        """Everything asked about jobs names the project."""
+        async with self._finding:
+            if self._find_project is not None:
+                self._project_id = await self._find_project()
+                self._find_project = None
+
+    def _in_worker(self, request: Callable[[Client], Any], token: CancelToken) -> Any:
+        load("requests", "huaweicloudsdkcore.exceptions.exceptions", "huaweicloudsdkmodelarts.v1")
+        import requests
+        from huaweicloudsdkcore.exceptions.exceptions import SdkException, ServiceResponseException
+
+        token.check()
+        client = self._connected()
+        try:
+            with breakable(token):
+                answer = request(client)
+        except (AppError, Cancelled):
+            raise
+        except ServiceResponseException as error:
+            raise Refusal(self._refusal(error)) from None
+        except (SdkException, requests.RequestException) as error:
+            raise self._trouble(error) from None
+        except (ValueError, TypeError, AttributeError) as error:
+            raise Unexpected(self.service.masked(f"{type(error).__name__}: {error}")) from None
+        return self._read(answer)
+
+    def _read(self, answer: Any) -> Any:
+        status, content = (200, answer) if isinstance(answer, bytes) else (answer.status_code, answer.raw_content)
+        if status >= 300:
+            raise not_understood(Answer(self.service, status, message="redirected"))
+        if status == NO_CONTENT or not content:
+            return None
+        try:
+            # Not strict: logs have been seen with raw control characters in their JSON.
+            return json.loads(content.decode("utf-8", "replace"), strict=False)
+        except ValueError as error:
+            raise not_understood(Answer(self.service, status, message=str(error))) from None
+
+    def _refusal(self, error: Any) -> Answer:
+        headers = {name.lower(): value for name, value in getattr(error, "kept_headers", {}).items()}
+        try:
+            retry_after_s = float(headers.get("retry-after", ""))
+        except ValueError:
+            retry_after_s = None
+        return Answer(
+            self.service,
+            int(error.status_code),
+            str(error.error_code or ""),
+            str(error.error_msg or ""),
+            str(error.request_id or ""),
+            retry_after_s,
+            headers.get("date", ""),
+        )
+
+    def _trouble(self, error: Exception) -> ServiceTrouble:
+        """Unreachable when certainly nothing was sent."""
+        import requests
+        from urllib3 import exceptions as urllib3_errors
+
+        # The SDK keeps only the words of what happened; the kind is in the error it was handling.
+        cause = error if isinstance(error, requests.RequestException) else error.__context__
+        detail = self.service.masked(f"{type(error).__name__}: {cause or error}")
+        if isinstance(cause, requests.exceptions.ReadTimeout):
+            return too_slow(self.service, detail)
+        reason = next((each.reason for each in getattr(cause, "args", ()) if hasattr(each, "reason")), None)
+        if isinstance(reason, urllib3_errors.SSLError):
+            return not_trusted(self.service, detail)
+        if isinstance(reason, urllib3_errors.NameResolutionError):
+            return host_unknown(self.service, detail)
+        if isinstance(reason, urllib3_errors.NewConnectionError) and isinstance(
+            reason.__cause__, ConnectionRefusedError
+        ):
+            return not_running(self.service, detail)
+        if isinstance(reason, urllib3_errors.ProxyError):
+            return self._proxy_trouble(reason, detail)
+        if isinstance(
+            reason,
+            urllib3_errors.NewConnectionError | urllib3_errors.ConnectTimeoutError,
+        ):
+            return no_answer(self.service, detail)
+        return cut_off(self.service, detail)
+
+    def _proxy_trouble(self, error: Any, detail: str) -> ServiceTrouble:
+        """The proxy could not be reached, or said no; that of the system has no place known to us."""
+        if not self.service.proxy:
+            return no_answer(self.service, detail)
+        said = error.original_error
+        return network_trouble(said, self.service) if "Tunnel" in str(said) else no_proxy(self.service, detail)
+
+    def _check_certificates(self) -> None:
+        """A file that is none would look like a service nobody can trust."""
+        if not self._ca_file or not self._url.startswith("https:"):
+            return
+        try:
+            ssl.create_default_context(cafile=self._ca_file)
+        except OSError as error:
+            raise unusable_certificates(self.service, self._ca_file, str(error)) from None
+
+    def _connected(self) -> Client:
+        with self._making:
+            if self._client is None:
+                from traindeck.services.jobs.modelarts.client import Client
+
+                self._check_certificates()
+                project_id = self._project_id or None
+                self._client = Client.connect(self._url, self._credentials, project_id, self._ca_file, self._proxy)
+                weakref.finalize(self, self._client.close)
+            return self._client

@@ -1,0 +1,142 @@
+"""Between our words for a job and the documents ModelArts speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from traindeck.domain.jobs.job import (
+    Engine,
+    Flavor,
+    JobSpec,
+    RemoteJob,
+    from_epoch_ms,
+    stop_hours,
+    wire_value,
+)
+from traindeck.domain.storage.objects import ObjectPath
+
+Document = Mapping[str, Any]
+
+# Without it the lines of a script arrive late or never.
+_ENVIRONMENT = {"PYTHONUNBUFFERED": "1"}
+
+
+def job_request(name: str, spec: JobSpec, code: ObjectPath) -> dict[str, Any]:
+    """The body that creates a job; `spec` is the run's own, its places spelled as typed."""
+    spec = spec.for_run(name)
+    metadata: dict[str, Any] = {"name": name, "workspace_id": "0"}
+    if spec.description:
+        metadata["description"] = spec.description
+    return {"kind": "job", "metadata": metadata, "algorithm": _algorithm(spec, code), "spec": _resources(spec)}
+
+
+def _algorithm(spec: JobSpec, code: ObjectPath) -> dict[str, Any]:
+    folder = code.as_folder().api_form
+    algorithm: dict[str, Any] = {"code_dir": folder, "engine": _engine(spec)}
+    if spec.command:
+        algorithm["command"] = spec.command
+    else:
+        algorithm["boot_file"] = folder + spec.boot.replace("\\", "/").removeprefix("./")
+    algorithm["parameters"] = [{"name": name, "value": wire_value(value)} for name, value in spec.parameters]
+    algorithm["inputs"] = [_channel(name, ObjectPath.parse(place)) for name, place in spec.inputs if place.strip()]
+    algorithm["outputs"] = [
+        _channel(name, ObjectPath.parse(place).as_folder()) for name, place in spec.outputs if place.strip()
+    ]
+    algorithm["environments"] = {**_ENVIRONMENT, **dict(spec.environment)}
+    return algorithm
+
+
+def _engine(spec: JobSpec) -> dict[str, str]:
+    engine = {"engine_name": spec.engine, "engine_version": spec.engine_version, "image_url": spec.image}
+    if spec.command:
+        # A start command runs in the image alone; with an engine the engine's launcher would run.
+        engine = {"image_url": spec.image}
+    return {name: value for name, value in engine.items() if value}
+
+
+def _channel(name: str, place: ObjectPath) -> dict[str, Any]:
+    return {"name": name, "access_method": "parameter", "remote": {"obs": {"obs_url": place.api_form}}}
+
+
+def _resources(spec: JobSpec) -> dict[str, Any]:
+    resource: dict[str, Any] = {"node_count": spec.nodes}
+    if spec.flavor:
+        resource["flavor_id"] = spec.flavor
+    document: dict[str, Any] = {"resource": resource}
+    if spec.pool:
+        resource["pool_id"] = spec.pool
+        document["schedule_policy"] = {"priority": spec.priority}
+    if spec.log_to.strip():
+        document["log_export_path"] = {"obs_url": ObjectPath.parse(spec.log_to).as_folder().api_form}
+    hours = stop_hours(spec.stop_after)
+    if hours is not None:
+        document["auto_stop"] = {"time_unit": "HOURS", "duration": hours}
+    return document
+
+
+def remote_job(document: Document) -> RemoteJob:
+    metadata, status = _part(document, "metadata"), _part(document, "status")
+    started = from_epoch_ms(_number(status.get("start_time")))
+    duration_ms = _number(status.get("duration"))
+    return RemoteJob(
+        id=str(metadata.get("id") or ""),
+        name=str(metadata.get("name") or ""),
+        phase=str(status.get("phase") or ""),
+        created=from_epoch_ms(_number(metadata.get("create_time"))),
+        started=started,
+        # Before the start it is told as 0; we do not know a run time then.
+        duration_ms=duration_ms if duration_ms or started else None,
+        tasks=tuple(str(task) for task in status.get("tasks") or ()),
+        exit_message=_exit_message(status),
+    )
+
+
+def engine_of(document: Document) -> Engine:
+    version = str(document.get("engine_version") or "")
+    arch = next((known for known in ("aarch64", "x86_64") if known in version.lower()), "")
+    return Engine(str(document.get("engine_name") or ""), version, str(document.get("engine_id") or version), arch)
+
+
+def flavor_of(document: Document) -> Flavor:
+    info = _part(document, "flavor_info")
+    memory = _part(info, "memory")
+    return Flavor(
+        id=str(document.get("flavor_id") or ""),
+        name=str(document.get("flavor_name") or document.get("flavor_id") or ""),
+        kind=str(document.get("flavor_type") or ""),
+        cores=_number(_part(info, "cpu").get("core_num")),
+        memory=f"{memory['size']} {memory.get('unit') or ''}".strip() if memory.get("size") else "",
+        accelerator=_accelerator(_part(info, "npu") or _part(info, "gpu")),
+        max_nodes=_number(info.get("max_num")) or _number(document.get("max_num")) or 1,
+    )
+
+
+def _accelerator(document: Document) -> str:
+    cards = _number(document.get("unit_num"))
+    if not cards:
+        return ""
+    words = f"{cards} × {document.get('product_name') or ''}".strip()
+    return f"{words} {document['memory']}" if document.get("memory") else words
+
+
+def _exit_message(status: Document) -> str:
+    for task in status.get("task_statuses") or ():
+        if isinstance(task, Mapping) and (task.get("message") or task.get("exit_code")):
+            words = str(task.get("message") or "")
+            return words or f"exit code {task.get('exit_code')}"
+    return ""
+
+
+def _part(document: Document, name: str) -> Document:
+    """A map inside a map; the service writes an absent one as null, "" or []."""
+    part = document.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _number(value: object) -> int | None:
+    """Numbers come as numbers or as text."""
+    try:
+        return int(float(str(value)))
+    except ValueError:
+        return None

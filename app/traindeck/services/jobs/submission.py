@@ -1,0 +1,304 @@
+"""Sending a job exactly once: write down, send, confirm; look up what was left open."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from traindeck.domain.accounts.profiles import LAB
+from traindeck.domain.errors import (
+    AnswerLost,
+    AppError,
+    InvalidInput,
+    NameTaken,
+    NotFound,
+    Unexpected,
+)
+from traindeck.domain.jobs import job as forms
+from traindeck.domain.jobs import job_file
+from traindeck.domain.jobs.job import JobSpec, RemoteJob, Run, RunState, Target, run_name
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import Text, text
+from traindeck.runtime.clock import utc_now
+from traindeck.runtime.tasks import Listeners, gather_or_raise
+from traindeck.services.accounts.connections import Connection, Connections
+from traindeck.services.jobs.code_bundles import Bundle, CodeBundles, FrozenFile
+from traindeck.services.jobs.locks import RunLocks
+from traindeck.services.ports import Clock, ProfileBook, RunRecords
+from traindeck.services.storage.planes import Planes
+
+log = logging.getLogger(__name__)
+
+LOOK_UPS_S = (2.0, 5.0, 10.0, 20.0, 40.0)
+"""When to look whether a request without an answer arrived, in seconds after it was lost."""
+
+_UPLOADS = 8
+_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
+
+Stage = Callable[[Text], None]
+_NO_KEYS = text("The keys are refused. Waiting for new ones…")
+
+
+def _quiet(_: Text) -> None:
+    """Nobody watches the stages."""
+
+
+class Submission:
+    """The only way a job is created."""
+
+    def __init__(
+        self,
+        records: RunRecords,
+        connections: Connections,
+        planes: Planes,
+        bundles: CodeBundles,
+        locks: RunLocks,
+        book: ProfileBook,
+        clock: Clock = utc_now,
+        look_ups_s: Sequence[float] = LOOK_UPS_S,
+    ) -> None:
+        self._records = records
+        self._connections = connections
+        self._planes = planes
+        self._bundles = bundles
+        self._locks = locks
+        self._book = book
+        self._clock = clock
+        self._look_ups_s = look_ups_s
+        self.changed: Listeners[Run] = Listeners()
+
+    def profile_for(self, spec: JobSpec, profile: str | None) -> str:
+        """Where this job goes: what was asked for, else the Lab for a Lab job, else the current profile."""
+        if profile is None:
+            return LAB if spec.target is Target.LAB else self._book.current
+        if spec.target is Target.LAB and not self._connections.profile(profile).is_lab:
+            raise InvalidInput(
+                text("This job is meant for the Lab, but “{profile}” is a paid account.", profile=profile),
+                text('Set target = "modelarts" in the job file, or leave the profile out.'),
+            )
+        return profile
+
+    async def submit(self, spec: JobSpec, base: Path, profile: str | None = None, *, stage: Stage = _quiet) -> Run:
+        """Freeze, upload, send. The run is in the records from the first moment on."""
+        forms.refuse(forms.validate(spec))
+        chosen = self.profile_for(spec, profile)
+        stage(text("Freezing the code…"))
+        # Kept whole, so that the form of an old run still knows its folder.
+        spec = replace(spec, code_folder=str((base / spec.code_folder).absolute()))
+        bundle = await self._bundles.freeze(Path(spec.code_folder), spec.boot, spec.ignore)
+        return await self._send_new(spec, chosen, bundle, "", stage)
+
+    async def rerun(self, run_id: str, *, changes: Sequence[str] = (), stage: Stage = _quiet) -> Run:
+        """The same again, with the code as it was then."""
+        before = await self._records.get(run_id)
+        if before is None:
+            raise _forgotten()
+        spec = before.spec
+        for change in changes:
+            spec = job_file.with_setting(spec, change)
+        forms.refuse(forms.validate(spec))
+        bundle = await self._bundles.open(before.bundle)
+        return await self._send_new(spec, before.profile, bundle, before.id, stage)
+
+    async def settle(self) -> list[Run]:
+        """Find out what became of submissions whose program is gone; the answer is those of which it is known now.
+
+        One that nobody can be asked about stays open for a later time; its error is raised after all others are done.
+        """
+        settled: list[Run] = []
+        troubles: list[AppError] = []
+
+        async def settle_one(run_id: str) -> None:
+            try:
+                run = await self._settle(run_id, patient=True)
+            except AppError as error:
+                log.warning("settling %s: %s %s", run_id, error, error.detail)
+                troubles.append(error)
+            else:
+                if run is not None and not run.state.is_open:
+                    settled.append(run)
+
+        async with asyncio.TaskGroup() as group:
+            for run in await self._records.live():
+                if run.state.is_open:
+                    group.create_task(settle_one(run.id))
+        if troubles:
+            raise troubles[0]
+        return settled
+
+    async def check_again(self, run_id: str) -> Run:
+        """Look now, once, whether a submission without an answer arrived."""
+        run = await self._records.get(run_id)
+        if run is not None and run.state.is_open:
+            run = await self._settle(run_id, patient=False)
+        if run is None:
+            raise _forgotten()
+        return run
+
+    async def _settle(self, run_id: str, *, patient: bool) -> Run | None:
+        """The run as it is afterwards; a submission under way is left to the program that is at it."""
+        async with self._locks.held(run_id) as mine:
+            run = await self._records.get(run_id)
+            if run is None or not mine or not run.state.is_open:
+                return run
+            if run.state is RunState.PREPARING:
+                reason = str(text("TrainDeck was closed before the job was sent."))
+                return await self._become(run, state=RunState.NOT_SENT, reason=reason)
+            connection = await self._connections.open(run.profile)
+            job = await self._found(run, connection, self._moments_left(run) if patient else (0.0,))
+            return await self._unconfirmed(run) if job is None else await self._adopt(run, job)
+
+    def _moments_left(self, run: Run) -> tuple[float, ...]:
+        """Now, and those moments of its looking up that are still to come."""
+        passed_s = max(0.0, (self._clock() - (run.submitted or run.created)).total_seconds())
+        return (0.0, *(moment - passed_s for moment in self._look_ups_s if moment > passed_s))
+
+    async def _send_new(self, spec: JobSpec, profile: str, bundle: Bundle, parent: str, stage: Stage) -> Run:
+        now = self._clock()
+        chance = random.SystemRandom()
+        name = run_name(spec.name, now.astimezone(), "".join(chance.choices(_ALPHABET, k=4)))
+        run = Run(
+            id=secrets.token_hex(4),
+            number=0,
+            name=name,
+            profile=profile,
+            spec=spec,
+            state=RunState.PREPARING,
+            created=now,
+            bundle=bundle.id,
+            code_url=str(_code_folder(spec.for_run(name), name, bundle.folder_name)),
+            resubmission_of=parent,
+        )
+        async with self._locks.held(run.id):
+            run = await self._records.add(run)
+            self.changed.tell(run)
+            return await self._send(run, bundle, stage)
+
+    async def _send(self, run: Run, bundle: Bundle, stage: Stage) -> Run:
+        async def upload(_: Connection) -> None:
+            await self._upload(run.profile, bundle, ObjectPath.parse(run.code_url), stage)
+
+        try:
+            stage(text("Connecting…"))
+            await self._connections.work(run.profile, upload, lambda: stage(_NO_KEYS))
+            # From here on the request may have left: only the service knows.
+            run = await self._become(run, state=RunState.SUBMITTING, submitted=self._clock())
+        except AppError as error:
+            await self._become(run, state=RunState.NOT_SENT, reason=error.sentence())
+            raise
+        except asyncio.CancelledError:
+            if run.state is RunState.PREPARING:
+                reason = str(text("Stopped before the job was sent."))
+                await self._become(run, state=RunState.NOT_SENT, reason=reason)
+            raise
+        except Exception as error:
+            mistake = Unexpected(f"{type(error).__name__}: {error}")
+            await self._become(run, state=RunState.NOT_SENT, reason=mistake.sentence())
+            raise
+        stage(text("Sending the job…"))
+        return await self._request(run, stage)
+
+    async def _request(self, run: Run, stage: Stage) -> Run:
+        spec = run.spec.for_run(run.name)
+
+        async def create(connection: Connection) -> Run:
+            try:
+                job = await connection.training.create(run.name, spec, ObjectPath.parse(run.code_url))
+            except AnswerLost as error:
+                log.warning("no answer to the submission of %s: %s", run.name, error)
+                stage(text("No answer came. Checking whether the job arrived…"))
+                return await self._look_up(run, connection, self._look_ups_s)
+            except NameTaken:
+                # The name has a random part: if it exists, it is this very request that made it.
+                stage(text("The service has a job of this name already. Looking whether it is this one…"))
+                return await self._look_up(run, connection, (0.0, *self._look_ups_s))
+            return await self._adopt(run, job)
+
+        try:
+            # Refused keys mean that nothing was made, so the same may be sent again with others.
+            return await self._connections.work(run.profile, create, lambda: stage(_NO_KEYS))
+        except AppError as error:
+            await self._become(run, state=RunState.NOT_SENT, reason=error.sentence())
+            raise
+
+    async def _look_up(self, run: Run, connection: Connection, moments_s: Sequence[float]) -> Run:
+        try:
+            job = await self._found(run, connection, moments_s)
+        except AppError as error:
+            reason = text(
+                "No answer came, and the job could not be looked up: {reason} It may exist and bill: check again.",
+                reason=error.sentence(),
+            )
+            return await self._become(run, state=RunState.UNCONFIRMED, reason=str(reason))
+        return await self._unconfirmed(run) if job is None else await self._adopt(run, job)
+
+    async def _found(self, run: Run, connection: Connection, moments_s: Sequence[float]) -> RemoteJob | None:
+        """The job of this run's name; None: the last look found none; raises what kept the last look from knowing."""
+        waited_s = 0.0
+        trouble: AppError | None = None
+        for moment in moments_s:
+            await asyncio.sleep(moment - waited_s)
+            waited_s = moment
+            try:
+                job = await connection.training.find_by_name(run.name)
+            except AppError as error:
+                log.warning("looking for %s: %s", run.name, error)
+                trouble = error
+                continue
+            if job is not None:
+                return job
+            trouble = None
+        if trouble is not None:
+            raise trouble
+        return None
+
+    async def _unconfirmed(self, run: Run) -> Run:
+        reason = text("No answer came and no such job was found so far. It may exist and bill: check again.")
+        return await self._become(run, state=RunState.UNCONFIRMED, reason=str(reason))
+
+    async def _adopt(self, run: Run, job: RemoteJob) -> Run:
+        return await self._become(
+            run,
+            # One that is over already still has a log to be fetched: the watch ends it.
+            state=RunState.UNKNOWN if job.state.is_over else job.state,
+            phase=job.phase,
+            job_id=job.id,
+            reason="",
+            tasks=job.tasks or run.tasks,
+            checked=self._clock(),
+        )
+
+    async def _upload(self, profile: str, bundle: Bundle, folder: ObjectPath, stage: Stage) -> None:
+        slots = asyncio.Semaphore(_UPLOADS)
+        done = 0
+
+        async def send(file: FrozenFile) -> None:
+            nonlocal done
+            async with slots:
+                body = await self._bundles.body(bundle, file)
+                await self._planes.run(profile, lambda plane: plane.put(folder.join(file.path), body))
+            done += 1
+            stage(text("Uploading the code: {done} of {all} files…", done=done, all=len(bundle.files)))
+
+        await gather_or_raise(send(file) for file in bundle.files)
+
+    async def _become(self, run: Run, **changes: object) -> Run:
+        after = await self._records.change(run.id, **changes)
+        self.changed.tell(after)
+        return after
+
+
+def _forgotten() -> NotFound:
+    return NotFound(text("This run is no longer in the records."), text("Refresh the list."))
+
+
+def _code_folder(spec: JobSpec, name: str, folder_name: str) -> ObjectPath:
+    """Each run's code in a folder of its own, in a bucket the job writes to anyway."""
+    places = (spec.log_to, *(place for _, place in spec.outputs), *(place for _, place in spec.inputs))
+    bucket = next(ObjectPath.parse(place).bucket for place in places if place)
+    return ObjectPath(bucket, f"traindeck/code/{name}/{folder_name}/")

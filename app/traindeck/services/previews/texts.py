@@ -1,0 +1,306 @@
+"""Text: which encoding it is in, and pages of it."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import json
+import re
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+
+from traindeck.domain.previews import TablePage, TextPage
+from traindeck.domain.texts import Text, text
+from traindeck.services.previews.steps import (
+    MOST_ROWS,
+    PAGE_BYTES,
+    Reading,
+    Source,
+    Step,
+    Steps,
+    one_line,
+)
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins as that of UTF-16 does
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_MOST_SHOWN = 16 << 20
+_LONGEST_LINE = 4000
+_TOO_LONG = re.compile(rf"[^\n]{{{_LONGEST_LINE}}}(?=[^\n])")
+# A log may ring the bell, move back over what it printed, and colour its words.
+_NO_TEXT = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
+_UNSHOWN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
+_HIGH_CONTROLS = re.compile("[\x80-\x9f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How letters became bytes; `mark` are the bytes before the first letter."""
+
+    name: str
+    mark: bytes = b""
+
+    @property
+    def title(self) -> str:
+        """As people write it."""
+        title = {"iso-8859-1": "ISO 8859-1", "gb18030": "GB18030"}.get(self.name, self.name.upper())
+        return f"{title} BOM" if self.mark else title
+
+
+def encoding_of(head: bytes, *, is_whole: bool) -> Encoding | None:
+    """What the beginning of a text is in; None: it is no text."""
+    for mark, name in _MARKS:
+        if head.startswith(mark) and _decoded(head[len(mark) :], name, is_whole) is not None:
+            return Encoding(name, mark)
+    for name in ("utf-8", *_unmarked_utf_16(head), "gb18030", "iso-8859-1"):
+        words = _decoded(head, name, is_whole)
+        if words is not None and not _NO_TEXT.search(words):
+            if name == "iso-8859-1" and _HIGH_CONTROLS.search(words):
+                return None
+            return Encoding(name)
+    return None
+
+
+def text_steps(source: Source, encoding: Encoding) -> Steps:
+    decoder = codecs.getincrementaldecoder(encoding.name)("replace")
+    offset = len(encoding.mark)
+    is_first = True
+    while is_first or offset < _MOST_SHOWN:
+        content = yield from source.take(offset, PAGE_BYTES)
+        offset += len(content)
+        size = source.size_bytes
+        has_more = len(content) == PAGE_BYTES and (size is None or offset < size)
+        words = decoder.decode(content, final=not has_more)
+        if not words and not is_first:
+            return
+        notes: tuple[Text, ...] = ()
+        if has_more and offset >= _MOST_SHOWN:
+            has_more = False
+            notes = (text("Only the beginning is shown; download it to see all of it."),)
+        yield TextPage(shown(words), encoding.title, has_more=has_more, notes=notes)
+        if not has_more:
+            return
+        is_first = False
+
+
+def shown(words: str) -> str:
+    """For the screen: lines that are not too long for it, and a sign for what cannot be drawn."""
+    words = words.replace("\r\n", "\n").replace("\r", "\n")
+    return _TOO_LONG.sub("\\g<0>\n", _UNSHOWN.sub("�", words))
+
+
+def _unmarked_utf_16(head: bytes) -> tuple[str, ...]:
+    """Half of the bytes of Latin letters are zero."""
+    pairs = len(head) // 2
+    if pairs == 0 or len(head) % 2:
+        return ()
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if odd * 3 > pairs and even * 20 < pairs:
+        return ("utf-16-le",)
+    if even * 3 > pairs and odd * 20 < pairs:
+        return ("utf-16-be",)
+    return ()
+
+
+def _decoded(content: bytes, name: str, is_whole: bool) -> str | None:
+    """A letter may be cut in two at the end of what was read."""
+    try:
+        return codecs.getincrementaldecoder(name)("strict").decode(content, final=is_whole)
+    except UnicodeDecodeError:
+        return None
+
+
+_DELIMITERS = ",\t;|"
+_LONGEST_RECORD = 1 << 18
+_MOST_COLUMNS = 1000
+_LOOKED_AT = 100
+_NUMBER = re.compile(r"[+-]?(\d[\d,. ]*|\.\d+)([eE][+-]?\d+)?%?|[+-]?(nan|inf)", re.IGNORECASE)
+_BREATH = 2000
+
+Rows = list[tuple[str, ...]]
+
+
+class _Lines:
+    """Whole lines of a text, page by page."""
+
+    def __init__(self, source: Source, encoding: Encoding) -> None:
+        self._source = source
+        self._decoder = codecs.getincrementaldecoder(encoding.name)("replace")
+        self._offset = len(encoding.mark)
+        self._rest = ""
+        self.has_more = True
+
+    def next(self) -> Generator[Step, bytes, list[str]]:
+        """Those of the next page, with their ends; the last may lack one, and so may one that is far too long."""
+        content = yield from self._source.take(self._offset, PAGE_BYTES)
+        self._offset += len(content)
+        size = self._source.size_bytes
+        self.has_more = len(content) == PAGE_BYTES and (size is None or self._offset < size)
+        words = self._rest + self._decoder.decode(content, final=not self.has_more)
+        # Only these end a line; `splitlines` knows more.
+        lines = re.findall(r"[^\r\n]*(?:\r\n|\r(?!\Z)|\n)|[^\r\n]+\r?\Z|\r\Z", words)
+        lines = [line for line in lines if line]
+        self._rest = ""
+        if self.has_more and lines and not lines[-1].endswith("\n") and len(lines[-1]) < _LONGEST_RECORD:
+            self._rest = lines.pop()
+        return lines
+
+
+def delimiter_of(lines: list[str], *, is_tsv: bool = False) -> str:
+    """What stands equally often in every line, outside of quotes."""
+    bare = [re.sub(r'"[^"]*"', "", line) for line in lines[:_LOOKED_AT] if line.strip()]
+    best, best_share = "\t" if is_tsv else ",", 0.0
+    for delimiter in _DELIMITERS:
+        counts = [line.count(delimiter) for line in bare]
+        usual = max(set(counts), key=counts.count, default=0)
+        share = counts.count(usual) / len(counts) if usual else 0.0
+        if share > best_share:
+            best, best_share = delimiter, share
+    return best
+
+
+def csv_steps(source: Source, encoding: Encoding, *, is_tsv: bool = False) -> Steps:
+    reader = _Csv(_Lines(source, encoding), is_tsv)
+    columns: tuple[str, ...] | None = None
+    count = 0
+    while True:
+        rows = yield from reader.next()
+        if columns is None:
+            columns, rows = _headed(rows)
+        widest = max((len(row) for row in rows), default=0)
+        # A row may hold more than the first one promised.
+        columns += tuple(str(number + 1) for number in range(len(columns), min(widest, _MOST_COLUMNS)))
+        count += len(rows)
+        has_more = reader.has_more and count < MOST_ROWS
+        yield TablePage(columns, tuple(rows), has_more=has_more, notes=_notes(reader.notes, reader.has_more, count))
+        if not has_more:
+            return
+
+
+class _Csv:
+    """Records of a CSV file; one may go over several lines."""
+
+    def __init__(self, lines: _Lines, is_tsv: bool) -> None:
+        self._lines = lines
+        self._is_tsv = is_tsv
+        self._delimiter = ""
+        self._open: list[str] = []
+        self._open_chars = 0
+        self.notes: list[Text] = []
+
+    @property
+    def has_more(self) -> bool:
+        return self._lines.has_more
+
+    def next(self) -> Reading[Rows]:
+        lines = yield from self._lines.next()
+        if not self._delimiter:
+            self._delimiter = delimiter_of(lines, is_tsv=self._is_tsv)
+        rows: Rows = []
+        for number, record in enumerate(self._records(lines)):
+            if number % _BREATH == _BREATH - 1:
+                yield None
+            rows.append(self._cells(record))
+        return rows
+
+    def _records(self, lines: list[str]) -> Iterator[list[str]]:
+        """An odd number of quotes so far means that the record goes on."""
+        is_open = bool(self._open)
+        for line in lines:
+            is_open ^= line.count('"') % 2 == 1
+            self._open.append(line)
+            self._open_chars += len(line)
+            if is_open and self._open_chars < _LONGEST_RECORD:
+                continue
+            if is_open:
+                self._say(text("A quote is never closed; the lines behind it are shown one by one."))
+                yield from ([line] for line in self._open)
+            elif any(part.strip() for part in self._open):
+                yield self._open
+            self._open, self._open_chars, is_open = [], 0, False
+        if not self.has_more:
+            yield from ([line] for line in self._open)
+
+    def _cells(self, record: list[str]) -> tuple[str, ...]:
+        words = "".join(record)
+        cells = words.rstrip("\r\n").split(self._delimiter)
+        if words.count('"') % 2 == 0:
+            try:
+                cells = next(csv.reader(record, delimiter=self._delimiter), [])
+            except csv.Error:  # a cell beyond the limit of the reader
+                self._say(text("Some cells are too long to be read as such."))
+        if len(cells) > _MOST_COLUMNS:
+            self._say(text("Only the first {count} columns are shown.", count=f"{_MOST_COLUMNS:,}"))
+        return tuple(one_line(cell) for cell in cells[:_MOST_COLUMNS])
+
+    def _say(self, note: Text) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
+
+
+def _headed(rows: Rows) -> tuple[tuple[str, ...], Rows]:
+    """The first row names the columns unless it looks like the others."""
+    if not rows:
+        return (), []
+    first = rows[0]
+    names = [cell.strip() for cell in first]
+    is_head = len(rows) > 1 and all(names) and len(set(names)) == len(names)
+    if is_head and not any(_NUMBER.fullmatch(name) for name in names):
+        return tuple(names), rows[1:]
+    return tuple(str(number + 1) for number in range(len(first))), rows
+
+
+def json_lines_steps(source: Source, encoding: Encoding) -> Steps:
+    lines = _Lines(source, encoding)
+    columns: dict[str, None] = {}
+    notes: list[Text] = []
+    count = 0
+    while True:
+        rows: Rows = []
+        for number, line in enumerate((yield from lines.next())):
+            if number % _BREATH == _BREATH - 1:
+                yield None
+            if line.strip():
+                rows.append(_json_row(line, columns, notes))
+        count += len(rows)
+        has_more = lines.has_more and count < MOST_ROWS
+        yield TablePage(tuple(columns), tuple(rows), has_more=has_more, notes=_notes(notes, lines.has_more, count))
+        if not has_more:
+            return
+
+
+def _json_row(line: str, columns: dict[str, None], notes: list[Text]) -> tuple[str, ...]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        note = text("Some lines are no JSON; they are shown as they are.")
+        if note not in notes:
+            notes.append(note)
+        columns.setdefault("", None)
+        return tuple(one_line(line.strip()) if name == "" else "" for name in columns)
+    if not isinstance(found, dict):
+        found = {"": found}
+    for key in found:
+        if len(columns) < _MOST_COLUMNS:
+            columns.setdefault(one_line(key, 100), None)
+    cells = {one_line(key, 100): value for key, value in found.items()}
+    return tuple(_cell(cells[name]) if name in cells else "" for name in columns)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, str):
+        return one_line(value)
+    try:
+        return one_line(json.dumps(value, ensure_ascii=False))
+    except (RecursionError, ValueError):
+        return "…"
+
+
+def _notes(notes: list[Text], has_more: bool, count: int) -> tuple[Text, ...]:
+    if has_more and count >= MOST_ROWS:
+        return (*notes, text("Only the beginning is shown; download it to see all of it."))
+    return tuple(notes)

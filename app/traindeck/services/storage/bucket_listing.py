@@ -1,0 +1,135 @@
+"""Buckets listed into an index: the folder somebody looks at first, everything else behind it.
+
+The service tells nobody what changed. So looking again means listing again: the level that is seen, or everything
+when asked; what came is compared with what is known, and only what is new is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Generic, Protocol, TypeVar
+
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.runtime.clock import utc_now
+from traindeck.services.accounts.connections import Connections
+from traindeck.services.ports import Clock
+from traindeck.services.storage.data_ports import Row
+from traindeck.services.storage.listing import Piece, Span, Sweep, level_pieces
+
+_STALE = timedelta(minutes=10)
+"""A listing that was stopped longer ago is begun anew: its beginning would no longer be true."""
+
+
+class Fillable(Protocol):
+    """An index of a bucket, as far as filling it goes; its calls block."""
+
+    def replace(self, folder: str, after: str, upto: str | None, rows: Sequence[Row]) -> int: ...
+
+    def replace_level(
+        self, folder: str, after: str, upto: str | None, rows: Sequence[Row], folders: Sequence[str]
+    ) -> int: ...
+
+    def note_listed(self, folder: str, *, deep: bool, as_of: datetime) -> None: ...
+
+
+Index = TypeVar("Index", bound=Fillable)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a listing is: rows that came, and rows that were not as they were known."""
+
+    found: int
+    changed: int
+
+
+OnProgress = Callable[[Progress], None]
+
+
+class BucketListing(Generic[Index]):
+    """One bucket of one account and the index it is listed into."""
+
+    def __init__(
+        self, profile: str, bucket: str, index: Index, connections: Connections, calls: BlockingCalls, clock: Clock
+    ) -> None:
+        self.index = index
+        self._profile = profile
+        self._bucket = bucket
+        self._connections = connections
+        self._calls = calls
+        self._clock = clock
+        self._left: dict[str, tuple[datetime, list[Span]]] = {}
+        self._sweeping: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def list_level(self, folder: str, on_progress: OnProgress) -> None:
+        """What one folder holds, without looking into the folders in it."""
+        source = (await self._connections.open(self._profile)).storage
+        began = self._clock()
+        found, changed, has_folders = 0, 0, False
+        async with aclosing(level_pieces(source, ObjectPath(self._bucket, folder))) as pieces:
+            async for piece in pieces:
+                changed += await self._calls.run(partial(self._keep_level, folder, piece))
+                found += len(piece.rows) + len(piece.folders)
+                has_folders = has_folders or bool(piece.folders)
+                on_progress(Progress(found, changed))
+        await self._calls.run(lambda _: self.index.note_listed(folder, deep=not has_folders, as_of=began))
+
+    async def list_below(self, folder: str, on_progress: OnProgress) -> None:
+        """Everything below a folder; one that was stopped is gone on with."""
+        found, changed = 0, 0
+
+        async def take(piece: Piece) -> None:
+            nonlocal found, changed
+            changed += await self._calls.run(lambda _: self.index.replace(folder, piece.after, piece.upto, piece.rows))
+            found += len(piece.rows)
+            on_progress(Progress(found, changed))
+
+        async with self._sweeping[folder]:
+            source = (await self._connections.open(self._profile)).storage
+            began, spans = self._left.pop(folder, (self._clock(), None))
+            if self._clock() - began > _STALE:
+                began, spans = self._clock(), None
+            sweep = Sweep(source, ObjectPath(self._bucket, folder), spans=spans)
+            try:
+                await sweep.run(take)
+            finally:
+                if sweep.left:
+                    self._left[folder] = (began, sweep.left)
+            await self._calls.run(lambda _: self.index.note_listed(folder, deep=True, as_of=began))
+
+    def _keep_level(self, folder: str, piece: Piece, _: CancelToken) -> int:
+        return self.index.replace_level(folder, piece.after, piece.upto, piece.rows, piece.folders)
+
+
+class BucketListings(Generic[Index]):
+    """The buckets somebody looked at in this session."""
+
+    def __init__(
+        self,
+        connections: Connections,
+        open_index: Callable[[str, str], Index],
+        calls: BlockingCalls,
+        clock: Clock = utc_now,
+    ) -> None:
+        self._clock = clock
+        self._connections = connections
+        self._open_index = open_index
+        self._calls = calls
+        self._known: dict[tuple[str, str], BucketListing[Index]] = {}
+
+    async def open(self, profile: str, bucket: str) -> BucketListing[Index]:
+        facts = self._connections.profile(profile)
+        # The Lab is the same wherever it listens today.
+        account = profile if facts.is_lab else f"{profile} {facts.obs_url}"
+        index = await self._calls.run(lambda _: self._open_index(account, bucket))
+        return self._known.setdefault(
+            (account, bucket),
+            BucketListing(profile, bucket, index, self._connections, self._calls, self._clock),
+        )

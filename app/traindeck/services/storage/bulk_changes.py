@@ -1,0 +1,156 @@
+"""Going through many objects, folders with all below them: counting them, and changing each."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from traindeck.domain.errors import AppError, KeysRefused, Unreachable
+from traindeck.domain.storage.buckets import BulkReport, Tally
+from traindeck.domain.storage.object_facts import FROZEN_CLASSES, HeadChange, RestoreSpeed
+from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
+from traindeck.services.storage.listing import PageSource, Piece, Sweep, entry_of
+from traindeck.services.storage.ports import ObjectProperties
+from traindeck.services.storage.wire.heads import our_class
+
+AT_ONCE = 8
+MOST_TOLD = 1000
+_QUEUED = 2000
+
+Work = Callable[[ObjectEntry], Awaitable[bool]]
+"""Whether there was anything to change."""
+
+
+async def each(
+    source: PageSource, chosen: Sequence[ObjectEntry], take: Callable[[list[ObjectEntry]], Awaitable[None]]
+) -> None:
+    """Hand on every object among these and below the folders among them, each once."""
+    folders = _outermost([entry.path for entry in chosen if entry.path.is_folder])
+    single = [entry for entry in chosen if not (entry.path.is_folder or _is_below(entry.path, folders))]
+    if single:
+        await take(single)
+    for folder in folders:
+
+        async def hand_on(piece: Piece) -> None:
+            # The empty object that stands for a folder has neither class nor metadata that anybody means.
+            rows = [entry_of(folder.bucket, row) for row in piece.rows if not row.key.endswith("/") or row.size_bytes]  # noqa: B023
+            if rows:
+                await take(rows)
+
+        await Sweep(source, folder).run(hand_on)
+
+
+async def tally(source: PageSource, chosen: Sequence[ObjectEntry], told: Callable[[Tally], None]) -> Tally:
+    """Count them; `told` hears how far it is."""
+    objects = size_bytes = 0
+    classes: dict[str, tuple[int, int]] = {}
+
+    async def count(entries: list[ObjectEntry]) -> None:
+        nonlocal objects, size_bytes
+        for entry in entries:
+            size = entry.size_bytes or 0
+            name = our_class(entry.storage_class)
+            known = classes.get(name, (0, 0))
+            classes[name] = (known[0] + 1, known[1] + size)
+            objects, size_bytes = objects + 1, size_bytes + size
+        told(Tally(objects, size_bytes, dict(classes)))
+
+    await each(source, chosen, count)
+    return Tally(objects, size_bytes, classes)
+
+
+@dataclass(slots=True)
+class BulkChange:
+    """Does the same to each object, several at once; one that fails does not keep the others from it."""
+
+    source: PageSource
+    work: Work
+    told: Callable[[BulkReport], None]
+    report: BulkReport = field(default_factory=BulkReport)
+
+    async def run(self, chosen: Sequence[ObjectEntry]) -> BulkReport:
+        """KeysRefused, Unreachable: then none of the rest would fare better, and it is ended."""
+        queue: asyncio.Queue[ObjectEntry | None] = asyncio.Queue(_QUEUED)
+
+        async def put(entries: list[ObjectEntry]) -> None:
+            for entry in entries:
+                await queue.put(entry)
+
+        async def produce() -> None:
+            await each(self.source, chosen, put)
+            for _ in range(AT_ONCE):
+                await queue.put(None)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(produce())
+                for _ in range(AT_ONCE):
+                    group.create_task(self._consume(queue))
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from failures
+        return self.report
+
+    async def _consume(self, queue: asyncio.Queue[ObjectEntry | None]) -> None:
+        while (entry := await queue.get()) is not None:
+            try:
+                is_changed = await self.work(entry)
+            except (KeysRefused, Unreachable):
+                raise
+            except AppError as error:
+                self._count(entry, error)
+            else:
+                self._count(entry, None, is_changed=is_changed)
+
+    def _count(self, entry: ObjectEntry, error: AppError | None, *, is_changed: bool = False) -> None:
+        was = self.report
+        failures = was.failures
+        if error is not None and len(failures) < MOST_TOLD:
+            failures = (*failures, (entry.path, error))
+        self.report = BulkReport(
+            was.changed + (error is None and is_changed),
+            was.left_alone + (error is None and not is_changed),
+            was.failed + (error is not None),
+            failures,
+        )
+        self.told(self.report)
+
+
+def changing(objects: ObjectProperties, change: HeadChange) -> Work:
+    """Say the same differently about each."""
+    change.check()
+    only_class = change == HeadChange(storage_class=change.storage_class)
+
+    async def work(entry: ObjectEntry) -> bool:
+        if only_class and our_class(entry.storage_class) == change.storage_class:
+            return False
+        return await objects.ensure(entry.path, change)
+
+    return work
+
+
+def restoring(objects: ObjectProperties, days: int, speed: RestoreSpeed) -> Work:
+    """Make those readable that are archived."""
+
+    async def work(entry: ObjectEntry) -> bool:
+        if entry.storage_class and our_class(entry.storage_class) not in FROZEN_CLASSES:
+            return False
+        await objects.restore(entry.path, days, speed)
+        return True
+
+    return work
+
+
+def _outermost(folders: Sequence[ObjectPath]) -> list[ObjectPath]:
+    kept: list[ObjectPath] = []
+    for folder in sorted(folders):
+        if not _is_below(folder, kept):
+            kept.append(folder)
+    return kept
+
+
+def _is_below(path: ObjectPath, outermost: Sequence[ObjectPath]) -> bool:
+    """In order, and none below another: then only the last one before it can hold it."""
+    before = bisect_right(outermost, path)
+    return before > 0 and path.bucket == outermost[before - 1].bucket and path.key.startswith(outermost[before - 1].key)

@@ -1,0 +1,114 @@
+"""The ways to the accounts' data: one each, all on one loop in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from traindeck.domain.accounts.keys import Credentials
+from traindeck.domain.accounts.profiles import Profile
+from traindeck.domain.errors import KeysRefused
+from traindeck.runtime.loop_thread import LoopThread
+from traindeck.services.accounts.connections import Connection, Connections, Refused, nobody_listens
+from traindeck.services.storage.data_ports import DataPlane, NotRemoved, VersionPage
+from traindeck.services.storage.wire.account import WireAccount
+from traindeck.services.storage.wire.pool import MOST_CONNECTIONS
+from traindeck.services.storage.wire.uploads import Uploads
+from traindeck.services.storage.wire.versions import keeps_versions, removed, version_page
+
+Result = TypeVar("Result")
+
+
+class Planes:
+    """Enter it on the loop of those who ask; the thread starts when it is first needed."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._planes: dict[str, tuple[Connection, DataPlane]] = {}
+        self._thread: LoopThread | None = None
+
+    async def __aenter__(self) -> Self:
+        self._main = asyncio.get_running_loop()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._thread is not None:
+            try:
+                await self._thread.run(self._close_all)
+            finally:
+                await self._thread.close()
+
+    async def run(self, profile: str, work: Callable[[DataPlane], Awaitable[Result]]) -> Result:
+        """Do it with the profile's data over there; when cancelled, it is ended before this returns."""
+
+        async def there() -> Result:
+            return await work(await self.open(profile))
+
+        return await self.on_loop(there)
+
+    async def on_loop(self, make: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
+        """Await `make()` on the loop that the planes are used on."""
+        if self._thread is None:
+            self._thread = LoopThread("transfers")
+        return await self._thread.run(make)
+
+    async def open(self, profile: str) -> DataPlane:
+        """For what runs over there: the way as it is now, ask again when keys or addresses may have changed."""
+        opening = asyncio.run_coroutine_threadsafe(self._connections.open(profile), self._main)
+        connection = await asyncio.wrap_future(opening)
+        known = self._planes.get(profile)
+        if known is not None and known[0] is connection:
+            return known[1]
+
+        def tell(error: KeysRefused) -> None:
+            self.on_main(connection.refused.tell, error)
+
+        plane = connection.make_plane(tell)
+        self._planes[profile] = (connection, plane)
+        if known is not None:
+            await known[1].close()
+        return plane
+
+    def on_main(self, call: Callable[[Any], object], value: object) -> None:
+        """From over there: have those who ask told."""
+        self._main.call_soon_threadsafe(call, value)
+
+    async def _close_all(self) -> None:
+        for _, plane in self._planes.values():
+            await plane.close()
+        self._planes.clear()
+
+
+class WireDataPlane(Uploads):
+    """Made anywhere, at once; used and closed on one loop, which it keeps busy."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        credentials: Credentials,
+        *,
+        refused: Refused = nobody_listens,
+        most_connections: int = MOST_CONNECTIONS,
+    ) -> None:
+        super().__init__(WireAccount(profile, credentials, refused=refused, most_connections=most_connections))
+
+    async def remove(self, bucket: str, keys: Sequence[str]) -> list[NotRemoved]:
+        return await removed(self._account, bucket, keys)
+
+    async def keeps_versions(self, bucket: str) -> bool:
+        return await keeps_versions(self._account, bucket)
+
+    async def versions(
+        self, bucket: str, prefix: str = "", *, after: str = "", after_version: str = "", most: int = 1000
+    ) -> VersionPage:
+        return await version_page(self._account, bucket, prefix, after, after_version, most)
+
+    async def remove_versions(self, bucket: str, versions: Mapping[str, str]) -> list[NotRemoved]:
+        return await removed(self._account, bucket, list(versions), versions)
+
+    async def close(self) -> None:
+        self._account.close()

@@ -1,0 +1,1 @@
+"""What a person does once in a while with buckets and objects, over the OBS SDK."""

@@ -1,0 +1,195 @@
+"""Asking OBS: in a worker, as often as it is worth it, with one kind of error for everything that goes wrong."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from traindeck.domain.accounts.keys import Credentials
+from traindeck.domain.accounts.profiles import Profile, Signature
+from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
+from traindeck.services.accounts.connections import Refused, nobody_listens
+from traindeck.services.http.calls import TRIES, breakable, load, retried
+from traindeck.services.http.errors import (
+    Answer,
+    Service,
+    check_usable,
+    cut_off,
+    network_trouble,
+    no_answer,
+    not_understood,
+    seconds_ahead,
+    unusable_certificates,
+)
+from traindeck.services.http.proxies import is_loopback, proxy_of, proxy_to
+from traindeck.services.storage.errors import obs_error
+
+if TYPE_CHECKING:
+    from traindeck.services.storage.sdk.client import Client
+
+Result = TypeVar("Result")
+Request = Callable[["Client", CancelToken], Any]
+
+
+class ObsAccount:
+    """One account at one endpoint; made at once, connected when first asked."""
+
+    def __init__(
+        self, profile: Profile, credentials: Credentials, calls: BlockingCalls, refused: Refused = nobody_listens
+    ) -> None:
+        check_usable(profile.obs_url, credentials)
+        proxy_of(profile, credentials)  # an address that is none is said before anything is asked
+        self.clock_ahead_s: float | None = None
+        """By how much the service's clock was before ours at its last answer."""
+        self._refused = refused
+        self.region = profile.region
+        self._profile = profile
+        self._credentials = credentials
+        self._calls = calls
+        self.service = Service(urlsplit(profile.obs_url).netloc, profile.is_lab, credentials)
+        self._making = threading.Lock()
+        self._client: Client | None = None
+
+    @property
+    def is_foreign(self) -> bool:
+        """Somebody else's store, which knows no more than S3."""
+        return self._profile.signature == Signature.V4
+
+    @property
+    def has_token(self) -> bool:
+        """The keys are good for hours only."""
+        return self._credentials.token is not None
+
+    @property
+    def profile(self) -> Profile:
+        return self._profile
+
+    @property
+    def speaks_obs(self) -> bool:
+        """Requests and documents are those of OBS itself: the SDK takes S3's where the bucket is in the path."""
+        profile = self._profile
+        if profile.path_style or profile.signature not in (Signature.AUTO, Signature.OBS):
+            return False
+        return profile.signature == Signature.OBS or not is_loopback(profile.obs_url)
+
+    @property
+    def location(self) -> str | None:
+        """The region as a new bucket is told it: S3 knows its first by not being named, and refuses it when it is."""
+        return None if self.region == "us-east-1" else self.region
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close_idle()
+
+    async def ask(
+        self,
+        request: Request,
+        place: ObjectPath | None,
+        *,
+        fine: tuple[str, ...] = (),
+        missing_is_none: bool = False,
+        tries: int = TRIES,
+    ) -> Any:
+        """The SDK's answer, of success or with a code that is fine too; None when what is missing may be."""
+
+        async def attempt() -> Any:
+            answer = await self._calls.run(lambda token: self._in_worker(request, token))
+            self._compare_clocks(answer)
+            if answer.status < 300 or answer.errorCode in fine:
+                return answer
+            refusal = self.refusal(answer)
+            if missing_is_none and refusal.status == 404 and _is_itself(refusal.code, place):
+                return None
+            raise obs_error(refusal, place)
+
+        try:
+            return await retried(attempt, tries)
+        except KeysRefused as error:
+            self._refused(error)
+            raise
+
+    def _compare_clocks(self, answer: Any) -> None:
+        ahead_s = seconds_ahead(dict(answer.header or ()).get("date", ""))
+        if ahead_s is not None:
+            self.clock_ahead_s = ahead_s
+
+    async def with_client(self, work: Callable[[Client], Result]) -> Result:
+        """For what the SDK does without asking anybody."""
+        return await self._calls.run(lambda token: self._in_worker(lambda client, _: work(client), token))
+
+    def body(self, answer: Any) -> Any:
+        """What a successful answer holds; the SDK leaves out what it cannot read."""
+        if answer.body is None:
+            raise not_understood(self.refusal(answer))
+        return answer.body
+
+    def refusal(self, answer: Any) -> Answer:
+        header = dict(answer.header or ())
+        try:
+            retry_after_s = float(header.get("retry-after", ""))
+        except ValueError:
+            retry_after_s = None
+        return Answer(
+            self.service,
+            answer.status,
+            # Answers to HEAD carry the code in a header, if at all.
+            answer.errorCode or header.get("error-code", ""),
+            answer.errorMessage or header.get("error-message", "") or answer.reason or "",
+            answer.requestId or "",
+            retry_after_s,
+            header.get("date", ""),
+        )
+
+    def _in_worker(self, request: Callable[[Client, CancelToken], Result], token: CancelToken) -> Result:
+        load("obs", "traindeck.services.storage.sdk.client")
+        from traindeck.services.storage.sdk.client import NotReached
+
+        token.check()
+        client = self._connected()
+        try:
+            with breakable(token):
+                return client.call(lambda: request(client, token))
+        except (AppError, Cancelled):
+            raise
+        except NotReached as error:
+            raise self._not_reached(error.__cause__ or error) from None
+        except OSError as error:
+            raise network_trouble(error, self.service) from None
+        except Exception as error:  # noqa: BLE001 - the SDK raises bare Exception for a body cut short
+            raise self._odd(error) from None
+
+    def _not_reached(self, cause: BaseException) -> ServiceTrouble:
+        if isinstance(cause, TimeoutError):
+            return no_answer(self.service, self.service.masked(str(cause)))
+        return network_trouble(cause, self.service)
+
+    def _odd(self, error: Exception) -> AppError:
+        detail = self.service.masked(f"{type(error).__name__}: {error}")
+        if type(error).__module__ == "http.client" or "premature end" in detail:
+            return cut_off(self.service, detail)
+        return Unexpected(detail)
+
+    def _connected(self) -> Client:
+        with self._making:
+            if self._client is None:
+                from traindeck.services.storage.sdk.client import Client
+
+                proxy = proxy_to(self._profile.obs_url, self._profile, self._credentials)
+                self.service = replace(self.service, proxy=proxy.place if proxy else "")
+                try:
+                    self._client = Client(self._profile, self._credentials, proxy)
+                except OSError as error:  # nothing has been asked yet: it is the file that cannot be read
+                    raise unusable_certificates(self.service, self._profile.ca_file, str(error)) from None
+                weakref.finalize(self, self._client.close_idle)
+            return self._client
+
+
+def _is_itself(code: str, place: ObjectPath | None) -> bool:
+    """A missing object is not told apart from a missing bucket by its status."""
+    return code in ("", "NoSuchKey") or (code == "NoSuchBucket" and place is not None and place.is_bucket)

@@ -1,0 +1,331 @@
+"""The OBS SDK with our connections under it; imported in a worker only, for it is slow to load.
+
+The SDK's own connections verify no host name, are mixed between servers, and leak when sending fails.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import http.client
+import ssl
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import certifi
+from obs import ObsClient, convertor
+
+from traindeck.domain.accounts.keys import Credentials
+from traindeck.domain.accounts.profiles import Profile, Proxy, Signature
+from traindeck.domain.storage.access import Acl
+from traindeck.domain.storage.objects import Bucket
+from traindeck.services.http.calls import connected, in_use
+from traindeck.services.http.proxies import is_loopback
+from traindeck.services.storage.data_ports import Page
+from traindeck.services.storage.documents import document, moment
+from traindeck.services.storage.version_pages import (
+    KeptPage,
+    VersionPage,
+    acl_of,
+    policy_of,
+    unfinished_of,
+    version_page,
+    versions_of,
+)
+from traindeck.services.storage.wire.heads import on_wire
+from traindeck.services.storage.wire.listing_pages import page_of
+
+CONNECT_S = 6.0
+SOCKET_S = 30.0
+# Less than any front end keeps an idle connection, so that few are found dead.
+IDLE_S = 20.0
+CHUNK_BYTES = 256 * 1024
+_MOST_BESIDE = "bytes=0-262143"
+
+# What a socket says when the other end closed it: worth one immediate try on a fresh one.
+_CUT = (
+    http.client.RemoteDisconnected,
+    http.client.ResponseNotReady,
+    http.client.CannotSendRequest,
+    BrokenPipeError,
+    ConnectionResetError,
+    ConnectionAbortedError,
+)
+
+Result = TypeVar("Result")
+
+
+class NotReached(Exception):
+    """The connection could not be made: nothing was sent."""
+
+
+class AsWritten(str):
+    """The value of a header that goes out as it is; the SDK would encode others' quotes and signs once more."""
+
+
+class _Plain(http.client.HTTPConnection):
+    """Waits shorter for a connection than for an answer; `place` is where it leads, by a proxy or not."""
+
+    place = ("", 0)
+
+    def connect(self) -> None:
+        self.timeout = CONNECT_S
+        self._create_connection = connected
+        try:
+            super().connect()
+        except OSError as error:
+            raise NotReached from error
+        self.sock.settimeout(SOCKET_S)
+
+
+class _Secure(_Plain, http.client.HTTPSConnection):
+    """The same behind TLS."""
+
+
+class _Idle:
+    """Connections waiting for the next request, by server; the SDK gives them back with put_nowait."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[tuple[str, int], list[tuple[float, _Plain]]] = defaultdict(list)
+
+    def take(self, server: str, port: int) -> _Plain | None:
+        now = time.monotonic()
+        with self._lock:
+            waiting = self._waiting[server, port]
+            while waiting:
+                since, connection = waiting.pop()
+                if now - since < IDLE_S:
+                    return connection
+                connection.close()
+        return None
+
+    def put_nowait(self, connection: _Plain) -> None:
+        with self._lock:
+            self._waiting[connection.place].append((time.monotonic(), connection))
+
+    def clear(self) -> None:
+        with self._lock:
+            waiting = [connection for group in self._waiting.values() for _, connection in group]
+            self._waiting.clear()
+        for connection in waiting:
+            connection.close()
+
+
+class _Convertor(convertor.Convertor):  # type: ignore[misc]
+    """Reads listings itself: the SDK's times are in local time without zone, an hour off in summer."""
+
+    def parseListObjects(self, xml: str, headers: object = None) -> Page:
+        return page_of(xml)
+
+    def parseListBuckets(self, xml: str, headers: object = None) -> list[Bucket]:
+        root = document(xml, "ListAllMyBucketsResult")
+        return [
+            Bucket(node.findtext("Name") or "", moment(node.findtext("CreationDate")), node.findtext("Location") or "")
+            for node in root.iterfind("Buckets/Bucket")
+        ]
+
+    def parseListVersions(self, xml: str, headers: object = None) -> VersionPage:
+        return version_page(xml)
+
+    def parseHead(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """As it came: the SDK mixes the names of metadata with its own."""
+        return dict(headers)
+
+    def parseSetting(self, xml: object, headers: object = None) -> str:
+        # An answer without a body comes as its headers alone.
+        return xml if isinstance(xml, str) else ""
+
+    def parseGetBucketPolicy(self, content: object, headers: object = None) -> str:
+        return policy_of(content)
+
+    def parseGetBucketAcl(self, xml: str, headers: object = None) -> Acl:
+        return acl_of(xml)
+
+    parseGetObjectAcl = parseGetBucketAcl  # noqa: N815 - found by its name
+
+    def parseKeptVersions(self, xml: str, headers: object = None) -> KeptPage:
+        return versions_of(xml)
+
+    def parseUnfinished(self, xml: str, headers: object = None) -> KeptPage:
+        return unfinished_of(xml)
+
+    def parseDeleteObjects(self, xml: str, headers: object = None) -> object:
+        document(xml, "DeleteResult")
+        return super().parseDeleteObjects(xml, headers)
+
+
+class Client(ObsClient):  # type: ignore[misc]
+    """One account at one endpoint; for many threads at once."""
+
+    def __init__(self, profile: Profile, credentials: Credentials, proxy: Proxy | None = None) -> None:
+        # OBS's own signature does not exist with the bucket in the path.
+        by_name = profile.signature == Signature.OBS and not profile.path_style
+        path_style = profile.path_style or (is_loopback(profile.obs_url) and not by_name)
+        self._proxy = proxy
+        self._ca_file = profile.ca_file or certifi.where()
+        super().__init__(
+            access_key_id=credentials.access_key,
+            secret_access_key=credentials.secret_key.reveal(),
+            security_token=credentials.token.reveal() if credentials.token else None,
+            server=profile.obs_url,
+            signature="obs" if profile.signature is Signature.AUTO else str(profile.signature),
+            region=profile.region,
+            path_style=path_style,
+            ssl_verify=self._ca_file,
+            is_signature_negotiation=False,
+            long_conn_mode=True,
+            max_retry_count=0,
+            timeout=SOCKET_S,
+            chunk_size=CHUNK_BYTES,
+        )
+        self.convertor = _Convertor(self.signature, self.ha)
+        self._idle = _Idle()
+        self.connHolder = {"connSet": self._idle, "lock": threading.Lock()}
+        self._mine = threading.local()
+
+    def call(self, request: Callable[[], Result]) -> Result:
+        """Run one SDK call; a connection that died while idle is replaced once, at once."""
+        try:
+            return request()
+        except _CUT:
+            if not getattr(self._mine, "reused", False):
+                raise
+        self._idle.clear()
+        return request()
+
+    def close_idle(self) -> None:
+        self._idle.clear()
+
+    def head(self, bucket: str, key: str, version: str = "") -> Any:
+        """All there is in the head of an object."""
+        return self._make_head_request(bucket, key, {"versionId": version} if version else None, methodName="head")
+
+    def beside(self, bucket: str, key: str, name: str) -> Any:
+        """The document of this name that is kept beside an object.
+
+        Whoever does not know the request takes it for one for the object: then no more of it comes than this.
+        """
+        return self._make_get_request(bucket, key, {name: None}, {"Range": _MOST_BESIDE}, methodName="setting")
+
+    def put_head(
+        self, bucket: str, key: str, query: Mapping[str, str | None], headers: Mapping[str, str], answers: str = ""
+    ) -> Any:
+        """A request that has nothing but headers, spelled as OBS spells them; without a query it is a copy."""
+        method = answers or (None if query else "copyObject")
+        return self._make_put_request(bucket, key, dict(query), self._written(headers), methodName=method)
+
+    def begin_parts(self, bucket: str, key: str, headers: Mapping[str, str]) -> Any:
+        return self._make_post_request(
+            bucket, key, {"uploads": None}, self._written(headers), methodName="initiateMultipartUpload"
+        )
+
+    def _written(self, headers: Mapping[str, str]) -> dict[str, str]:
+        prefix = self.ha._get_header_prefix()
+        return {name: AsWritten(value) for name, value in on_wire(headers, prefix).items()}
+
+    def versions(self, bucket: str, query: Mapping[str, str]) -> Any:
+        """One page of the versions in a bucket; the SDK would drop names that are nothing but blanks."""
+        return self._make_get_request(bucket, None, {"versions": None, **query}, methodName="listVersions")
+
+    def names_itself_obs(self, bucket: str) -> Any:
+        """OBS answers this, and other services take no notice of it."""
+        return self._make_head_request(bucket, None, {"apiversion": None}, methodName="head", skipAuthentication=True)
+
+    @contextmanager
+    def without_keys(self) -> Iterator[None]:
+        """What this thread asks meanwhile it asks as anybody could."""
+        self._mine.is_anybody = True
+        try:
+            yield
+        finally:
+            self._mine.is_anybody = False
+
+    # The SDK's own models of these lose what they do not know.
+
+    def setting(self, bucket: str, name: str) -> Any:
+        """What is stored with a bucket under this name; its body is the document as it came."""
+        return self._make_get_request(bucket, pathArgs={name: None}, methodName="setting")
+
+    def put_setting(self, bucket: str, name: str, xml: str) -> Any:
+        body = xml.encode("utf-8")
+        digest = base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode("ascii")
+        return self._make_put_request(bucket, pathArgs={name: None}, headers={"Content-MD5": digest}, entity=body)
+
+    def delete_setting(self, bucket: str, name: str) -> Any:
+        return self._make_delete_request(bucket, pathArgs={name: None})
+
+    def kept_versions(self, bucket: str, after: str, after_id: str) -> Any:
+        """A page of all there is: the SDK's own call reads it slowly, and any document as an empty one."""
+        markers = {"key-marker": after, "version-id-marker": after_id}
+        return self._page_behind(bucket, "versions", "keptVersions", markers)
+
+    def unfinished(self, bucket: str, after: str, after_id: str) -> Any:
+        """A page of the uploads that were begun and not finished."""
+        return self._page_behind(bucket, "uploads", "unfinished", {"key-marker": after, "upload-id-marker": after_id})
+
+    def _page_behind(self, bucket: str, what: str, method: str, markers: Mapping[str, str]) -> Any:
+        query = {what: None, "encoding-type": "url", **{name: value for name, value in markers.items() if value}}
+        return self._make_get_request(bucket, pathArgs=query, methodName=method)
+
+    def _init_ssl_context(self, custom_ciphers: object) -> None:
+        self.context = ssl.create_default_context(cafile=self._ca_file)
+
+    def _get_server_connection(
+        self, server: str, port: int, scheme: str | None = None, redirect: bool = False, **proxy: object
+    ) -> _Plain:
+        connection = None if redirect else self._idle.take(server, port)
+        self._mine.reused = connection is not None
+        if connection is None:
+            connection = self._connection(server, port, self.is_secure if scheme is None else scheme == "https")
+            if redirect:
+                # Read by the SDK: not to be kept.
+                connection._clear = True  # type: ignore[attr-defined]
+        elif connection.sock is not None:
+            in_use(connection.sock)
+        self._mine.connection = connection
+        return connection
+
+    def _connection(self, server: str, port: int, secure: bool) -> _Plain:
+        host, at = (self._proxy.host, self._proxy.port) if self._proxy else (server, port)
+        connection = _Secure(host, at, context=self.context) if secure else _Plain(host, at)
+        if self._proxy:
+            connection.set_tunnel(server, port, self._proxy.headers)
+        connection.place = (server, port)
+        return connection
+
+    def _add_auth_headers(self, headers: dict[str, str], *arguments: Any, **named: Any) -> dict[str, str]:
+        if getattr(self._mine, "is_anybody", False):
+            return headers
+        # Some services with this signature do not look at Date.
+        if self.signature == "v4" and self.ha.date_header() not in headers:
+            headers[self.ha.date_header()] = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+        signed: dict[str, str] = super()._add_auth_headers(headers, *arguments, **named)
+        return signed
+
+    def _make_request_internal(self, *arguments: Any, **named: Any) -> Any:
+        try:
+            return super()._make_request_internal(*arguments, **named)
+        except BaseException:
+            # Sending failed or was cancelled: the SDK forgets the half-used connection without closing it.
+            connection = getattr(self._mine, "connection", None)
+            if connection is not None:
+                connection.close()
+            raise
+
+    def _rename_request_headers_handle(self, k: str, v: Any, new_headers: dict[str, Any]) -> dict[str, Any]:
+        if isinstance(v, AsWritten):
+            new_headers[k] = str(v)
+            return new_headers
+        renamed: dict[str, Any] = super()._rename_request_headers_handle(k, v, new_headers)
+        return renamed
+
+    def _rename_response_headers(self, headers: Mapping[str, str]) -> list[tuple[str, str]]:
+        # The SDK drops this one.
+        kept: list[tuple[str, str]] = super()._rename_response_headers(headers)
+        return [*kept, *((name, value) for name, value in headers.items() if name == "retry-after")]

@@ -1,0 +1,417 @@
+"""What is said about objects, through the OBS SDK: read, changed without sending the bytes again, linked to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+from xml.etree.ElementTree import Element
+
+from traindeck.domain.errors import AppError, Conflict, InvalidInput, NoRight, NotFound, NotOffered
+from traindeck.domain.storage.access import Acl
+from traindeck.domain.storage.object_facts import (
+    CUSTOMER_KEYS,
+    LONGEST_LINK,
+    METADATA_BYTES,
+    RESTORE_DAYS,
+    S3_METADATA_BYTES,
+    SHORTEST_LINK,
+    HeadChange,
+    ObjectFacts,
+    ObjectVersion,
+    RestoreSpeed,
+    Restoring,
+    SignedLink,
+    check_tags,
+    frozen,
+    metadata_bytes,
+)
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import text
+from traindeck.domain.transfers.records import MD5_NAME
+from traindeck.runtime.blocking import CancelToken
+from traindeck.runtime.tasks import gather_or_raise
+from traindeck.services.http.errors import Answer, not_understood
+from traindeck.services.storage.documents import document
+from traindeck.services.storage.errors import need_key, not_offered
+from traindeck.services.storage.sdk.access import ObsAccess
+from traindeck.services.storage.sdk.account import ObsAccount
+from traindeck.services.storage.version_pages import VersionPage
+from traindeck.services.storage.wire.heads import (
+    changed_head,
+    facts_of,
+    metadata_after,
+    takes_away,
+    whole_head,
+)
+from traindeck.services.storage.wire.requests import encoded_key
+
+if TYPE_CHECKING:
+    from traindeck.services.storage.sdk.client import Client
+
+
+_PARTIAL = 206
+_NO_TAGS = ("NoSuchTagSet", "NoSuchTagConfiguration")
+
+
+async def document_beside(
+    account: ObsAccount, path: ObjectPath, name: str, root: str, missing: tuple[str, ...] = ()
+) -> Element | None:
+    """None: there is none; NotOffered: the service does not know such documents."""
+    answer = await account.ask(lambda client, _: client.beside(path.bucket, path.key, name), path, fine=missing)
+    if answer.errorCode in missing:
+        return None
+    # A part of something with a name of its own is the object, whatever its content looks like.
+    is_object = answer.status == _PARTIAL and "etag" in dict(answer.header)
+    try:
+        if not is_object and isinstance(answer.body, str):
+            return document(answer.body, root)
+    except ValueError:
+        pass
+    raise not_offered(account.refusal(answer), str(path))
+
+
+async def tags_of(account: ObsAccount, path: ObjectPath) -> dict[str, str]:
+    root = await document_beside(account, path, "tagging", "Tagging", _NO_TAGS)
+    found = root.iterfind("TagSet/Tag") if root is not None else ()
+    return {tag.findtext("Key") or "": tag.findtext("Value") or "" for tag in found}
+
+
+async def set_tags(account: ObsAccount, path: ObjectPath, tags: Mapping[str, str]) -> None:
+    await tags_of(account, path)
+    if tags:
+        wanted = [{"key": name, "value": value} for name, value in tags.items()]
+        await account.ask(lambda client, _: client.setObjectTagging(path.bucket, path.key, wanted), path)
+    else:
+        await account.ask(lambda client, _: client.deleteObjectTagging(path.bucket, path.key), path, fine=_NO_TAGS)
+
+
+async def has_grants(account: ObsAccount, path: ObjectPath) -> bool:
+    """Whether anybody but the owner was given anything."""
+    root = await document_beside(account, path, "acl", "AccessControlPolicy")
+    return root is not None and len(root.findall("AccessControlList/Grant")) > 1
+
+
+ONE_COPY_BYTES = 5 * 1024**3
+PART_BYTES = 1024**3
+_AT_ONCE = 4
+_NOTHING = HeadChange()
+
+
+async def onto_itself(account: ObsAccount, found: ObjectFacts, change: HeadChange) -> None:
+    """Nothing of the old head is lost: the copy is told all of it, and gets the old list of grants back."""
+    path = found.path
+    grants = await _grants(account, path)
+    await _copied(account, found, change, "")
+    if grants is not None:
+        await ObsAccess(account).set_acl(path, grants)
+
+
+async def made_current(account: ObsAccount, found: ObjectFacts, version: str) -> None:
+    """The old version that was found becomes the object again."""
+    await _copied(account, found, None, version)
+
+
+async def _copied(account: ObsAccount, found: ObjectFacts, change: HeadChange | None, version: str) -> None:
+    path = found.path
+    if found.is_frozen:
+        raise frozen(path)
+    if found.encryption == CUSTOMER_KEYS:
+        raise NotOffered(
+            text("“{place}” is encrypted with a key that only its uploader has.", place=str(path)),
+            text("Upload it again with what you want changed."),
+        )
+    source = f"/{path.bucket}/{encoded_key(path.key)}"
+    origin = {
+        "x-obs-copy-source": f"{source}?versionId={version}" if version else source,
+        "x-obs-copy-source-if-match": f'"{found.etag}"',
+    }
+    kept = _keeping(found, change)
+    if found.size_bytes > ONE_COPY_BYTES:
+        await _in_parts(account, found, origin, kept | whole_head(found, change or _NOTHING))
+        return
+    if change is not None:
+        kept |= whole_head(found, change) | {"x-obs-metadata-directive": "REPLACE"}
+    headers = origin | kept
+    answer = await account.ask(lambda client, _: client.put_head(path.bucket, path.key, {}, headers), path)
+    # A failure while the service copies arrives as 200 without an ETag.
+    if not account.body(answer).etag:
+        raise not_understood(account.refusal(answer))
+
+
+def _keeping(found: ObjectFacts, change: HeadChange | None) -> dict[str, str]:
+    """What a copy would else get as its bucket has it."""
+    wanted = change.storage_class if change else ""
+    kept = {"x-obs-storage-class": wanted or found.storage_class}
+    if found.encryption:
+        kept["x-obs-server-side-encryption"] = found.encryption
+        if found.encryption_key:
+            kept["x-obs-server-side-encryption-kms-key-id"] = found.encryption_key
+    return kept
+
+
+async def _in_parts(account: ObsAccount, found: ObjectFacts, origin: dict[str, str], head: dict[str, str]) -> None:
+    path = found.path
+    if found.tag_count:
+        tags = await tags_of(account, path)
+        head = head | {"x-obs-tagging": urlencode(tags)}
+    if found.md5:  # the ETag of what is made of parts does not tell it
+        head = head | {f"x-obs-meta-{MD5_NAME}": found.md5}
+    answer = await account.ask(lambda client, _: client.begin_parts(path.bucket, path.key, head), path)
+    upload_id = str(account.body(answer).uploadId or "")
+    if not upload_id:
+        raise not_understood(account.refusal(answer))
+    try:
+        await _put_together(account, found, origin, upload_id)
+    except (AppError, asyncio.CancelledError):
+        await asyncio.shield(
+            account.ask(
+                lambda client, _: client.abortMultipartUpload(path.bucket, path.key, upload_id),
+                path,
+                fine=("NoSuchUpload",),
+            )
+        )
+        raise
+
+
+async def _put_together(account: ObsAccount, found: ObjectFacts, origin: dict[str, str], upload_id: str) -> None:
+    path, etags = found.path, dict[int, str]()
+    waiting = list(enumerate(range(0, found.size_bytes, PART_BYTES), start=1))
+
+    async def copy_each() -> None:
+        while waiting:
+            number, first = waiting.pop(0)
+            last = min(first + PART_BYTES, found.size_bytes) - 1
+            headers = origin | {"x-obs-copy-source-range": f"bytes={first}-{last}"}
+            query = {"partNumber": str(number), "uploadId": upload_id}
+
+            def copy(client: Client, _: CancelToken) -> Any:
+                return client.put_head(path.bucket, path.key, query, headers, answers="copyPart")  # noqa: B023
+
+            answer = await account.ask(copy, path)
+            etags[number] = str(account.body(answer).etag or "")
+            if not etags[number]:
+                raise not_understood(account.refusal(answer))
+
+    await gather_or_raise(copy_each() for _ in range(_AT_ONCE))
+
+    def complete(client: Client, _: CancelToken) -> Any:
+        from obs.model import CompleteMultipartUploadRequest, CompletePart
+
+        parts = [CompletePart(partNum=number, etag=etag) for number, etag in sorted(etags.items())]
+        return client.completeMultipartUpload(path.bucket, path.key, upload_id, CompleteMultipartUploadRequest(parts))
+
+    answer = await account.ask(complete, path, tries=1)
+    if not account.body(answer).etag:
+        raise not_understood(account.refusal(answer))
+
+
+async def _grants(account: ObsAccount, path: ObjectPath) -> Acl | None:
+    """The list to give back; None: it is the usual one, or there is none to be seen."""
+    try:
+        if not await has_grants(account, path):
+            return None
+        acl = await ObsAccess(account).acl(path)
+    except (NoRight, NotOffered, InvalidInput):
+        return None  # whoever may not see it could not set it, and some buckets have none
+    if not acl.is_readable:
+        raise NotOffered(
+            text("Some grants of “{place}” are written in a way that is not known here.", place=str(path)),
+            text("Change them in the console: they would be lost if the list was written from here."),
+        )
+    return acl
+
+
+_PAGE_ROWS = 1000
+_GOES_ON = "RestoreAlreadyInProgress"
+
+
+class ObsObjects:
+    """One account's objects, apart from their bytes."""
+
+    def __init__(self, account: ObsAccount) -> None:
+        self._account = account
+        self._is_obs: bool | None = None
+        self._asking = asyncio.Lock()
+
+    @property
+    def most_metadata_bytes(self) -> int:
+        return S3_METADATA_BYTES if self._account.is_foreign else METADATA_BYTES
+
+    async def facts(self, path: ObjectPath, version: str = "") -> ObjectFacts:
+        need_key(path)
+        answer = await self._account.ask(lambda client, _: client.head(path.bucket, path.key, version), path)
+        try:
+            return facts_of(path, self._account.body(answer))
+        except ValueError as error:
+            raise not_understood(replace(self._account.refusal(answer), message=str(error))) from error
+
+    async def is_public(self, path: ObjectPath) -> bool | None:
+        need_key(path)
+
+        def look(client: Client, _: CancelToken) -> Any:
+            with client.without_keys():
+                return client.head(path.bucket, path.key)
+
+        try:
+            answer = await self._account.ask(look, path, missing_is_none=True)
+        except NoRight:
+            return False
+        except AppError:
+            return None  # what a service says to strangers may be anything
+        return None if answer is None else True
+
+    async def change(self, path: ObjectPath, change: HeadChange, seen: ObjectFacts | None = None) -> ObjectFacts:
+        found, is_asked = await self._asked(path, change, seen)
+        if not is_asked:
+            return found
+        now = await self.facts(path)
+        if now.size_bytes != found.size_bytes or not change.is_done(now):
+            raise Conflict(
+                text("“{place}” did not become what was asked for.", place=str(path)),
+                text("Somebody else may be changing it too. Look at it again, then decide."),
+            )
+        return now
+
+    async def ensure(self, path: ObjectPath, change: HeadChange) -> bool:
+        return (await self._asked(path, change, None))[1]
+
+    async def tags(self, path: ObjectPath) -> dict[str, str]:
+        need_key(path)
+        return await tags_of(self._account, path)
+
+    async def set_tags(self, path: ObjectPath, tags: Mapping[str, str]) -> None:
+        need_key(path)
+        check_tags(tags)
+        await set_tags(self._account, path, tags)
+
+    async def restore(
+        self, path: ObjectPath, days: int, speed: RestoreSpeed = RestoreSpeed.STANDARD, version: str = ""
+    ) -> Restoring:
+        need_key(path)
+        if days not in RESTORE_DAYS:
+            raise InvalidInput(
+                text("An object cannot be restored for {days} days.", days=days), text("Choose 1 to 30 days.")
+            )
+        answer = await self._account.ask(
+            lambda client, _: client.restoreObject(path.bucket, path.key, days, str(speed), version or None),
+            path,
+            fine=(_GOES_ON,),
+        )
+        if answer.errorCode == _GOES_ON:
+            return Restoring.GOES_ON
+        return Restoring.BEGUN if answer.status == 202 else Restoring.EXTENDED
+
+    async def versions(self, path: ObjectPath) -> list[ObjectVersion]:
+        need_key(path)
+        found: list[ObjectVersion] = []
+        key_marker = version_marker = ""
+        while True:
+            page = await self._version_page(path, key_marker, version_marker)
+            found += [version for key, version in page.rows if key == path.key]
+            # The name itself comes before all that only begin with it.
+            is_past = any(key.encode() > path.key.encode() for key, _ in page.rows)
+            if page.is_last or is_past:
+                return found
+            if (page.next_key, page.next_version) == (key_marker, version_marker) or not page.next_key:
+                raise not_understood(Answer(self._account.service, 200, message="the same page again"))
+            key_marker, version_marker = page.next_key, page.next_version
+
+    async def make_current(self, path: ObjectPath, version: str) -> None:
+        await made_current(self._account, await self.facts(path, version), version)
+
+    async def remove_version(self, path: ObjectPath, version: str) -> None:
+        need_key(path)
+        if not version:
+            raise ValueError("without a version the object itself would be deleted")
+        await self._account.ask(
+            lambda client, _: client.deleteObject(path.bucket, path.key, versionId=version),
+            path,
+            fine=("NoSuchVersion",),
+        )
+
+    async def link(self, path: ObjectPath, lasts: timedelta, *, method: str = "GET", version: str = "") -> SignedLink:
+        need_key(path)
+        if not SHORTEST_LINK <= lasts <= LONGEST_LINK:
+            raise InvalidInput(
+                text("A link cannot be good for so long, or so short."), text("Choose from 1 minute to 7 days.")
+            )
+        if method not in ("GET", "PUT"):
+            raise InvalidInput(text("A link is for reading or for writing."), text("Choose GET or PUT."))
+        now = datetime.now(UTC)
+        # The older signature names the moment of its end, and the service has a clock of its own.
+        ahead_s = 0 if self._account.is_foreign else round(self._account.clock_ahead_s or 0.0)
+        query = {"versionId": version} if version else None
+
+        def make(client: Client) -> str:
+            seconds = int(lasts.total_seconds()) + ahead_s
+            made = client.createSignedUrl(method, path.bucket, path.key, expires=seconds, queryParams=query)
+            return str(made.signedUrl)
+
+        address = await self._account.with_client(make)
+        return SignedLink(address, method, now + lasts, self._account.has_token)
+
+    async def _asked(self, path: ObjectPath, change: HeadChange, seen: ObjectFacts | None) -> tuple[ObjectFacts, bool]:
+        """The object as it was found, and whether there was anything to ask for."""
+        change.check()
+        found = await self.facts(path)
+        if seen is not None and not found.says_the_same(seen):
+            raise Conflict(
+                text("“{place}” is no longer what it was: somebody has changed it.", place=str(path)),
+                text("Look at it again, then decide."),
+            )
+        if change.is_done(found):
+            return found, False
+        if change.storage_class and found.is_frozen:
+            raise frozen(path)
+        self._check_size(found, change)
+        if await self._keeps_heads_apart(path.bucket):
+            await self._set_head(found, change)
+        else:
+            await onto_itself(self._account, found, change)
+        return found, True
+
+    def _check_size(self, found: ObjectFacts, change: HeadChange) -> None:
+        size = metadata_bytes(metadata_after(found, change))
+        if size > self.most_metadata_bytes:
+            raise InvalidInput(
+                text("The metadata of “{place}” would have {count} bytes.", place=str(found.path), count=size),
+                text("{most} bytes are the most for all names and values together; leave some out.",
+                     most=self.most_metadata_bytes),
+            )  # fmt: skip
+
+    async def _keeps_heads_apart(self, bucket: str) -> bool:
+        """Whether a head can be changed alone; whoever does not know the request takes it for an empty object."""
+        async with self._asking:
+            if self._is_obs is None:
+                self._is_obs = await self._names_itself_obs(bucket)
+            return self._is_obs
+
+    async def _names_itself_obs(self, bucket: str) -> bool:
+        try:
+            answer = await self._account.ask(lambda client, _: client.names_itself_obs(bucket), ObjectPath(bucket))
+        except (NoRight, NotFound, NotOffered, InvalidInput, Conflict):
+            return False  # OBS answers this to everybody
+        return "x-obs-api" in self._account.body(answer)
+
+    async def _set_head(self, found: ObjectFacts, change: HeadChange) -> None:
+        path, is_whole = found.path, takes_away(found, change)
+        headers = whole_head(found, change) if is_whole else changed_head(found, change)
+        headers["x-obs-metadata-directive"] = "REPLACE" if is_whole else "REPLACE_NEW"
+        headers["If-Match"] = f'"{found.etag}"'
+        if change.storage_class:
+            headers["x-obs-storage-class"] = change.storage_class
+        await self._account.ask(
+            lambda client, _: client.put_head(path.bucket, path.key, {"metadata": None}, headers), path
+        )
+
+    async def _version_page(self, path: ObjectPath, key_marker: str, version_marker: str) -> VersionPage:
+        query = {"prefix": path.key, "max-keys": str(_PAGE_ROWS), "encoding-type": "url"}
+        if key_marker:
+            query |= {"key-marker": key_marker, "version-id-marker": version_marker}
+        answer = await self._account.ask(lambda client, _: client.versions(path.bucket, query), path)
+        page: VersionPage = self._account.body(answer)
+        return page

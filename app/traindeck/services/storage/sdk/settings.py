@@ -1,0 +1,309 @@
+"""Settings of buckets, read and kept as whole documents so that nothing in them gets lost.
+
+A service that ignores the name of a setting would take a question for a listing, a change for a new bucket, and a
+removal for that of the bucket itself: nothing is changed that could not be read before.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from traindeck.domain.accounts.profiles import Profile, Signature
+from traindeck.domain.errors import (
+    AppError,
+    Conflict,
+    InvalidInput,
+    KeysRefused,
+    NotOffered,
+    ServiceTrouble,
+)
+from traindeck.domain.storage.bucket_settings import (
+    MOST_QUOTA_BYTES,
+    OBS_TAGS,
+    S3_TAGS,
+    BucketFacts,
+    CorsRule,
+    CorsSetting,
+    LifecycleRule,
+    LifecycleSetting,
+    TagLimits,
+    Tags,
+    TagSetting,
+    Versioning,
+    cors_mistake,
+    mistakes,
+    tag_mistakes,
+)
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import Text, text
+from traindeck.runtime.tasks import gather_or_raise
+from traindeck.services.http.errors import Answer, not_understood
+from traindeck.services.storage.documents import document
+from traindeck.services.storage.sdk.account import ObsAccount
+from traindeck.services.storage.sdk.documents import (
+    child,
+    class_for,
+    class_of,
+    cors_document,
+    lifecycle_document,
+    read_cors,
+    read_lifecycle,
+    read_tags,
+    tags_document,
+    xml_of,
+)
+from traindeck.services.storage.wire.requests import dialect_of, is_path_style
+
+MOST_LIFECYCLE_BYTES = 20 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A setting: its name in the address, its document, and how a bucket without it answers."""
+
+    name: str
+    root: str
+    missing: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    """What other services call the document."""
+
+
+_TAGS = _Kind("tagging", "Tagging", ("NoSuchTagSet", "NoSuchTagSetError"))
+_CORS = _Kind("cors", "CORSConfiguration", ("NoSuchCORSConfiguration",))
+_LIFECYCLE = _Kind("lifecycle", "LifecycleConfiguration", ("NoSuchLifecycleConfiguration",))
+_VERSIONING = _Kind("versioning", "VersioningConfiguration", also=("GetBucketVersioningResponse",))
+_QUOTA = _Kind("quota", "Quota")
+_USED = _Kind("storageinfo", "GetBucketStorageInfoResult")
+_OBS_CLASS = _Kind("storageClass", "StorageClass")
+_S3_CLASS = _Kind("storagePolicy", "StoragePolicy")
+_ENCRYPTION = _Kind(
+    "encryption",
+    "ServerSideEncryptionConfiguration",
+    ("NoSuchEncryptionConfiguration", "ServerSideEncryptionConfigurationNotFoundError"),
+)
+
+
+class ObsSettings:
+    """One account's bucket settings."""
+
+    def __init__(self, account: ObsAccount, profile: Profile) -> None:
+        self._account = account
+        self._endpoint = profile.obs_url
+        self._is_foreign = profile.signature is Signature.V4
+        # With the bucket in the path it is spoken to as S3 is, whatever the profile says.
+        path_style = is_path_style(profile)
+        self._is_s3 = path_style or dialect_of(profile, path_style=path_style) is not Signature.OBS
+        self._class = _S3_CLASS if self._is_s3 else _OBS_CLASS
+
+    @property
+    def tag_limits(self) -> TagLimits:
+        return S3_TAGS if self._is_foreign else OBS_TAGS
+
+    async def facts(self, bucket: str) -> BucketFacts:
+        place = ObjectPath(bucket)
+        answer = await self._account.ask(lambda client, _: client.getBucketMetadata(bucket), place)
+        on_progress = answer.body or {}
+        values: dict[str, Any] = {}
+        unknown: dict[str, Text] = {}
+        parts: dict[str, Callable[[str], Awaitable[Any]]] = {
+            "created": self._created,
+            "used": self._used,
+            "versioning": self._versioning,
+            "quota_bytes": self._quota,
+            "encryption": self._encryption,
+            "storage_class": self._storage_class,
+        }
+
+        async def find(name: str) -> None:
+            # One answer that is missing must not hide the others.
+            try:
+                values[name] = await parts[name](bucket)
+            except KeysRefused:
+                raise
+            except AppError as error:
+                unknown[name] = error.title
+
+        await gather_or_raise(find(name) for name in parts)
+        objects, size_bytes = values.pop("used", (None, None))
+        if not values.get("storage_class"):
+            values["storage_class"] = class_of(on_progress.get("storageClass") or "")
+        return BucketFacts(
+            name=bucket,
+            endpoint=self._endpoint,
+            region=on_progress.get("location") or "",
+            objects=objects,
+            size_bytes=size_bytes,
+            obs_version=on_progress.get("obsVersion") or "",
+            zones=on_progress.get("availableZone") or "",
+            unknown=unknown,
+            **values,
+        )
+
+    async def _created(self, bucket: str) -> datetime | None:
+        answer = await self._account.ask(lambda client, _: client.listBuckets(isQueryLocation=True), None)
+        return next((found.created for found in self._account.body(answer) if found.name == bucket), None)
+
+    async def _used(self, bucket: str) -> tuple[int | None, int | None]:
+        root = await self._needed(bucket, _USED)
+        return self._number(root, "ObjectNumber"), self._number(root, "Size")
+
+    async def _versioning(self, bucket: str) -> Versioning:
+        root = await self._needed(bucket, _VERSIONING)
+        status = (root.findtext("Status") or "").strip()
+        try:
+            return Versioning(status)
+        except ValueError:
+            raise self._unreadable(f"{_VERSIONING.root}: {status}") from None
+
+    async def _quota(self, bucket: str) -> int:
+        found = self._number(await self._needed(bucket, _QUOTA), "StorageQuota")
+        if found is None:  # not to be taken for 0, which is no limit
+            raise self._unreadable(f"{_QUOTA.root} without a number")
+        return found
+
+    async def _encryption(self, bucket: str) -> str:
+        root = await self._document(bucket, _ENCRYPTION)
+        if root is None:
+            return ""
+        return root.findtext("Rule/ApplyServerSideEncryptionByDefault/SSEAlgorithm") or "?"
+
+    async def _storage_class(self, bucket: str) -> str:
+        root = await self._needed(bucket, self._class)
+        return class_of((root.findtext("DefaultStorageClass") or root.text or "").strip())
+
+    async def set_storage_class(self, bucket: str, storage_class: str) -> None:
+        await self._needed(bucket, self._class)
+        root = ET.Element(self._class.root)
+        name = class_for(storage_class, is_s3=self._is_s3)
+        if self._is_s3:
+            child(root, "DefaultStorageClass", name)
+        else:
+            root.text = name
+        await self._put(bucket, self._class, root)
+        self._check(await self._storage_class(bucket) == storage_class, bucket)
+
+    async def set_versioning(self, bucket: str, *, enabled: bool) -> None:
+        await self._needed(bucket, _VERSIONING)
+        wanted = Versioning.ENABLED if enabled else Versioning.SUSPENDED
+        root = ET.Element(_VERSIONING.root)
+        child(root, "Status", wanted.value)
+        await self._put(bucket, _VERSIONING, root)
+        self._check(await self._versioning(bucket) is wanted, bucket)
+
+    async def set_quota(self, bucket: str, quota_bytes: int) -> None:
+        if not 0 <= quota_bytes <= MOST_QUOTA_BYTES:
+            raise InvalidInput(
+                text("A quota is 0 to {most} bytes.", most=MOST_QUOTA_BYTES), text("0 stands for no limit.")
+            )
+        await self._needed(bucket, _QUOTA)
+        root = ET.Element(_QUOTA.root)
+        child(root, "StorageQuota", str(quota_bytes))
+        await self._put(bucket, _QUOTA, root)
+        self._check(await self._quota(bucket) == quota_bytes, bucket)
+
+    async def tags(self, bucket: str) -> TagSetting:
+        root = await self._document(bucket, _TAGS)
+        return TagSetting(read_tags(root) if root is not None else (), xml_of(root))
+
+    async def set_tags(self, bucket: str, tags: Tags, seen: str) -> TagSetting:
+        for wrong in tag_mistakes(tags, self.tag_limits).values():
+            raise _unusable(wrong)
+        await self._keep(bucket, _TAGS, tags_document(tags) if tags else None, seen)
+        return await self.tags(bucket)
+
+    async def cors(self, bucket: str) -> CorsSetting:
+        root = await self._document(bucket, _CORS)
+        return CorsSetting(read_cors(root) if root is not None else (), xml_of(root))
+
+    async def set_cors(self, bucket: str, rules: tuple[CorsRule, ...], seen: str) -> CorsSetting:
+        for wrong in filter(None, map(cors_mistake, rules)):
+            raise _unusable(wrong)
+        await self._keep(bucket, _CORS, self._written(cors_document, rules) if rules else None, seen)
+        return await self.cors(bucket)
+
+    async def lifecycle(self, bucket: str) -> LifecycleSetting:
+        root = await self._document(bucket, _LIFECYCLE)
+        return LifecycleSetting(read_lifecycle(root) if root is not None else (), xml_of(root))
+
+    async def set_lifecycle(self, bucket: str, rules: tuple[LifecycleRule, ...], seen: str) -> LifecycleSetting:
+        known = read_lifecycle(ET.fromstring(seen)) if seen else ()
+        for wrong in mistakes(rules, known).values():
+            raise _unusable(wrong)
+        write = partial(lifecycle_document, is_s3=self._is_s3)
+        root = self._written(write, rules) if rules else None
+        if len(xml_of(root).encode()) > MOST_LIFECYCLE_BYTES:
+            raise _unusable(text("All rules together have more than 20 KB."))
+        await self._keep(bucket, _LIFECYCLE, root, seen)
+        return await self.lifecycle(bucket)
+
+    @staticmethod
+    def _written(make: Callable[[Any], ET.Element], rules: object) -> ET.Element:
+        try:
+            return make(rules)
+        except ValueError:
+            raise _unusable(text("A value holds a character that cannot be written.")) from None
+
+    async def _keep(self, bucket: str, kind: _Kind, root: ET.Element | None, seen: str) -> None:
+        """None removes it. What somebody set since it was seen is not overwritten."""
+        now = xml_of(await self._document(bucket, kind))
+        if now != seen:
+            raise Conflict(
+                text("Somebody has changed these settings of “{bucket}” meanwhile.", bucket=bucket),
+                text("Reload them, look at what is there now, and make your change again."),
+            )
+        if root is not None:
+            await self._put(bucket, kind, root)
+        elif now:
+            await self._account.ask(lambda client, _: client.delete_setting(bucket, kind.name), ObjectPath(bucket))
+
+    async def _put(self, bucket: str, kind: _Kind, root: ET.Element) -> None:
+        xml = xml_of(root)
+        await self._account.ask(lambda client, _: client.put_setting(bucket, kind.name, xml), ObjectPath(bucket))
+
+    async def _needed(self, bucket: str, kind: _Kind) -> ET.Element:
+        root = await self._document(bucket, kind)
+        assert root is not None, "only those that can be missing are"
+        return root
+
+    async def _document(self, bucket: str, kind: _Kind) -> ET.Element | None:
+        """None: the bucket has none of it."""
+        answer = await self._account.ask(
+            lambda client, _: client.setting(bucket, kind.name), ObjectPath(bucket), fine=kind.missing
+        )
+        if answer.status >= 300:
+            return None
+        xml = self._account.body(answer)
+        try:
+            return document(xml, kind.root, *kind.also)
+        except ValueError as error:
+            if "<ListBucketResult" in xml[:1000]:
+                raise NotOffered(
+                    text("{host} has no such setting for buckets.", host=self._account.service.host),
+                    text("Nothing was changed."),
+                    kind.name,
+                ) from None
+            raise not_understood(replace(self._account.refusal(answer), message=str(error))) from None
+
+    def _unreadable(self, detail: str) -> AppError:
+        return not_understood(Answer(self._account.service, 200, message=detail))
+
+    def _number(self, root: ET.Element, name: str) -> int | None:
+        words = (root.findtext(name) or "").strip()
+        return int(words) if words.isdecimal() else None
+
+    def _check(self, is_so: bool, bucket: str) -> None:
+        if not is_so:
+            raise ServiceTrouble(
+                text("{host} took the change of “{bucket}” and did not do it.", host=self._account.service.host,
+                     bucket=bucket),
+                text("Reload to see what is set now, then try again."),
+            )  # fmt: skip
+
+
+def _unusable(wrong: Text) -> InvalidInput:
+    return InvalidInput(wrong, text("Nothing was changed."))

@@ -1,1 +1,0 @@
-"""Training back ends behind one port, a module per provider."""

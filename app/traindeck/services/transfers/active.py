@@ -1,0 +1,532 @@
+"""One transfer under way: what is ready to be moved, what is being moved, what waits, and how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traindeck.domain.errors import AccessRefused, AppError, DiskFull, KeysRefused
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.transfers.records import (
+    DIFFERENCES,
+    Action,
+    CompareBy,
+    Item,
+    ItemState,
+    Kind,
+    SentPart,
+    Totals,
+    TransferRecord,
+    TransferState,
+    WaitsFor,
+    known_place,
+    waits_for,
+)
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.services.storage.data_ports import DataPlane
+from traindeck.services.transfers.ledger import Ledger, Transfer
+from traindeck.services.transfers.pace import Pace, RateLimit
+from traindeck.services.transfers.ports import Journal, OpenPlane
+
+if TYPE_CHECKING:
+    from traindeck.services.ports import Clock
+
+log = logging.getLogger(__name__)
+
+# So many failures in a row, with no success between, are not about the files.
+HOLD_AFTER = 6
+FIRST_WAIT_S = 1.0
+LONGEST_WAIT_S = 60.0
+# So many are made ready ahead, that nobody who is free waits for the disk.
+_READY_FILES = 512
+_READ_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Unit:
+    """A piece of work that is done in one go by whoever is free."""
+
+    item: Item
+    run: Callable[[], Awaitable[None]]
+    size_bytes: int = 0
+    is_small: bool = True
+    is_piece: bool = False  # of a file that is under way
+    fail: Callable[[AppError], None] | None = None
+
+
+@dataclass(slots=True)
+class EngineContext:
+    """What all transfers of a program stand on."""
+
+    journal: Journal
+    ledger: Ledger
+    open_plane: OpenPlane
+    disk: BlockingCalls
+    clock: Clock
+    limit: RateLimit
+    has_news: Callable[[ActiveTransfer], None]
+    has_work: Callable[[], None]
+    keys_refused: Callable[[str, KeysRefused], None]
+    paces: dict[str, Pace] = field(default_factory=dict)
+
+    def pace(self, profile: str) -> Pace:
+        return self.paces.setdefault(profile, Pace())
+
+
+class ActiveTransfer:
+    """The state of one transfer; everything here happens on the engine's loop."""
+
+    def __init__(self, record: TransferRecord, context: EngineContext, patience_s: float | None = None) -> None:
+        self.record = record
+        self.context = context
+        self.pace = context.pace(record.order.profile)
+        # Apart, so that many small ones fill the line while a few large ones fill the memory.
+        self._small: deque[Unit] = deque()
+        self._large: deque[Unit] = deque()
+        self._files_ready = 0
+        self._read_bytes = 0
+        self.workers: set[asyncio.Task[None]] = set()
+        self.is_paused = record.state is TransferState.PAUSED
+        self.is_cancelled = False
+        self.is_known = asyncio.Event()  # its plan is made
+        self.is_over = asyncio.Event()
+        self.under_way = 0
+        self.done_bytes = 0
+        self.is_planning = False
+        self.wants_yes = record.state is TransferState.READY
+        self._doubt_to = record.fed_to
+        order = record.order
+        self._bucket = order.remote.bucket
+        self._is_upload = order.kind is Kind.UPLOAD
+        self.remembers = order.kind is Kind.DOWNLOAD and order.rules.compare is CompareBy.SIZE_AND_TIME
+        self.begun: set[ObjectPath] = set()  # uploads in parts, of which an answer may have been lost
+        self._patience_s = patience_s
+        self._plane: DataPlane | None = None
+        self._root: tuple[str, Path] | None = None
+        self._news = asyncio.Event()
+        self._has_turn = False
+        self._files: dict[ItemState, int] = {}
+        self._totals = Totals()
+        self._verified = 0
+        self._place = ""
+        self._waiting = 0
+        self._copied = 0
+        # Trouble that is not about one file
+        self._failures = 0
+        self._wait_s = FIRST_WAIT_S
+        self._held_until: float | None = None
+        self._is_probing = False
+        self._trouble: AppError | None = None
+        self._fatal: AppError | None = None
+        self._good_at = asyncio.get_running_loop().time()
+
+    @property
+    def id(self) -> int:
+        return self.record.id
+
+    @property
+    def kind(self) -> Kind:
+        return self.record.order.kind
+
+    @property
+    def is_move(self) -> bool:
+        return self.record.order.rules.moves
+
+    @property
+    def root(self) -> Path:
+        if self._root is None or self._root[0] != self.record.root:
+            self._root = self.record.root, Path(self.record.root)
+        return self._root[1]
+
+    def place(self, item: Item) -> Path:
+        """Where the item is, or goes, on this computer."""
+        return self.root / item.name if item.name else self.root
+
+    def place_words(self, item: Item) -> str:
+        """The same as text, for many small files."""
+        root = str(self.root)
+        return os.path.join(root, *item.name.split("/")) if item.name else root  # noqa: PTH118
+
+    def remote(self, item: Item) -> ObjectPath:
+        """The item's own object: the target going up, else the source."""
+        return ObjectPath(self._bucket, item.key)
+
+    def is_doubtful(self, item: Item) -> bool:
+        """It may have been under way, or done, when an earlier program ended."""
+        return item.key <= self._doubt_to
+
+    async def plane(self) -> DataPlane:
+        if self._plane is None:
+            self._plane = await self.context.open_plane(self.record.order.profile)
+        return self._plane
+
+    # What the engine asks
+
+    @property
+    def may_work(self) -> bool:
+        """Whether units may be taken now."""
+        if not self._has_turn or self.is_paused or self.is_cancelled:
+            return False
+        if self._held_until is not None or self._fatal is not None:
+            return False
+        return not (self._is_probing and self.workers)
+
+    @property
+    def wants_turn(self) -> bool:
+        return not (self.is_paused or self.is_cancelled or self.is_over.is_set() or self.wants_yes)
+
+    def give_turn(self, has_turn: bool) -> None:
+        if has_turn != self._has_turn:
+            self._has_turn = has_turn
+            self.tell()
+
+    def take(self, memory_bytes: int) -> Unit | None:
+        """A unit that needs no more memory than this."""
+        queue = self._large if self._large and self._large[0].size_bytes <= memory_bytes else self._small
+        if not queue or queue[0].size_bytes > memory_bytes:
+            return None
+        unit = queue.popleft()
+        self._note_ready(unit, -1)
+        if self._has_room:
+            self._news.set()
+        return unit
+
+    def put_back(self, unit: Unit) -> None:
+        (self._small if unit.is_small else self._large).appendleft(unit)
+        self._note_ready(unit, 1)
+
+    def _note_ready(self, unit: Unit, count: int) -> None:
+        self._files_ready += 0 if unit.is_piece else count
+        self._read_bytes += count * unit.size_bytes if unit.is_small else 0
+
+    def clear(self) -> None:
+        """Nothing of it is done any more."""
+        self._small.clear()
+        self._large.clear()
+
+    # What the movers tell
+
+    def add(self, unit: Unit) -> None:
+        (self._small if unit.is_small else self._large).append(unit)
+        self._note_ready(unit, 1)
+        self.context.has_work()
+
+    def count(self, moved_bytes: int) -> None:
+        self.done_bytes += moved_bytes
+        self.context.has_news(self)
+
+    def part_done(self, item: Item, part: SentPart) -> None:
+        self.context.ledger.part(self.id, item.key, part)
+        self.went_well()
+
+    def ended(
+        self,
+        item: Item,
+        state: ItemState,
+        error: AppError | None = None,
+        *,
+        is_verified: bool = False,
+        etag: str | None = None,
+    ) -> None:
+        """The item needs nothing more."""
+        action, is_over = item.action, state is ItemState.DONE
+        if self.is_move and is_over and action in (Action.MOVE, Action.MAKE_FOLDER):
+            # Half of a move: its source is left when everything has arrived.
+            action, state = Action.LEAVE, ItemState.QUEUED
+            self._copied += 1
+        elif action is Action.LEAVE and is_over:
+            self._copied -= 1
+        # Written out: `replace` costs as much as all the rest that is done here for a small file.
+        over = Item(
+            item.key,
+            item.name,
+            item.size_bytes,
+            item.modified_ns,
+            item.inode,
+            item.mode,
+            item.etag if etag is None else etag,
+            action,
+            state,
+            item.upload_id if state is ItemState.FAILED else "",
+            0 if action is Action.LEAVE else item.part_bytes,
+            is_verified,
+            error,
+        )
+        self._verified += is_verified and item.action is not Action.LEAVE
+        self._note(over)
+        if is_over:
+            if self._is_upload and over.etag and over.action is Action.MOVE:
+                self.remember(over)
+            self.went_well()
+
+    def remember(self, here: Item) -> None:
+        """This file, as it is on this computer, has the content that the service calls by this ETag."""
+        if here.etag:
+            self._place = self._place or known_place(self.record.order, self.record.root)
+            self.context.ledger.known(self._place, here)
+
+    def failed(self, item: Item, error: AppError) -> None:
+        """It waits where waiting may help, else it is over."""
+        reason = waits_for(error)
+        if reason is None:
+            log.warning("transfer %d: %s: %s %s", self.id, item.key, error, error.detail)
+            self.ended(item, ItemState.FAILED, error)
+            return
+        if isinstance(error, AccessRefused):
+            self._plane = None  # the keys may be others by now
+        self._failures += 1
+        self._trouble = error
+        is_given_up = self._is_out_of_patience(error)
+        if isinstance(error, KeysRefused):
+            self.context.keys_refused(self.record.order.profile, error)
+        elif self._failures >= HOLD_AFTER:
+            self._hold(error, is_given_up=is_given_up)
+        if is_given_up and not self._fatal:
+            self.ended(item, ItemState.FAILED, error)
+        else:
+            self._waiting += 1
+            self._note(replace(item, state=ItemState.WAITING, error=error))
+
+    def went_well(self) -> None:
+        self._failures = 0
+        self._is_probing = False
+        self._wait_s = FIRST_WAIT_S
+        self._good_at = asyncio.get_running_loop().time()
+
+    def _is_out_of_patience(self, error: AppError) -> bool:
+        if self._patience_s is None:
+            return False
+        waited = asyncio.get_running_loop().time() - self._good_at
+        # Nobody is there to give other keys or to make room.
+        return isinstance(error, AccessRefused | DiskFull) or waited >= self._patience_s
+
+    def _note(self, item: Item) -> None:
+        self.under_way -= 1
+        self._files[item.state] = self._files.get(item.state, 0) + 1
+        self.context.ledger.item(self.id, item)
+        self._news.set()
+        self.context.has_news(self)
+
+    def hold_for_keys(self, error: KeysRefused) -> None:
+        """Nothing more is asked with these keys: too much of it locks the account."""
+        self._plane = None
+        self._trouble = error
+        self._hold(error, is_given_up=self._is_out_of_patience(error))
+        self.tell()
+
+    def _hold(self, error: AppError, *, is_given_up: bool) -> None:
+        if is_given_up:
+            self._fatal = error
+        elif self._held_until is None:
+            self._held_until = asyncio.get_running_loop().time() + self._next_wait(error)
+
+    def _next_wait(self, error: AppError) -> float:
+        wait, self._wait_s = self._wait_s, min(LONGEST_WAIT_S, self._wait_s * 2)
+        return max(wait, getattr(error, "retry_after_s", None) or 0.0)
+
+    # What the user wants
+
+    def pause(self) -> None:
+        self.is_paused = True
+        for worker in self.workers:
+            worker.cancel()
+        self.tell()
+
+    def resume(self) -> None:
+        """After a pause, or because what it waited for may be over."""
+        self.is_paused = False
+        self._plane = None
+        self._wait_s = FIRST_WAIT_S
+        if self._held_until is not None:
+            self._held_until = 0.0
+        self._good_at = asyncio.get_running_loop().time()
+        self.tell()
+
+    def confirm(self) -> None:
+        self.wants_yes = False
+        self.tell()
+
+    # What the feeder waits for
+
+    def tell(self) -> None:
+        self._news.set()
+        self.context.has_news(self)
+        if self._small or self._large:
+            self.context.has_work()
+
+    async def room(self) -> None:
+        """Come back when more can be made ready; raises what ends the whole transfer."""
+        while True:
+            await self._until_open()
+            if self._has_room:
+                return
+            await self._wait(None)
+
+    @property
+    def _has_room(self) -> bool:
+        return self._files_ready < max(_READY_FILES, self.pace.limit) and self._read_bytes < _READ_BYTES
+
+    async def quiet(self, most: int = 0) -> None:
+        """Come back when nothing is under way, or no more than so many items."""
+        while self.under_way > most:
+            await self._until_open()
+            if self.under_way > most:
+                await self._wait(None)
+
+    async def trouble_over(self, error: AppError) -> None:
+        """Wait as long as one should before trying again what is not about one file."""
+        self._trouble = error
+        if self._is_out_of_patience(error):
+            raise error
+        self._plane = None
+        self._held_until = asyncio.get_running_loop().time() + self._next_wait(error)
+        await self._until_open()
+
+    async def _until_open(self) -> None:
+        while True:
+            if self._fatal:
+                raise self._fatal
+            now = asyncio.get_running_loop().time()
+            if self._held_until is not None and now >= self._held_until:
+                self._held_until = None
+                self._is_probing = True
+                self._failures = HOLD_AFTER - 1
+                self.tell()
+            if self._held_until is not None:
+                await self._wait(self._held_until - now)
+            elif self.is_paused or not self._has_turn:
+                await self._wait(None)
+            else:
+                return
+
+    async def _wait(self, seconds: float | None) -> None:
+        self._news.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        except TimeoutError:
+            return
+
+    async def until_yes(self) -> None:
+        self.is_known.set()
+        while self.wants_yes:
+            await self._wait(None)
+
+    async def next_round(self) -> bool:
+        """After all was tried once: wait for what waits, and queue it again. False: nothing waits."""
+        if not self._waiting:
+            return False
+        error = self._trouble
+        assert error is not None
+        await self.context.ledger.flush()
+        if self._is_out_of_patience(error):
+            await self.context.journal.give_up_waiting(self.id)
+        else:
+            await self.trouble_over(error)
+            await self.context.journal.open_again(self.id, [ItemState.WAITING])
+        await self.count_again()
+        return True
+
+    # Bookkeeping
+
+    async def change(self, **changes: object) -> None:
+        self.record = await self.context.journal.change(self.id, **changes)
+        self.tell()
+
+    async def count_again(self) -> None:
+        await self.context.ledger.flush()
+        self._totals = await self.context.journal.totals(self.id)
+        self._files = dict(self._totals.files)
+        self._copied = self._totals.copied_files
+        self._verified = self._totals.verified
+        self._waiting = self._files.get(ItemState.WAITING, 0)
+        if not self.workers:
+            self.done_bytes = self._totals.done_bytes
+        self.tell()
+
+    async def next_items(self, after: str, most: int, action: Action) -> list[Item]:
+        items = await self.context.journal.next_items(self.id, after, most, action=action)
+        self.under_way += len(items)
+        return items
+
+    @property
+    def failed_files(self) -> int:
+        return self._files.get(ItemState.FAILED, 0)
+
+    @property
+    def differences(self) -> int:
+        return sum(self._files.get(state, 0) for state in DIFFERENCES)
+
+    @property
+    def good_files(self) -> int:
+        return self._files.get(ItemState.DONE, 0) + self._files.get(ItemState.EQUAL, 0)
+
+    @property
+    def row(self) -> Transfer:
+        record, files = self.record, self._files
+        is_known = record.is_planned and not self.is_planning
+        waits = self._waits
+        return Transfer(
+            id=self.id,
+            kind=self.kind,
+            source=record.order.source,
+            target=record.order.target,
+            state=self._shown_state(waits),
+            profile=record.order.profile,
+            root=record.root,
+            total_bytes=self._totals.moving_bytes if is_known else None,
+            done_bytes=max(0, self.done_bytes),
+            files=self._totals.moving_files if is_known else 0,
+            done_files=files.get(ItemState.DONE, 0) + (0 if record.state.is_over else self._copied),
+            equal_files=files.get(ItemState.EQUAL, 0),
+            skipped_files=files.get(ItemState.SKIPPED, 0),
+            failed_files=self.failed_files,
+            verified_files=self._verified,
+            different_files=files.get(ItemState.DIFFERENT, 0),
+            missing_there=files.get(ItemState.MISSING_THERE, 0),
+            missing_here=files.get(ItemState.MISSING_HERE, 0),
+            unknown_files=files.get(ItemState.UNKNOWN, 0),
+            removals=self._totals.removals,
+            removal_bytes=self._totals.removal_bytes,
+            is_move=self.is_move,
+            copied_files=self._copied,
+            small_files=self._totals.small_files,
+            error=record.error or (self._trouble if waits else None),
+            waits_for=waits,
+            next_try=self._next_try if waits else None,
+            started=record.started,
+            ended=record.ended,
+        )
+
+    @property
+    def _waits(self) -> WaitsFor | None:
+        is_waiting = self._held_until is not None and not self.is_over.is_set()
+        return waits_for(self._trouble) if is_waiting and self._trouble else None
+
+    @property
+    def _next_try(self) -> datetime | None:
+        if self._held_until is None:
+            return None
+        left = self._held_until - asyncio.get_running_loop().time()
+        return self.context.clock() + timedelta(seconds=max(0.0, left))
+
+    def _shown_state(self, waits: WaitsFor | None) -> TransferState:
+        state = self.record.state
+        if state.is_over:
+            return state
+        if self.is_paused:
+            return TransferState.PAUSED
+        if self.wants_yes and self.record.is_planned:
+            return TransferState.READY
+        if waits:
+            return TransferState.WAITING
+        if not self._has_turn:
+            return TransferState.QUEUED
+        return TransferState.PLANNING if self.is_planning or not self.record.is_planned else TransferState.RUNNING

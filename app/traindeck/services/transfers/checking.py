@@ -1,0 +1,333 @@
+"""Looks whether a file is what the service has; nothing moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from traindeck.domain.errors import AppError, Conflict, NotFound
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import text
+from traindeck.domain.transfers.local_names import LocalNames
+from traindeck.domain.transfers.records import Item, ItemState, Links, is_plain_md5, is_remote
+from traindeck.domain.transfers.sync_rules import Pair, paired
+from traindeck.runtime.blocking import CancelToken
+from traindeck.runtime.files import local_error
+from traindeck.services.storage.data_ports import Found, Row
+from traindeck.services.transfers.active import ActiveTransfer, Unit
+from traindeck.services.transfers.comparing import has_content, time_ns, whole_md5
+from traindeck.services.transfers.digests import file_digests
+from traindeck.services.transfers.local_tree import LocalEntry
+from traindeck.services.transfers.orphans import target_of
+from traindeck.services.transfers.planning import (
+    Listed,
+    Outline,
+    Planner,
+    SeenNames,
+    entry_of,
+    file_name,
+    is_file,
+    known_entry,
+    nothing_at,
+    one_row,
+    placed,
+    rules_of,
+    shown_item,
+    system_of,
+    upload_item,
+)
+
+# What is read in one go by one worker.
+_TOGETHER_FILES = 64
+_TOGETHER_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Checks:
+    """Makes units out of the pairs of one check; a request is made only where the listing does not tell."""
+
+    active: ActiveTransfer
+
+    async def feed(self, items: Sequence[Item]) -> None:
+        active = self.active
+        batch: list[Item] = []
+        size = 0
+        for item in items:
+            if active.record.order.is_within_service:
+                active.add(Unit(item, partial(self._look_there, item)))
+            elif not is_plain_md5(item.etag):
+                active.add(Unit(item, partial(self._look, item)))
+            else:
+                batch.append(item)
+                size += item.size_bytes
+                if len(batch) >= _TOGETHER_FILES or size >= _TOGETHER_BYTES:
+                    self._add(batch)
+                    batch, size = [], 0
+        if batch:
+            self._add(batch)
+        await active.room()
+
+    def _add(self, batch: Sequence[Item]) -> None:
+        self.active.add(Unit(batch[0], partial(self._read, batch), fail=partial(self._failed, batch)))
+
+    async def make_folders(self, items: Sequence[Item]) -> None:
+        """A check has none."""
+
+    def _failed(self, items: Sequence[Item], error: AppError) -> None:
+        for item in items:
+            self.active.failed(item, error)
+
+    async def _read(self, items: Sequence[Item]) -> None:
+        active = self.active
+        places = [active.place(item) for item in items]
+        answers = await active.context.disk.run(lambda token: [_md5_of(place, token) for place in places])
+        for item, answer in zip(items, answers, strict=True):
+            if isinstance(answer, AppError):
+                self._not_read(item, answer)
+            elif answer == item.etag:
+                self._ended(item, ItemState.DONE)
+            else:
+                # With encryption an ETag only looks like an MD5.
+                active.add(Unit(item, partial(self._look, item)))
+
+    async def _look(self, item: Item) -> None:
+        active, place = self.active, self.active.place(item)
+        found = await (await active.plane()).head(active.remote(item))
+        if found is None:
+            self._ended(item, ItemState.MISSING_THERE)
+        elif found.is_encrypted:
+            self._ended(item, ItemState.UNKNOWN, _encrypted())
+        else:
+            try:
+                is_same = await active.context.disk.run(partial(_is_same, place, found))
+            except AppError as error:
+                self._not_read(item, error)
+            else:
+                self._tell(item, is_same)
+
+    async def _look_there(self, item: Item) -> None:
+        active = self.active
+        plane = await active.plane()
+        one, other = await plane.head(active.remote(item)), await plane.head(target_of(active, item))
+        if one is None or other is None:
+            self._ended(item, ItemState.MISSING_THERE if other is None else ItemState.MISSING_HERE)
+        elif one.is_encrypted or other.is_encrypted:
+            self._ended(item, ItemState.UNKNOWN, _encrypted())
+        elif one.size_bytes != other.size_bytes:
+            self._tell(item, False)
+        elif one.etag and one.etag == other.etag:
+            self._tell(item, True)
+        else:
+            signs = whole_md5(one), whole_md5(other)
+            self._tell(item, signs[0] == signs[1] if all(signs) else None)
+
+    def _not_read(self, item: Item, error: AppError) -> None:
+        if isinstance(error, NotFound):
+            self._ended(item, ItemState.MISSING_HERE)
+        else:
+            self.active.failed(item, error)
+
+    def _tell(self, item: Item, is_same: bool | None) -> None:
+        if is_same is None:
+            self._ended(item, ItemState.UNKNOWN, _unknown())
+        elif is_same:
+            self._ended(item, ItemState.DONE)
+        else:
+            self._ended(item, ItemState.DIFFERENT, _different())
+
+    def _ended(self, item: Item, state: ItemState, error: AppError | None = None) -> None:
+        self.active.count(item.size_bytes)
+        self.active.ended(item, state, error, is_verified=state is ItemState.DONE)
+        self.active.went_well()
+
+
+def _md5_of(place: Path, token: CancelToken) -> str | AppError:
+    try:
+        return file_digests(place, token)[0]
+    except OSError as error:
+        return local_error(error, place)
+
+
+def _is_same(place: Path, found: Found, token: CancelToken) -> bool | None:
+    try:
+        if place.stat().st_size != found.size_bytes:
+            return False
+    except OSError as error:
+        raise local_error(error, place) from error
+    return has_content(place, found, token)
+
+
+def _different() -> AppError:
+    return Conflict(text("The contents differ."), text("Look which of them is the right one, and move it once more."))
+
+
+def _encrypted() -> AppError:
+    return Conflict(
+        text("The service encrypts it and does not say what its MD5 is."),
+        text("Fetch it to compare the contents."),
+    )
+
+
+def _unknown() -> AppError:
+    return Conflict(
+        text("It was sent in parts of an unknown size, and nobody wrote down its MD5."),
+        text("Fetch it to compare the contents."),
+    )
+
+
+class CheckPlanner(Planner):
+    """What the names and sizes tell is decided here; the rest is queued."""
+
+    async def plan(self) -> Outline:
+        """Raises AppError when there is nothing to begin with."""
+        order = self._order
+        if order.is_within_service:
+            return await self._plan_remote()
+        if is_remote(order.source):
+            return await self._plan_down()
+        return await self._plan_up()
+
+    async def _plan_up(self) -> Outline:
+        source, target = Path(self._order.source), self._order.remote_target
+        if await self._disk.run(lambda _: is_file(source)):
+            into = target.join(source.name) if target.is_folder else target
+            entry, found = await self._disk.run(lambda _: entry_of(source)), await self._plane.head(into)
+            pair = Pair(entry, Listed("", one_row(found)) if found else None)
+            await self._keep(self._found([pair], into.key))
+            return Outline(str(source))
+        folder = target.as_folder()
+        if self._rules.has_ignore_files:
+            self._ignored = await self._disk.run(lambda _: rules_of(source, self._rules.ignore))
+        async with aclosing(self._listing(folder)) as listing:
+            async for pairs in paired(self._local(source), listing):
+                await self._keep(self._found(pairs, folder.key))
+        return Outline(str(source), self._has_gaps)
+
+    def _found(self, pairs: Sequence[Pair[LocalEntry, Listed]], prefix: str) -> list[Item]:
+        items: list[Item] = []
+        for entry, listed in ((pair.left, pair.right) for pair in pairs):
+            if entry is None:
+                items += self._only_there(listed) if listed else []
+            elif not entry.name.endswith("/"):
+                item = upload_item(prefix + entry.name, entry)
+                row = listed.row if listed else None
+                items.append(_compared(item, row) if item.error is None else item)
+        return items
+
+    def _only_there(self, listed: Listed) -> list[Item]:
+        """The markers of folders are left alone, and names that are ignored."""
+        name, row = listed.name, listed.row
+        if not self._rules.both_sides or not name or (name.endswith("/") and not row.size_bytes):
+            return []
+        if self._ignored.leaves_out_below(name):
+            return []
+        return [Item(row.key, name, row.size_bytes, time_ns(row), etag=row.etag, state=ItemState.MISSING_HERE)]
+
+    async def _plan_down(self) -> Outline:
+        source, target = self._order.remote_source, Path(self._order.target)
+        if not source.is_folder:
+            found = await self._plane.head(source)
+            if found is not None:
+                into = await self._disk.run(lambda _: target / file_name(source) if target.is_dir() else target)
+                await self._keep(await self._beside([(one_row(found), "")], into))
+                return Outline(str(into))
+            source = source.as_folder()
+        system = await self._disk.run(lambda _: system_of(target))
+        names, seen, is_empty = LocalNames(system), SeenNames(system), True
+        if self._rules.has_ignore_files:
+            self._ignored = await self._disk.run(lambda _: rules_of(target, self._rules.ignore))
+        async with aclosing(self._listing(source)) as listing:
+            async for batch in listing:
+                is_empty = False
+                wanted = [one for one in batch if one.name and not self._ignored.leaves_out_below(one.name)]
+                places = [(one.row, placed(names, one)) for one in wanted]
+                for _, place in places:
+                    seen.add(place)
+                await self._keep(await self._beside([one for one in places if not one[1].endswith("/")], target))
+        if is_empty:
+            raise nothing_at(str(source))
+        if self._rules.both_sides and await self._disk.run(lambda _: target.is_dir()):
+            await self._plan_only_here(target, seen)
+        return Outline(str(target), self._has_gaps)
+
+    async def _beside(self, places: Sequence[tuple[Row, str]], target: Path) -> list[Item]:
+        files = [target / name if name else target for _, name in places]
+        entries = await self._disk.run(lambda _: [known_entry(file) for file in files])
+        items: list[Item] = []
+        for (row, name), entry in zip(places, entries, strict=True):
+            item = Item(row.key, name, row.size_bytes, time_ns(row), etag=row.etag)
+            if entry is None:
+                items.append(replace(item, state=ItemState.MISSING_HERE))
+            else:
+                items.append(_compared(replace(item, size_bytes=entry.size_bytes), row))
+        return items
+
+    async def _plan_only_here(self, target: Path, seen: SeenNames) -> None:
+        """Files of this computer, which is the target: no object is called as they are here."""
+        async for entries in self._local(target, Links.SKIP):
+            items = [
+                shown_item(Item(f"file://{one.name}", one.name, one.size_bytes, one.modified_ns, one.inode,
+                                state=ItemState.MISSING_THERE))
+                for one in entries
+                if not (one.problem or one.name.endswith("/") or one.name in seen)
+            ]  # fmt: skip
+            await self._keep(items)
+
+    async def _plan_remote(self) -> Outline:
+        source, target = self._order.remote_source, self._order.remote_target
+        if not source.is_folder:
+            found = await self._plane.head(source)
+            if found is not None:
+                into = target.join(source.name) if target.is_folder else target
+                other = await self._plane.head(into)
+                pair = Pair(Listed("", one_row(found)), Listed("", one_row(other)) if other else None)
+                await self._keep(self._both([pair], into))
+                return Outline(str(into))
+            source = source.as_folder()
+        target, is_empty = target.as_folder(), True
+        async with aclosing(self._listing(source)) as here, aclosing(self._listing(target)) as there:
+            async for pairs in paired(here, there):
+                is_empty &= all(pair.left is None for pair in pairs)
+                await self._keep(self._both(pairs, target))
+        if is_empty:
+            raise nothing_at(str(source))
+        return Outline(str(target))
+
+    def _both(self, pairs: Sequence[Pair[Listed, Listed]], target: ObjectPath) -> list[Item]:
+        items: list[Item] = []
+        for left, right in ((pair.left, pair.right) for pair in pairs):
+            if left is None:
+                # The key of an item is that of its source, and another object of the source may be called so.
+                for item in self._only_there(right) if right else []:
+                    items.append(replace(item, key=str(ObjectPath(target.bucket, item.key))))
+            elif not (self._is_marker(left) or self._ignored.leaves_out_below(left.name)):
+                row = left.row
+                item = Item(row.key, left.name, row.size_bytes, time_ns(row), etag=row.etag)
+                item = _compared(item, right.row if right else None)
+                is_same = right is not None and bool(row.etag) and row.etag == right.row.etag
+                is_done = is_same and item.state is ItemState.QUEUED
+                items.append(replace(item, state=ItemState.DONE, is_verified=True) if is_done else item)
+        return items
+
+    @staticmethod
+    def _is_marker(listed: Listed) -> bool:
+        return listed.name.endswith("/") and not listed.row.size_bytes
+
+
+def _compared(item: Item, row: Row | None) -> Item:
+    """`item` is of the source, or of the file where that is the target."""
+    if row is None:
+        return replace(item, state=ItemState.MISSING_THERE)
+    item = replace(item, etag=row.etag)
+    if item.size_bytes != row.size_bytes:
+        error = Conflict(
+            text("The sizes differ: {one} and {other} bytes.", one=f"{item.size_bytes:,}", other=f"{row.size_bytes:,}"),
+            text("Look which of them is the right one, and move it once more."),
+        )
+        return replace(item, state=ItemState.DIFFERENT, error=error)
+    if not item.size_bytes:
+        return replace(item, state=ItemState.DONE, is_verified=True)
+    return item

@@ -1,0 +1,1 @@
+"""Many small files as a few tar archives, and back."""

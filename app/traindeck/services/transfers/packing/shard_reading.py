@@ -1,0 +1,196 @@
+"""The bytes of one archive, read from the files it is made of, here or in a service; no copy is made of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from traindeck.domain.errors import AppError, Conflict, NotFound
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import text
+from traindeck.domain.transfers.packing import Layout, Member, Span
+from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.runtime.files import local_error
+from traindeck.runtime.tasks import gather_or_raise
+from traindeck.services.storage.data_ports import DataPlane
+from traindeck.services.transfers.bodies import READ_ONLY, SourceChanged, deleted, read_exactly
+from traindeck.services.transfers.comparing import time_ns_of
+from traindeck.services.transfers.digests import md5
+from traindeck.services.transfers.local_tree import unreadable
+
+_GETS_AT_ONCE = 24
+EMPTY_MD5 = md5().digest()
+
+
+class MemberTrouble(Exception):
+    """One of the files cannot be read."""
+
+    def __init__(self, number: int, error: AppError) -> None:
+        super().__init__(str(error))
+        self.number = number
+        self.error = error
+
+
+class Reader(Protocol):
+    """Raises SourceChanged when a file is no longer what the layout says, and MemberTrouble."""
+
+    async def read(self, layout: Layout, begin: int, end: int) -> bytes: ...
+
+    async def look(self, members: Sequence[Member]) -> list[Member | AppError]:
+        """What the files are like now."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderReader:
+    """Files below a folder of this computer."""
+
+    root: str
+    disk: BlockingCalls
+
+    async def read(self, layout: Layout, begin: int, end: int) -> bytes:
+        return await self.disk.run(lambda token: self._read(layout, begin, end, token))
+
+    async def look(self, members: Sequence[Member]) -> list[Member | AppError]:
+        return await self.disk.run(lambda token: [self._now(member, token) for member in members])
+
+    def _place(self, member: Member) -> str:
+        return f"{self.root}/{member.path}"
+
+    def _read(self, layout: Layout, begin: int, end: int, token: CancelToken) -> bytes:
+        token.check()
+        pieces = layout.pieces(begin, end)
+        return b"".join([piece if isinstance(piece, bytes) else self._span(layout, piece) for piece in pieces])
+
+    def _span(self, layout: Layout, span: Span) -> bytes:
+        """Descriptors and names as text: a file object and a Path cost more than a small file."""
+        member = layout.members[span.number]
+        place = self._place(member)
+        try:
+            descriptor = os.open(place, READ_ONLY)
+            try:
+                _check(os.fstat(descriptor), member)
+                data = read_exactly(descriptor, span.offset, span.size_bytes)
+                _check(os.fstat(descriptor), member)
+            finally:
+                os.close(descriptor)
+        except FileNotFoundError as error:
+            raise MemberTrouble(span.number, deleted(Path(place))) from error
+        except OSError as error:
+            raise MemberTrouble(span.number, local_error(error, Path(place))) from error
+        return data
+
+    def _now(self, member: Member, token: CancelToken) -> Member | AppError:
+        token.check()
+        if member.is_folder:
+            return member
+        place = self._place(member)
+        try:
+            found = os.stat(place)  # noqa: PTH116
+        except FileNotFoundError:
+            return deleted(Path(place))
+        except OSError as error:
+            return local_error(error, Path(place))
+        if not stat.S_ISREG(found.st_mode):
+            return deleted(Path(place))
+        if not os.access(place, os.R_OK):
+            return unreadable(place)
+        if _is_same(found, member):
+            return member
+        return Member(member.path, found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def _is_same(found: os.stat_result, member: Member) -> bool:
+    return (found.st_size, found.st_mtime_ns, found.st_ino) == (member.size_bytes, member.modified_ns, member.inode)
+
+
+def _check(found: os.stat_result, member: Member) -> None:
+    if not _is_same(found, member):
+        raise SourceChanged
+
+
+class BucketReader:
+    """Objects below a folder of a service, pinned to what was listed."""
+
+    def __init__(self, folder: ObjectPath, plane: Callable[[], Awaitable[DataPlane]]) -> None:
+        self._folder = folder
+        self._plane = plane
+        self._suspects: set[str] = set()
+
+    async def read(self, layout: Layout, begin: int, end: int) -> bytes:
+        plane, limit = await self._plane(), asyncio.Semaphore(_GETS_AT_ONCE)
+        pieces = list(layout.pieces(begin, end))
+
+        async def fetched(span: Span) -> bytes:
+            async with limit:
+                return await self._span(plane, layout, span)
+
+        found = iter(await gather_or_raise(fetched(piece) for piece in pieces if isinstance(piece, Span)))
+        return b"".join([piece if isinstance(piece, bytes) else next(found) for piece in pieces])
+
+    async def _span(self, plane: DataPlane, layout: Layout, span: Span) -> bytes:
+        member = layout.members[span.number]
+        is_whole = span.size_bytes == member.size_bytes
+        found: list[bytes] = []
+        try:
+            await plane.get(
+                self._path(member), found.append, offset=span.offset, length=None if is_whole else span.size_bytes,
+                if_match=member.etag,
+            )  # fmt: skip
+        except Conflict as error:
+            self._suspects.add(member.path)
+            raise SourceChanged from error
+        except NotFound as error:
+            raise MemberTrouble(span.number, error) from error
+        data = b"".join(found)
+        if len(data) != span.size_bytes:
+            self._suspects.add(member.path)
+            raise SourceChanged
+        return data
+
+    async def look(self, members: Sequence[Member]) -> list[Member | AppError]:
+        """Only at those of which something else came than was listed."""
+        suspects, self._suspects = self._suspects, set()
+        return [await self._now(member) if member.path in suspects else member for member in members]
+
+    async def _now(self, member: Member) -> Member | AppError:
+        found = await (await self._plane()).head(self._path(member))
+        if found is None:
+            return NotFound(
+                text("{place} is no longer there.", place=str(self._path(member))),
+                text("It was deleted or moved since the list was made. Refresh the list."),
+            )
+        return replace(member, size_bytes=found.size_bytes, modified_ns=time_ns_of(found.modified), etag=found.etag)
+
+    def _path(self, member: Member) -> ObjectPath:
+        return ObjectPath(self._folder.bucket, self._folder.key + member.path)
+
+
+class Digesting:
+    """MD5 of a whole archive and of each of its files, while its bytes go by in order."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._whole = md5()
+        self._current = md5()
+        self._at = 0
+        self.members = [EMPTY_MD5] * len(layout.members)
+
+    @property
+    def whole(self) -> bytes:
+        return self._whole.digest()
+
+    def update(self, data: bytes) -> None:
+        self._whole.update(data)
+        view, at = memoryview(data), self._at
+        self._at += len(data)
+        for span, start in self._layout.spans(at, self._at):
+            if not span.offset:
+                self._current = md5()
+            self._current.update(view[start - at : start - at + span.size_bytes])
+            if span.offset + span.size_bytes == self._layout.members[span.number].size_bytes:
+                self.members[span.number] = self._current.digest()

@@ -1,0 +1,387 @@
+"""Files out of shards, by the ranges their index names: all of them, or a few without fetching the rest."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from traindeck.domain.errors import AppError, InvalidInput, LocalTrouble, NotFound, ServiceTrouble
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import text
+from traindeck.domain.transfers.local_names import LocalNames, System, part_name
+from traindeck.domain.transfers.packing import INDEX_NAME, SUMMARY_NAME, IndexEntry, stretches
+from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.runtime.files import local_errors
+from traindeck.runtime.tasks import gather_or_raise
+from traindeck.services.http.calls import retried
+from traindeck.services.storage.data_ports import DataPlane
+from traindeck.services.transfers.digests import file_digests, md5
+from traindeck.services.transfers.downloads import Folders
+from traindeck.services.transfers.planning import system_of
+
+_INDEX_STEP = 4 * 1024 * 1024
+_MOST_SUMMARY = 256 * 1024 * 1024
+
+Take = Callable[[bytes], object]
+"""Is given the bytes in order; blocks."""
+
+
+class PackedPlace(Protocol):
+    """One packing."""
+
+    @property
+    def words(self) -> str: ...
+
+    def index(self) -> AsyncIterator[bytes]:
+        """The index piece by piece; NotFound where there is none."""
+
+    async def summary(self) -> bytes | None: ...
+
+    async def read(self, shard: str, offset: int, size_bytes: int) -> bytes: ...
+
+    async def feed(self, shard: str, offset: int, size_bytes: int, take: Take) -> None:
+        """For what is too large to be kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackedBucket:
+    """A packing in a folder of a service; used on the loop of its plane."""
+
+    folder: ObjectPath
+    plane: DataPlane
+    disk: BlockingCalls
+
+    @property
+    def words(self) -> str:
+        return str(self.folder)
+
+    async def index(self) -> AsyncIterator[bytes]:
+        path = self.folder.join(INDEX_NAME)
+        found = await self.plane.head(path)
+        if found is None:
+            raise no_index(self.words)
+        for offset in range(0, found.size_bytes, _INDEX_STEP):
+            yield await self._stretch(path, offset, min(_INDEX_STEP, found.size_bytes - offset), found.etag)
+
+    async def summary(self) -> bytes | None:
+        path = self.folder.join(SUMMARY_NAME)
+        found = await self.plane.head(path)
+        if found is None or found.size_bytes > _MOST_SUMMARY:
+            return None
+        return await self._stretch(path, 0, found.size_bytes, found.etag)
+
+    async def read(self, shard: str, offset: int, size_bytes: int) -> bytes:
+        return await self._stretch(self.folder.join(shard), offset, size_bytes, "")
+
+    async def _stretch(self, path: ObjectPath, offset: int, size_bytes: int, etag: str) -> bytes:
+        if not size_bytes:
+            return b""
+
+        async def attempt() -> bytes:
+            pieces: list[bytes] = []
+            await self.plane.get(path, pieces.append, offset=offset, length=size_bytes, if_match=etag)
+            return b"".join(pieces)
+
+        return await retried(attempt)
+
+    async def feed(self, shard: str, offset: int, size_bytes: int, take: Take) -> None:
+        done = 0
+        while done < size_bytes:
+            step = min(_INDEX_STEP, size_bytes - done)
+            content = await self.read(shard, offset + done, step)
+            if len(content) != step:
+                raise ServiceTrouble(
+                    text("{place} is shorter than its index says.", place=shard), text("Pack it again.")
+                )
+            await self.disk.run(lambda _, content=content: take(content))  # type: ignore[misc]
+            done += step
+
+
+@dataclass(frozen=True, slots=True)
+class PackedFolder:
+    """A packing in a folder of this computer."""
+
+    folder: Path
+    disk: BlockingCalls
+
+    @property
+    def words(self) -> str:
+        return str(self.folder)
+
+    async def index(self) -> AsyncIterator[bytes]:
+        place = self.folder / INDEX_NAME
+        if not await self.disk.run(lambda _: place.is_file()):
+            raise no_index(self.words)
+        offset = 0
+        while content := await self.read(INDEX_NAME, offset, _INDEX_STEP):
+            offset += len(content)
+            yield content
+
+    async def summary(self) -> bytes | None:
+        place = self.folder / SUMMARY_NAME
+
+        def content(_: CancelToken) -> bytes | None:
+            with local_errors(place):
+                return place.read_bytes() if place.is_file() else None
+
+        return await self.disk.run(content)
+
+    async def read(self, shard: str, offset: int, size_bytes: int) -> bytes:
+        place = self.folder / shard
+
+        def content(_: CancelToken) -> bytes:
+            with local_errors(place), place.open("rb", buffering=0) as file:
+                file.seek(offset, os.SEEK_SET)
+                pieces: list[bytes] = []
+                left = size_bytes
+                while left and (piece := file.read(left)):
+                    pieces.append(piece)
+                    left -= len(piece)
+                return b"".join(pieces)
+
+        return await self.disk.run(content)
+
+    async def feed(self, shard: str, offset: int, size_bytes: int, take: Take) -> None:
+        for done in range(0, size_bytes, _INDEX_STEP):
+            content = await self.read(shard, offset + done, min(_INDEX_STEP, size_bytes - done))
+            await self.disk.run(lambda _, content=content: take(content))  # type: ignore[misc]
+
+
+async def entries(place: PackedPlace) -> AsyncIterator[list[IndexEntry]]:
+    """The lines of the index, some at a time; InvalidInput names the first that is none."""
+    rest, number = b"", 0
+    async for content in place.index():
+        *lines, rest = (rest + content).split(b"\n")
+        yield [_entry(line, number + at, place) for at, line in enumerate(lines, 1) if line.strip()]
+        number += len(lines)
+    if rest.strip():
+        yield [_entry(rest, number + 1, place)]
+
+
+def _entry(line: bytes, number: int, place: PackedPlace) -> IndexEntry:
+    try:
+        return IndexEntry.parse(line)
+    except ValueError as error:
+        raise InvalidInput(
+            text("Line {number} of the index of {place} cannot be read.", number=number, place=place.words),
+            text("The index is damaged, or of another program. Pack the files again."),
+            str(error),
+        ) from error
+
+
+async def packed_bytes(place: PackedPlace) -> int | None:
+    """How many bytes all of its files have, where it says so."""
+    content = await place.summary()
+    try:
+        size = json.loads(content)["bytes"] if content else None
+    except (ValueError, KeyError, TypeError):
+        return None
+    return size if isinstance(size, int) else None
+
+
+def no_index(place: str) -> NotFound:
+    return NotFound(
+        text("There is no index of shards at {place}.", place=place),
+        text("Name the folder that files were packed into; one whose packing was not finished has no index yet."),
+    )
+
+
+# Eight of them at once are what is in memory.
+_STRETCH_BYTES = 8 * 1024 * 1024
+_GAP_BYTES = 64 * 1024
+_AT_ONCE = 8
+_MOST_FAILURES = 1000
+
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass(slots=True)
+class Unpacked:
+    """What became of the files."""
+
+    files: int = 0
+    equal: int = 0
+    bytes: int = 0
+    failed: int = 0
+    failures: list[tuple[str, AppError]] = field(default_factory=list)  # the first of them
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """A file, and where it goes."""
+
+    entry: IndexEntry
+    place: Path
+
+
+class Unpacking:
+    """One packing on its way into a folder; what is there already is left alone."""
+
+    def __init__(self, place: PackedPlace, target: Path, disk: BlockingCalls, only: Sequence[str] = ()) -> None:
+        self._place = place
+        self._target = target
+        self._disk = disk
+        self._only = tuple(only)
+        self._folders = Folders(target)
+        self._done = Unpacked()
+        self._progress: Progress | None = None
+        self._total: int | None = None
+
+    async def run(self, progress: Progress | None = None) -> Unpacked:
+        """Damaged files are counted and named; what concerns all of them is raised."""
+        self._progress = progress
+        if not self._only:
+            self._total = await packed_bytes(self._place)
+        system = await self._disk.run(lambda _: system_of(self._target))
+        names = LocalNames(system)
+        is_empty, limit = True, asyncio.Semaphore(_AT_ONCE)
+
+        async def fetched(some: Sequence[_Wanted]) -> None:
+            async with limit:
+                await self._fetch(some)
+
+        async for batch in self._wanted(names):
+            is_empty = False
+            await gather_or_raise(fetched(some) for some in batch)
+        if is_empty:
+            raise NotFound(
+                text("No file of that name is in {place}.", place=self._place.words),
+                text("See what is there with --list."),
+            )
+        return self._done
+
+    async def _wanted(self, names: LocalNames) -> AsyncIterator[list[list[_Wanted]]]:
+        """Stretches of what is not here yet."""
+        async for batch in entries(self._place):
+            placed = {entry: self._target / names.place(entry.path) for entry in batch}
+            chosen = [entry for entry in batch if self._is_wanted(entry)]
+            if not chosen:
+                continue
+            missing = await self._disk.run(partial(self._missing, [_Wanted(one, placed[one]) for one in chosen]))
+            self._count_equal(len(chosen) - len(missing), sum(one.size_bytes for one in chosen), missing)
+            found = stretches((one.entry for one in missing), _STRETCH_BYTES, _GAP_BYTES)
+            yield [[_Wanted(entry, placed[entry]) for entry in stretch] for stretch in found]
+
+    def _is_wanted(self, entry: IndexEntry) -> bool:
+        return not self._only or any(fnmatchcase(entry.path, pattern) for pattern in self._only)
+
+    def _missing(self, wanted: Sequence[_Wanted], token: CancelToken) -> list[_Wanted]:
+        return [one for one in wanted if not _is_there(one, token)]
+
+    def _count_equal(self, files: int, all_bytes: int, missing: Sequence[_Wanted]) -> None:
+        self._done.equal += files
+        self._moved(all_bytes - sum(one.entry.size_bytes for one in missing))
+
+    def _moved(self, size_bytes: int) -> None:
+        self._done.bytes += size_bytes
+        if self._progress is not None:
+            self._progress(self._done.bytes, self._total)
+
+    async def _fetch(self, wanted: Sequence[_Wanted]) -> None:
+        first, last = wanted[0].entry, wanted[-1].entry
+        try:
+            if last.end - first.offset > _STRETCH_BYTES:
+                await self._fetch_large(wanted[0])
+            else:
+                content = await self._place.read(first.shard, first.offset, last.end - first.offset)
+                await self._keep(wanted, content)
+        except NotFound as error:
+            self._fail(wanted, error)
+
+    async def _keep(self, wanted: Sequence[_Wanted], content: bytes) -> None:
+        start = wanted[0].entry.offset
+
+        def keep(one: _Wanted) -> AppError | None:
+            data = content[one.entry.offset - start : one.entry.end - start]
+            if len(data) != one.entry.size_bytes or not _is_md5(one.entry, md5(data).hexdigest()):
+                return _damaged(one)
+            with local_errors(one.place):
+                self._folders.make_above(one.place)
+                part = part_of(one.place)
+                try:
+                    part.write_bytes(data)
+                    part.replace(one.place)
+                except BaseException:
+                    part.unlink(missing_ok=True)
+                    raise
+            return None
+
+        problems = await self._disk.run(lambda _: [keep(one) for one in wanted])
+        for one, problem in zip(wanted, problems, strict=True):
+            if problem is None:
+                self._well(one)
+            else:
+                self._fail([one], problem)
+
+    async def _fetch_large(self, one: _Wanted) -> None:
+        part, digest = part_of(one.place), md5()
+
+        def begin() -> None:
+            with local_errors(part):
+                self._folders.make_above(one.place)
+                part.write_bytes(b"")
+
+        def take(content: bytes) -> None:
+            digest.update(content)
+            with local_errors(part), part.open("ab", buffering=0) as file:
+                file.write(content)
+
+        def finish(*, is_good: bool) -> None:
+            with local_errors(part):
+                if is_good:
+                    part.replace(one.place)
+                part.unlink(missing_ok=True)
+
+        is_good = False
+        await self._disk.run(lambda _: begin())
+        try:
+            await self._place.feed(one.entry.shard, one.entry.offset, one.entry.size_bytes, take)
+            is_good = _is_md5(one.entry, digest.hexdigest())
+        finally:
+            await self._disk.run(lambda _: finish(is_good=is_good))
+        if is_good:
+            self._well(one)
+        else:
+            self._fail([one], _damaged(one))
+
+    def _well(self, one: _Wanted) -> None:
+        self._done.files += 1
+        self._moved(one.entry.size_bytes)
+
+    def _fail(self, wanted: Sequence[_Wanted], error: AppError) -> None:
+        self._done.failed += len(wanted)
+        room = _MOST_FAILURES - len(self._done.failures)
+        self._done.failures += [(one.entry.path, error) for one in wanted[:room]]
+
+
+def part_of(place: Path) -> Path:
+    return place.with_name(part_name(place.name, System(is_windows=os.name == "nt")))
+
+
+def _is_md5(entry: IndexEntry, found: str) -> bool:
+    return not entry.md5 or entry.md5 == found
+
+
+def _is_there(one: _Wanted, token: CancelToken) -> bool:
+    token.check()
+    with local_errors(one.place):
+        try:
+            if not one.place.is_file() or one.place.stat().st_size != one.entry.size_bytes:
+                return False
+        except NotADirectoryError:
+            return False
+        return bool(one.entry.md5) and file_digests(one.place, token)[0] == one.entry.md5
+
+
+def _damaged(one: _Wanted) -> AppError:
+    return LocalTrouble(
+        text("“{file}” is not in {shard} as the index says.", file=one.entry.path, shard=one.entry.shard),
+        text("The shard was changed or is damaged. Pack the files again."),
+    )

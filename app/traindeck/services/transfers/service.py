@@ -1,0 +1,384 @@
+"""The transfers of this program, for the window and the command line; the work is done on a loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from traindeck.domain.errors import AppError, InvalidInput, Occupied, Unexpected
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import text
+from traindeck.domain.transfers.records import Item, ItemState, Kind, Order, Rules, TransferState
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.clock import utc_now
+from traindeck.runtime.tasks import Listeners, TaskScope
+from traindeck.services.accounts.connections import Connections
+from traindeck.services.storage.contents import BytesBody
+from traindeck.services.storage.planes import Planes
+from traindeck.services.transfers.among import names_taken
+from traindeck.services.transfers.engine import TransferEngine
+from traindeck.services.transfers.ledger import Transfer
+from traindeck.services.transfers.ports import Journal
+
+if TYPE_CHECKING:
+    from traindeck.services.ports import Clock
+
+log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+Counted = Callable[[int, int | None], None]
+"""Bytes done and bytes in all (None while unknown)."""
+
+_PLAIN = Rules()
+_PAGE = 10_000
+
+
+class Transfers:
+    """Enter it on the loop of those who ask; the engine starts when it is first needed, where the planes are."""
+
+    def __init__(
+        self,
+        connections: Connections,
+        planes: Planes,
+        journal: Journal,
+        disk: BlockingCalls,
+        locks: Path,
+        clock: Clock = utc_now,
+        *,
+        patience_s: float | None = None,
+    ) -> None:
+        """`patience_s`: nobody sits there, so what cannot go on for so long fails, and who is cancelled only pauses."""
+        self._connections = connections
+        self._planes = planes
+        self._journal = journal
+        self._disk = disk
+        self._locks = locks
+        self._clock = clock
+        self._patience_s = patience_s
+        self._bytes_per_s = 0.0
+        self._rows: dict[int, Transfer] = {}
+        self._forgotten: set[int] = set()
+        self._scope = TaskScope(self._report)
+        self._starting = asyncio.Lock()
+        self._started: asyncio.Future[TransferEngine] | None = None
+        self.changed: Listeners[Transfer] = Listeners()
+
+    async def __aenter__(self) -> Self:
+        self._main = asyncio.get_running_loop()
+        await self._scope.__aenter__()
+        self._stop_listening = self._connections.keys_refused.add(self._on_keys)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop_listening()
+        if self._forgotten:  # forgetting may take longer than this program lives
+            await self._journal.drop(sorted(self._forgotten))
+        # What went wrong with those who asked is theirs.
+        await self._scope.__aexit__(None, None, None)
+
+    # What there is
+
+    def rows(self) -> list[Transfer]:
+        """Newest first."""
+        return [self._rows[number] for number in sorted(self._rows, reverse=True)]
+
+    async def items(
+        self,
+        transfer_id: int,
+        states: Sequence[ItemState] = tuple(ItemState),
+        *,
+        is_verified: bool | None = None,
+        after: str = "",
+        most: int = 1000,
+    ) -> list[Item]:
+        """A page of the list of files; `after` is the key of the last one of the page before."""
+        return await self._call(
+            lambda engine: engine.items(transfer_id, states, is_verified=is_verified, after=after, most=most)
+        )
+
+    # What is wanted, at once
+
+    def cancel(self, transfer_id: int) -> None:
+        self._ask("cancel", transfer_id, lambda engine: engine.cancel(transfer_id))
+
+    def pause(self, transfer_id: int) -> None:
+        self._ask("pause", transfer_id, lambda engine: engine.pause(transfer_id))
+
+    def resume(self, transfer_id: int) -> None:
+        self._ask("go on", transfer_id, lambda engine: engine.resume(transfer_id))
+
+    def confirm(self, transfer_id: int) -> None:
+        """Do what was planned and shown."""
+        self._ask("begin", transfer_id, lambda engine: engine.confirm(transfer_id))
+
+    def retry(self, transfer_id: int) -> None:
+        self._ask("retry", transfer_id, lambda engine: engine.retry(transfer_id))
+
+    def verify(self, transfer_id: int) -> None:
+        """Compare again what a finished transfer brought, file by file."""
+        self._ask("verify", transfer_id, lambda engine: engine.verify(transfer_id))
+
+    def move_first(self, transfer_id: int) -> None:
+        self._ask("move first", transfer_id, lambda engine: engine.move_first(transfer_id))
+
+    def clear_finished(self) -> None:
+        over = [row.id for row in self._rows.values() if row.state.is_over]
+        for number in over:
+            del self._rows[number]
+            self._forgotten.add(number)
+            self._forget(number)
+
+    def _forget(self, number: int) -> None:
+        self._ask("forget", number, lambda engine: engine.forget(number))
+
+    def set_rate(self, bytes_per_s: float) -> None:
+        """For all transfers together; 0 is no limit."""
+
+        async def set_it(engine: TransferEngine) -> None:
+            engine.limit.set(bytes_per_s)
+
+        self._bytes_per_s = bytes_per_s
+        if self._started is not None:
+            self._ask("rate", 0, set_it)
+
+    def resume_with(self, profile: str) -> None:
+        """Its keys or addresses are others now: what waits for them need not wait any longer."""
+
+        async def resume(engine: TransferEngine) -> None:
+            engine.resume_with(profile)
+
+        if self._started is not None:
+            self._ask("go on with", 0, resume)
+
+    def _on_keys(self, profile: str) -> None:
+        if self._connections.refusal(profile) is None:
+            self.resume_with(profile)
+
+    async def take_up(self) -> None:
+        """Go on with what earlier programs left undone, and show what they did."""
+        if not await self._journal.all():
+            return  # nothing needs the engine yet
+        await self._call(lambda engine: engine.resume_unfinished())
+
+    # Moving
+
+    async def upload(
+        self, profile: str, source: Path, target: ObjectPath, *, rules: Rules = _PLAIN, progress: Counted | None = None
+    ) -> int:
+        """Send a file, or a folder as a whole into the target folder; the answer counts the files."""
+        order = Order(Kind.UPLOAD, profile, _here(source), str(target), rules)
+        return _count(await self.move(order, progress=progress))
+
+    async def download(
+        self, profile: str, source: ObjectPath, target: Path, *, rules: Rules = _PLAIN, progress: Counted | None = None
+    ) -> int:
+        """Fetch an object, or a folder as a whole into the target folder; the answer counts the files."""
+        order = Order(Kind.DOWNLOAD, profile, str(source), _here(target), rules)
+        return _count(await self.move(order, progress=progress))
+
+    async def pack(
+        self,
+        profile: str,
+        source: Path | ObjectPath,
+        target: ObjectPath,
+        *,
+        may_replace: bool = False,
+        progress: Counted | None = None,
+    ) -> int:
+        """Bring a folder as a few tar archives into the target folder; the answer counts those, and their index.
+
+        Occupied: another packing is there, and nothing was done.
+        """
+        order = Order(Kind.PACK, profile, _folder(source), str(target.as_folder()), Rules(may_replace=may_replace))
+        number = await self.begin(order)
+        try:
+            return _count(await self.finished(number, progress=progress))
+        except Occupied:
+            await self.drop(number)
+            raise
+
+    async def fetch(
+        self, profile: str, source: ObjectPath, target: Path, *, progress: Counted | None = None
+    ) -> list[Path]:
+        """As download, but the answer names the files, spelled as the target was."""
+        order = Order(Kind.DOWNLOAD, profile, str(source), _here(target))
+        row = await self.move(order, progress=progress)
+        root = target / Path(row.root).relative_to(_here(target))
+        places: list[Path] = []
+        after = ""
+        while page := await self.items(row.id, (ItemState.DONE, ItemState.EQUAL), after=after, most=_PAGE):
+            places += [root / item.name if item.name else root for item in page]
+            after = page[-1].key
+        return places
+
+    async def begin(self, order: Order, *, needs_yes: bool = False, is_preview: bool = False) -> int:
+        """Start a transfer that goes on by itself."""
+        _check_words(order)
+        takes_up = self._patience_s is not None and not is_preview
+        return await self._call(
+            lambda engine: engine.add(order, needs_yes=needs_yes, patience_s=self._patience_s, takes_up=takes_up)
+        )
+
+    async def planned(self, order: Order, *, is_preview: bool = False) -> Transfer:
+        """What a transfer would do: its files are in the list, and nothing moves before `say_yes`.
+
+        `is_preview`: nobody means to do it, so one that was left undone stays as it is.
+        """
+        added: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        async def add() -> None:
+            try:
+                added.set_result(await self.begin(order, needs_yes=True, is_preview=is_preview))
+            except asyncio.CancelledError:
+                added.cancel()
+                raise
+            except Exception as error:  # noqa: BLE001 - goes to who waits
+                added.set_exception(error)
+
+        async def drop() -> None:
+            await self.drop(await added)
+
+        # By itself: ended half way it would leave a plan whose number nobody knows.
+        self._scope.start(f"plan {id(added)}", add)
+        try:
+            number = await asyncio.shield(added)
+            row = await self._call(lambda engine: engine.planned(number))
+        except asyncio.CancelledError:
+            if is_preview:
+                self._scope.start(f"drop plan {id(added)}", drop)
+            raise
+        if row.state is TransferState.FAILED:
+            if is_preview:
+                await self.drop(number)
+            raise _reason(row)
+        return row
+
+    async def drop(self, transfer_id: int) -> None:
+        """End it and forget it."""
+
+        async def forget(engine: TransferEngine) -> None:
+            await engine.cancel(transfer_id)
+            await engine.ended(transfer_id)
+            await engine.forget(transfer_id)
+
+        await self._call(forget)
+        self._rows.pop(transfer_id, None)
+        self._forgotten.add(transfer_id)
+
+    async def move(self, order: Order, *, progress: Counted | None = None) -> Transfer:
+        """All of it; raises when anything could not be moved."""
+        return await self.finished(await self.begin(order), progress=progress)
+
+    async def finished(self, transfer_id: int, *, progress: Counted | None = None) -> Transfer:
+        """How it ended; who is cancelled while waiting leaves it to go on."""
+
+        def show(row: Transfer) -> None:
+            if progress is not None and row.id == transfer_id:
+                progress(row.done_bytes, row.total_bytes)
+
+        stop_listening = self.changed.add(show)
+        try:
+            row = await self._call(lambda engine: engine.ended(transfer_id))
+        except asyncio.CancelledError:
+            if self._patience_s is not None:
+                await self._call(lambda engine: engine.pause(transfer_id))
+            raise
+        finally:
+            stop_listening()
+        self._take([row])
+        show(row)
+        match row.state:
+            case TransferState.CANCELLED:
+                raise asyncio.CancelledError
+            case TransferState.FAILED | TransferState.PARTLY:
+                raise _reason(row)
+        return row
+
+    # What has to be known before
+
+    async def keeps_versions(self, profile: str, bucket: str) -> bool:
+        """Whether what is deleted there can be restored."""
+        return await self._planes.run(profile, lambda plane: plane.keeps_versions(bucket))
+
+    async def taken(self, profile: str, folder: ObjectPath, names: Sequence[str]) -> set[str]:
+        """Those of the names that stand in the folder already; the name of a folder ends with a slash."""
+        return await self._planes.run(profile, lambda plane: names_taken(plane, folder, names))
+
+    async def make_folder(self, profile: str, folder: ObjectPath) -> None:
+        """The empty object that stands for a folder with nothing in it."""
+        await self._planes.run(profile, lambda plane: plane.put(folder.as_folder(), BytesBody(b"")))
+
+    # How the other loop is reached
+
+    def _ask(self, what: str, transfer_id: int, make: Callable[[TransferEngine], Coroutine[Any, Any, None]]) -> None:
+        self._scope.start(f"{what} {transfer_id}", lambda: self._call(make))
+
+    async def _call(self, make: Callable[[TransferEngine], Coroutine[Any, Any, Result]]) -> Result:
+        engine = await self._engine()
+        return await self._planes.on_loop(lambda: make(engine))
+
+    async def _engine(self) -> TransferEngine:
+        async with self._starting:
+            if self._started is None:
+                self._started = self._main.create_future()
+                self._scope.start("engine", lambda: self._planes.on_loop(self._serve))
+        return await asyncio.shield(self._started)
+
+    async def _serve(self) -> None:
+        started = self._started
+        assert started is not None
+        async with TransferEngine(self._journal, self._planes.open, self._disk, self._locks, self._clock) as engine:
+            engine.limit.set(self._bytes_per_s)
+            engine.changed.add(lambda rows: self._planes.on_main(self._take, rows))
+            self._planes.on_main(started.set_result, engine)
+            await asyncio.Event().wait()
+
+    def _take(self, rows: Sequence[Transfer]) -> None:
+        for row in rows:
+            before = self._rows.get(row.id)
+            # News from the other loop may be older than an answer from there.
+            if row.id in self._forgotten or (before is not None and before.state.is_over and before == row):
+                continue
+            self._rows[row.id] = row
+            self.changed.tell(row)
+
+    @staticmethod
+    def _report(name: str, error: AppError) -> None:
+        log.error("%s: %s %s", name, error, error.detail)
+
+
+def _check_words(order: Order) -> None:
+    """On Linux a path may hold bytes that are no text, and the journal is text."""
+    for words in (order.source, order.target):
+        try:
+            words.encode()
+        except UnicodeEncodeError as error:
+            shown = words.encode(errors="backslashreplace").decode()
+            raise InvalidInput(
+                text("“{path}” is not UTF-8, so it could not be noted how far the transfer is.", path=shown),
+                text("Rename the file or folder."),
+                str(error),
+            ) from error
+
+
+def _here(place: Path) -> str:
+    """The journal outlives the folder this program was started in."""
+    return str(place.absolute())
+
+
+def _folder(place: Path | ObjectPath) -> str:
+    return str(place.as_folder()) if isinstance(place, ObjectPath) else _here(place)
+
+
+def _count(row: Transfer) -> int:
+    return row.done_files + row.equal_files
+
+
+def _reason(row: Transfer) -> AppError:
+    return row.error or Unexpected("a transfer failed without a reason")

@@ -1,0 +1,417 @@
+"""Add or change an account: keys, region, and what the services say to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QMimeData, QObject, QSize, Qt, Signal
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QFrame,
+    QGridLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from traindeck.domain.accounts.keys import is_credentials_name
+from traindeck.domain.accounts.profiles import REGIONS, Check, CheckUp, Signature
+from traindeck.domain.texts import Text, moment_words, say, text
+from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.viewmodels.accounts.profile_form import SECRETS, ProfileForm
+from traindeck.viewmodels.shell.status import region_words
+
+_MARK = QSize(18, 18)
+
+
+class CheckCard(QFrame):
+    """The verdict, and below it one line per check: a mark, its name, the fact and what to do."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._shown: CheckUp | None = None
+        set_role(self, "card")
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(2 * SPACE, SPACE + HALF, 2 * SPACE, SPACE + HALF)
+        self._grid.setHorizontalSpacing(SPACE + HALF)
+        self._grid.setVerticalSpacing(HALF)
+        self._grid.setColumnStretch(2, 1)
+        self.setVisible(False)
+
+    def show_findings(self, told: CheckUp | None) -> None:
+        """None: nobody has been asked."""
+        if told == self._shown:
+            return
+        self._shown = told
+        while (item := self._grid.takeAt(0)) is not None:
+            if (old := item.widget()) is not None:
+                old.hide()
+                old.deleteLater()
+        self.setVisible(told is not None)
+        if told is None:
+            return
+        verdict = QLabel(say("Checking…") if told.is_running and told.accepted is None else say(told.verdict))
+        verdict.setWordWrap(True)
+        set_role(verdict, {True: "verdict-good", False: "verdict-bad", None: "heading"}[told.accepted])
+        self._grid.addWidget(verdict, 0, 0, 1, 3)
+        for row, check in enumerate(told.checks, 1):
+            self._add(row, check)
+
+    def _add(self, row: int, check: Check) -> None:
+        icon, color, verdict = _mark_of(check)
+        mark, title, fact = QLabel(), QLabel(say(check.title)), QLabel(_words(check))
+        mark.setPixmap(self._theme.icon(icon, color).pixmap(_MARK))
+        mark.setAccessibleName(say(verdict))
+        mark.setToolTip(say(verdict))
+        set_role(title, "strong")
+        if check.is_running:
+            set_role(fact, "dim")
+        fact.setWordWrap(True)
+        fact.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        fact.setTextFormat(Qt.TextFormat.PlainText)
+        for column, label in enumerate((mark, title, fact)):
+            self._grid.addWidget(label, row, column, Qt.AlignmentFlag.AlignTop)
+
+
+def _words(check: Check) -> str:
+    return say(check.fact) if check.hint is None else f"{say(check.fact)} {say(check.hint)}"
+
+
+def _mark_of(check: Check) -> tuple[str, str, Text]:
+    if check.is_running:
+        return "unknown", "dim", text("Checking…")
+    if check.passed is None:
+        return "unknown", "warn", text("Not checked")
+    return ("check", "good", text("Passed")) if check.passed else ("error", "bad", text("Check failed"))
+
+
+_WIDTH = 600
+_MORE_HEIGHT = 290
+# What other programs and the desk leave of the screen.
+_SCREEN_SHARE = 0.9
+
+
+class ProfileDialog(QDialog):
+    """Binds a ProfileForm; a credentials.csv can be dropped anywhere on it."""
+
+    def __init__(self, form: ProfileForm, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._form = form
+        title = say("Keys of “{name}”", name=form.state.fields.name)
+        self.setWindowTitle(title if form.state.is_change else say("Connect your account"))
+        self.setAcceptDrops(True)
+        self.setMinimumWidth(_WIDTH)
+        self.fields: dict[str, QLineEdit] = {}
+        self._wrong: dict[str, QLabel] = {}
+        self.region = QComboBox()
+        self.signature = QComboBox()
+        self.path_style = QCheckBox(say("&Bucket name in the path, not in the host"))
+        self.more = QPushButton(say("&More settings"))
+        self.more_box = QScrollArea()
+        self.error = QLabel()
+        self.checks = CheckCard(theme)
+        self.note = QLabel()
+        self.save = QPushButton()
+        self.session = QPushButton(say("Keep for &this session only"))
+        self.buttons = QDialogButtonBox()
+        self._column = QVBoxLayout(self)
+        self._build()
+        self._bind()
+        self._refresh()
+        self.fields["access_key" if form.state.is_change else "name"].setFocus()
+        form.look_for_keyring()
+
+    def _build(self) -> None:
+        intro = QLabel(
+            say("Paste new keys, or leave both fields empty to keep those in use ({key}).", key=self._form.key_hint)
+            if self._form.state.is_change
+            else say("Paste the access key (AK) and the secret key (SK), or drop credentials.csv on this window.")
+        )
+        intro.setWordWrap(True)
+        set_role(intro, "dim")
+        form = _form_layout()
+        self._row(form, "name", say("&Name"), say("How you want to call it, for example campus"))
+        self.fields["name"].setReadOnly(self._form.state.is_change)
+        self._fill_regions()
+        form.addRow(_buddy(say("R&egion"), self.region), _with_hint(self.region, self._hint("region")))
+        stays = say("Empty: stays as it is") if self._form.state.is_change else ""
+        self._row(form, "access_key", say("&Access key (AK)"), stays)
+        self._row(form, "secret_key", say("&Secret key (SK)"), stays)
+        self._build_more(stays)
+        set_role(self.more, "link")
+        self.more.setCheckable(True)
+        self.more.setAutoDefault(False)  # else Return in a field would press it
+        set_role(self.error, "error")
+        self.error.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        set_role(self.note, "small")
+        for label in (self.error, self.note):
+            label.setWordWrap(True)
+        set_role(self.save, "primary")
+        self.save.setDefault(True)
+        self.buttons.addButton(self.save, QDialogButtonBox.ButtonRole.ActionRole)
+        self.session.setAutoDefault(False)
+        self.buttons.addButton(self.session, QDialogButtonBox.ButtonRole.ActionRole)
+        self.buttons.addButton(say("Close"), QDialogButtonBox.ButtonRole.RejectRole)
+        layout = self._column
+        layout.setContentsMargins(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE)
+        layout.setSpacing(SPACE + HALF)
+        layout.addWidget(intro)
+        layout.addLayout(form)
+        layout.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
+        for widget in (self.more_box, self.error, self.checks, self.note, self.buttons):
+            layout.addWidget(widget)
+
+    def _build_more(self, stays: str) -> None:
+        form = _form_layout()
+        form.setContentsMargins(0, 0, SPACE, 0)
+        from_region = say("Empty: from the region")
+        _head(form, say("Keys that are not for everything"))
+        self._row(form, "token", say("Security to&ken"), say("Only with temporary keys"))
+        self._row(form, "work_in", say("&Work in"), "obs://bucket/folder/")
+        _head(form, say("Another cloud or store"))
+        self._row(form, "obs_endpoint", say("&OBS address"), from_region)
+        self._fill_signatures()
+        form.addRow(_buddy(say("Si&gnature"), self.signature), self.signature)
+        form.addRow("", self.path_style)
+        self._row(form, "modelarts_endpoint", say("Mo&delArts address"), from_region)
+        self._row(form, "iam_endpoint", say("&IAM address"), from_region)
+        self._row(form, "project_id", say("&Project ID"), say("Empty: found by itself"))
+        self._row(form, "ca_file", say("CA &file"), say("Only for a certificate of your own"))
+        _head(form, say("The way there"))
+        self._row(form, "proxy", say("Prox&y"), "http://proxy.campus.cn:8080")
+        self._row(form, "proxy_user", say("Proxy &user"), say("Only where it asks for one"))
+        self._row(form, "proxy_password", say("Proxy passwo&rd"), stays if self._form.state.fields.proxy_user else "")
+        self._more_names = tuple(name for name in self.fields if name not in ("name", "access_key", "secret_key"))
+        inside = QWidget()
+        inside.setLayout(form)
+        self.more_box.setWidget(inside)
+        self.more_box.setWidgetResizable(True)
+        self.more_box.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.more_box.setFixedHeight(_MORE_HEIGHT)
+        self.more_box.hide()
+
+    def _row(self, form: QFormLayout, name: str, label: str, placeholder: str = "") -> None:
+        edit = QLineEdit()
+        edit.setObjectName(f"profile.{name}")
+        edit.setPlaceholderText(placeholder)
+        if name in SECRETS:
+            # In this mode Qt gives nothing of it to the clipboard, to drags or to input methods.
+            edit.setEchoMode(QLineEdit.EchoMode.Password)
+        self.fields[name] = edit
+        form.addRow(_buddy(label, edit), _with_hint(edit, self._hint(name)))
+
+    def _hint(self, name: str) -> QLabel:
+        hint = QLabel()
+        hint.setWordWrap(True)
+        hint.hide()
+        set_role(hint, "error")
+        self._wrong[name] = hint
+        return hint
+
+    def _fill_regions(self) -> None:
+        self.region.setObjectName("profile.region")
+        self.region.setEditable(True)
+        self.region.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.region.setMinimumContentsLength(30)
+        for region, _, _ in REGIONS:
+            self.region.addItem(f"{region_words(region)}  ({region})", region)
+        chosen = self._form.state.fields.region
+        self.region.setCurrentIndex(self.region.findData(chosen))
+        if self.region.currentIndex() < 0:
+            self.region.setEditText(chosen)
+
+    def _fill_signatures(self) -> None:
+        self.signature.setObjectName("profile.signature")
+        for signature, words in (
+            (Signature.AUTO, say("Automatic")),
+            (Signature.OBS, "OBS"),
+            (Signature.V2, "S3, v2"),
+            (Signature.V4, "S3, v4"),
+        ):
+            self.signature.addItem(words, signature.value)
+
+    def _bind(self) -> None:
+        for edit in self.fields.values():
+            edit.textEdited.connect(self._on_edited)
+        self.region.currentTextChanged.connect(self._on_region)
+        self.signature.currentIndexChanged.connect(self._on_signature)
+        self.path_style.toggled.connect(self._form.set_path_style)
+        self.more.toggled.connect(self.more_box.setVisible)
+        self.save.clicked.connect(self._form.submit)
+        self.session.clicked.connect(self._form.keep_for_session)
+        self.buttons.rejected.connect(self.reject)
+        self._form.changed.connect(self._refresh)
+
+    def _on_edited(self, typed: str) -> None:
+        edit = self.sender()
+        for name, field in self.fields.items():
+            if field is edit:
+                self._form.set(name, typed)
+
+    def _on_region(self, shown: str) -> None:
+        at = self.region.findText(shown)
+        self._form.set("region", str(self.region.itemData(at)) if at >= 0 else shown)
+
+    def _on_signature(self, at: int) -> None:
+        self._form.set("signature", str(self.signature.itemData(at)))
+
+    def event(self, event: QEvent) -> bool:
+        handled = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit()
+        return handled
+
+    def _fit(self) -> None:
+        """Room for every wrapped line, and no more; a dialog does not follow those by itself."""
+        if self.more_box.isVisible():
+            self._fit_more()
+        height = self._column.totalHeightForWidth(self.width())
+        if height != self.height():
+            self.setMinimumHeight(height)
+            self.resize(self.width(), height)
+
+    def _fit_more(self) -> None:
+        """What is needed less often gives way where the screen is low."""
+        others = self._column.totalHeightForWidth(self.width()) - self.more_box.height()
+        room = int(self.screen().availableGeometry().height() * _SCREEN_SHARE) - others
+        self.more_box.setFixedHeight(max(_MORE_HEIGHT // 2, min(_MORE_HEIGHT, room)))
+
+    def _refresh(self) -> None:
+        state = self._form.state
+        self._show_values()
+        self._show_mistakes()
+        self.error.setText(state.error.sentence() if state.error else "")
+        self.error.setVisible(state.error is not None)
+        self.note.setText(self._note())
+        self.note.setVisible(not state.has_no_keyring)
+        self.save.setEnabled(not state.busy)
+        self.session.setVisible(state.has_no_keyring)
+        self.session.setEnabled(not state.busy)
+        self.save.setText(
+            say("Checking…") if state.busy else say("Save and check again") if state.saved else say("Save and check")
+        )
+        self.checks.show_findings(state.told)
+
+    def _show_values(self) -> None:
+        fields = self._form.state.fields
+        for name, edit in self.fields.items():
+            held = getattr(fields, name)
+            value = held.reveal() if name in SECRETS else held
+            if edit.text().strip() != value:
+                edit.setText(value)
+        self.signature.setCurrentIndex(self.signature.findData(fields.signature))
+        self.path_style.setChecked(fields.path_style)
+
+    def _show_mistakes(self) -> None:
+        errors = self._form.state.errors
+        for name, hint in self._wrong.items():
+            message = errors.get(name)
+            hint.setText(say(message) if message else "")
+            hint.setVisible(message is not None)
+            field = self.region if name == "region" else self.fields[name]
+            role = "invalid" if message else ""
+            if (field.property("role") or "") != role:
+                set_role(field, role)
+            field.setAccessibleDescription(hint.text())
+        hidden = [name for name in self._more_names if name in errors]
+        if hidden:
+            self.more.setChecked(True)
+            self.more_box.ensureWidgetVisible(self.fields[hidden[0]])
+
+    def _note(self) -> str:
+        state = self._form.state
+        if state.is_temporary:
+            if state.expires is not None:
+                return say(
+                    "Temporary keys are kept for this session only. These end at {time}.",
+                    time=moment_words(state.expires),
+                )
+            return say("Temporary keys are kept for this session only.")
+        if state.keyring:
+            return say(
+                "The secret key is kept in the keyring of this computer ({keyring}) and nowhere else.",
+                keyring=state.keyring,
+            )
+        return say("The secret key is kept in the keyring of this computer and nowhere else.")
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        files = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+        if files:
+            event.acceptProposedAction()
+            self._form.load(Path(files[0]))
+
+
+def _form_layout() -> QFormLayout:
+    form = QFormLayout()
+    form.setHorizontalSpacing(2 * SPACE)
+    form.setVerticalSpacing(SPACE)
+    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+    form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
+    return form
+
+
+def _head(form: QFormLayout, words: str) -> None:
+    label = QLabel(words)
+    set_role(label, "strong")
+    label.setContentsMargins(0, SPACE if form.rowCount() else 0, 0, 0)
+    form.addRow(label)
+
+
+def _buddy(title: str, field: QWidget) -> QLabel:
+    label = QLabel(title)
+    label.setBuddy(field)
+    field.setAccessibleName(title.replace("&", ""))
+    return label
+
+
+def _with_hint(field: QWidget, hint: QLabel) -> QWidget:
+    box = QWidget()
+    layout = QVBoxLayout(box)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(2)
+    layout.addWidget(field)
+    layout.addWidget(hint)
+    return box
+
+
+class CredentialsDrop(QObject):
+    """Takes what no panel of the window has taken; files of other kinds are left alone."""
+
+    dropped = Signal(object)
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        window.setAcceptDrops(True)
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QDragEnterEvent | QDragMoveEvent | QDropEvent):
+            path = _credentials_in(event.mimeData())
+            if path is not None:
+                event.acceptProposedAction()
+                if event.type() == QEvent.Type.Drop:
+                    self.dropped.emit(path)
+                return True
+        return super().eventFilter(watched, event)
+
+
+def _credentials_in(mime: QMimeData) -> Path | None:
+    """One file of the console's kind."""
+    files = [Path(url.toLocalFile()) for url in mime.urls() if url.isLocalFile()]
+    if len(files) != 1:
+        return None
+    is_table = files[0].suffix.lower() == ".csv"
+    return files[0] if is_table or is_credentials_name(files[0].name) else None

@@ -1,0 +1,452 @@
+"""The job form as a panel."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeyEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from traindeck.domain.accounts.profiles import Profile
+from traindeck.domain.jobs.job import Flavor
+from traindeck.domain.texts import say
+from traindeck.ui.jobs.place_notes_view import PlaceNotesView
+from traindeck.ui.kit.dialogs import choose_folder, choose_job_file
+from traindeck.ui.kit.fields import (
+    ChoiceBox,
+    Field,
+    Fold,
+    PairTable,
+    PlaceCompletion,
+    Prepare,
+    WheelGuard,
+    line,
+    with_places,
+)
+from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.storage.bucket_model import local_paths
+from traindeck.ui.storage.object_drag import carried_in
+from traindeck.viewmodels.jobs.form_values import LABELS, ROW_FIELDS
+from traindeck.viewmodels.jobs.job_form import FormState, JobForm
+from traindeck.viewmodels.jobs.place_notes import PlaceNotes
+from traindeck.viewmodels.storage.moving import Carried
+
+_STOP_AFTER = ("1h", "4h", "12h", "1d", "none")
+_MOST_NODES = 1000
+
+PLACES = ("log_to", "checkpoint_folder")
+"""The fields that hold a folder of the service."""
+
+
+class JobFormView(QWidget):
+    """Shows JobForm; Ctrl+Enter submits from anywhere in it."""
+
+    def __init__(self, form: JobForm, places: PlaceNotes, theme: Theme) -> None:
+        super().__init__()
+        self._form = form
+        self._places = places
+        self.notes: dict[str, PlaceNotesView] = {}
+        self._guard = WheelGuard(self)
+        self.fields: dict[str, Field] = {}
+        self._texts: dict[str, QLineEdit] = {}
+        self._tables: dict[str, PairTable] = {}
+        self.setAcceptDrops(True)
+
+        self.new_button = QPushButton(say("New"))
+        self.open_button = QPushButton(say("Open…"))
+        self.save_button = QPushButton(say("Save…"))
+        self.file = QLabel()
+        self.file.setTextFormat(Qt.TextFormat.PlainText)
+        set_role(self.file, "dim")
+        head = QHBoxLayout()
+        head.setContentsMargins(SPACE, HALF, SPACE, HALF)
+        head.setSpacing(HALF)
+        head.addWidget(self.file, 1)
+        for button in (self.new_button, self.open_button, self.save_button):
+            set_role(button, "flat")
+            head.addWidget(button)
+
+        self.origin = QLabel()
+        self.origin.setWordWrap(True)
+        self.origin.setTextFormat(Qt.TextFormat.PlainText)
+        self.origin.setContentsMargins(SPACE, HALF, SPACE, HALF)
+        set_role(self.origin, "warn")
+
+        self.column = QVBoxLayout()
+        self.column.setContentsMargins(SPACE, SPACE, SPACE, SPACE)
+        self.column.setSpacing(SPACE + HALF)
+        self._build_main()
+        self._build_more(theme)
+        self.column.addStretch(1)
+        page = QWidget()
+        page.setLayout(self.column)
+        set_role(page, "page")
+        self.scroll_area = QScrollArea()
+        self.scroll_area.setWidget(page)
+        self.scroll_area.setWidgetResizable(True)
+        self.scroll_area.setFrameShape(QFrame.Shape.NoFrame)
+        self.scroll_area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.scroll_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+
+        self.stage = QLabel()
+        self.stage.setWordWrap(True)
+        self.stage.setTextFormat(Qt.TextFormat.PlainText)
+        set_role(self.stage, "dim")
+        self.submit = QPushButton()
+        self.submit.setToolTip(say("Submit this job (Ctrl+Enter)"))
+        set_role(self.submit, "primary")
+        foot = QVBoxLayout()
+        foot.setContentsMargins(SPACE, SPACE, SPACE, SPACE)
+        foot.setSpacing(HALF)
+        foot.addWidget(self.stage)
+        foot.addWidget(self.submit)
+
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(head)
+        layout.addWidget(line())
+        layout.addWidget(self.origin)
+        layout.addWidget(self.scroll_area, 1)
+        layout.addWidget(line())
+        layout.addLayout(foot)
+
+        self.new_button.clicked.connect(form.new)
+        self.open_button.clicked.connect(self.choose_file)
+        self.save_button.clicked.connect(self.choose_save)
+        self.submit.clicked.connect(form.submit)
+        self.setFocusProxy(self._texts["name"])
+        form.changed.connect(self._on_changed)
+        form.refused.connect(self._on_refused)
+        places.changed.connect(self._on_places)
+        self._on_changed()
+        self._on_places()
+
+    def sizeHint(self) -> QSize:
+        return QSize(46 * SPACE, 80 * SPACE)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(34 * SPACE, 30 * SPACE)
+
+    def choose_file(self) -> None:
+        choose_job_file(self, say("Open a job file"), self._open_first, self._place_of_file(), to_save=False)
+
+    def choose_save(self) -> None:
+        choose_job_file(self, say("Save the job file"), self._save_first, self._place_of_file(), to_save=True)
+
+    def choose_code_folder(self) -> None:
+        choose_folder(self, say("Choose the code folder"), self._code_folder_chosen, self._form.state.code_place)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        wanted = event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        if wanted and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._form.submit()
+        else:
+            super().keyPressEvent(event)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if _dropped(event) is not None or carried_in(event.mimeData()) is not None:
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        event.setDropAction(Qt.DropAction.CopyAction)
+        is_file = carried_in(event.mimeData()) is None
+        event.setAccepted(is_file or self._takes_objects(event.position().toPoint()) is not None)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        carried = carried_in(event.mimeData())
+        if carried is not None:
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.setAccepted(self._take_objects(event.position().toPoint(), carried))
+            return
+        place = _dropped(event)
+        if place is None:
+            return
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
+        if place.suffix == ".toml":
+            self._form.open_file(place)
+        elif place.suffix == ".py":
+            self._form.choose_code_folder(place.parent)
+            self._form.set_field("boot", place.name)
+        else:
+            self._form.choose_code_folder(place)
+
+    def _takes_objects(self, place: QPoint) -> str | None:
+        """The field under the mouse, if the address of an object or a folder may stand there."""
+        editors = {name: self._texts[name] for name in PLACES if name in self._texts}
+        for name, editor in (editors | {name: self._tables[name] for name in ("inputs", "outputs")}).items():
+            if editor.isVisible() and editor.rect().contains(editor.mapFrom(self, place)):
+                return name
+        return None
+
+    def _take_objects(self, place: QPoint, carried: Carried) -> bool:
+        name = self._takes_objects(place)
+        if name is None:
+            return False
+        if name in self._texts:
+            path = carried.paths[0]
+            self._form.set_field(name, str(path if path.is_folder else path.parent))
+            return True
+        table = self._tables[name]
+        first = table.rowAt(table.viewport().mapFrom(self, place).y())
+        self._form.set_rows(name, with_places(table.pairs.rows, first, carried.paths))
+        return True
+
+    def _build_main(self) -> None:
+        self.profile = ChoiceBox()
+        self._add("target", self.profile)
+        self.profile.chosen.connect(self._form.choose_profile)
+        self._add_text("name", say("for example digits"))
+
+        browse = QPushButton(say("Browse…"))
+        browse.setAccessibleName(say("Choose the code folder"))
+        browse.clicked.connect(self.choose_code_folder)
+        self._add_text("code_folder", say("Drop a folder here"), browse)
+
+        self.boot = QComboBox()
+        self.boot.setEditable(True)
+        self.boot.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.boot.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self._connect_editable("boot", self.boot, say("for example train.py"))
+        self._add("boot", self.boot)
+
+        self.engine, self.version, self.flavor = ChoiceBox(), ChoiceBox(), ChoiceBox()
+        self.version.setAccessibleName(str(LABELS["engine_version"]))
+        both = QWidget()
+        pair = QVBoxLayout(both)
+        pair.setContentsMargins(0, 0, 0, 0)
+        pair.setSpacing(HALF)
+        pair.addWidget(self.engine)
+        pair.addWidget(self.version)
+        both.setFocusProxy(self.engine)
+        self.engine.setAccessibleName(str(LABELS["engine"]))
+        self._add("engine", both).remedy_wanted.connect(self._form.take_nearest_engine)
+        self.engine.chosen.connect(partial(self._form.set_field, "engine"))
+        self.version.chosen.connect(partial(self._form.set_field, "engine_version"))
+        self._add("flavor", self.flavor).remedy_wanted.connect(self._form.take_nearest_flavor)
+        self.flavor.chosen.connect(partial(self._form.set_field, "flavor"))
+
+        self.offer = QLabel()
+        self.offer.setWordWrap(True)
+        self.offer.setTextFormat(Qt.TextFormat.PlainText)
+        set_role(self.offer, "warn")
+        self.offer_again = QPushButton(say("Try again"))
+        set_role(self.offer_again, "link")
+        self.offer_again.clicked.connect(self._form.load_offer)
+        self.column.addWidget(self.offer)
+        self.column.addWidget(self.offer_again, 0, Qt.AlignmentFlag.AlignLeft)
+
+        self.nodes = QSpinBox()
+        self.nodes.setRange(1, _MOST_NODES)
+        self.nodes.lineEdit().setTextMargins(HALF, 0, 0, 0)
+        self.nodes.valueChanged.connect(partial(self._form.set_field, "nodes"))
+        self.stop_after = QComboBox()
+        self.stop_after.setEditable(True)
+        self.stop_after.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.stop_after.addItems(list(_STOP_AFTER))
+        self._connect_editable("stop_after", self.stop_after, say("4h, 2d or none"))
+        row = QHBoxLayout()
+        row.setSpacing(SPACE)
+        for name, editor in (("nodes", self.nodes), ("stop_after", self.stop_after)):
+            self.fields[name] = Field(str(LABELS[name]), editor)
+            row.addWidget(self.fields[name], 1, Qt.AlignmentFlag.AlignTop)
+        self.column.addLayout(row)
+        self._guard.watch(self.profile, self.boot, self.engine, self.version, self.flavor, self.nodes, self.stop_after)
+
+    def _build_more(self, theme: Theme) -> None:
+        place = say("Place in OBS, as obs://bucket/folder/")
+        self._add_table("inputs", theme, place, self._completes)
+        self._add_table("outputs", theme, place, self._completes)
+        self._add_text("log_to", "obs://bucket/log/{run}/")
+        self._completes(self._texts["log_to"])
+        for name in ("inputs", "outputs", "log_to"):
+            self.notes[name] = PlaceNotesView(self._places.take)
+            self.fields[name].add_below(self.notes[name])
+        self._add_table("parameters", theme, say("Value"))
+        self.more = Fold(say("More"))
+        self.column.addWidget(self.more)
+        main, self.column = self.column, self.more.column
+        self._add_table("environment", theme, say("Value"))
+        self._add_text("description", "")
+        self._add_text("image", say("Only for an image of your own"))
+        self._add_text("pool", say("Only for a dedicated pool"))
+        self.column = main
+
+    def _add(self, name: str, editor: QWidget, *beside: QWidget) -> Field:
+        field = Field(str(LABELS[name]), editor, *beside)
+        self.fields[name] = field
+        self.column.addWidget(field)
+        return field
+
+    def _add_text(self, name: str, placeholder: str, *beside: QWidget) -> None:
+        edit = QLineEdit()
+        edit.setPlaceholderText(placeholder)
+        edit.setAcceptDrops(False)  # a dropped folder is for the form, not for the text
+        edit.textEdited.connect(partial(self._form.set_field, name))
+        self._texts[name] = edit
+        self._add(name, edit, *beside)
+
+    def _completes(self, line: QLineEdit) -> None:
+        """A place is typed here: offer what it may become, and spell it our way in the end."""
+        completion = PlaceCompletion(line)
+        completion.typed.connect(self._places.complete)
+        completion.chosen.connect(partial(_write, line))
+        self._places.completed.connect(completion.offer)
+        line.editingFinished.connect(self._form.settle_places)
+
+    def _add_table(self, name: str, theme: Theme, value_title: str, prepare: Prepare | None = None) -> None:
+        table = PairTable(theme, str(LABELS[name]), value_title, prepare)
+        table.rows_edited.connect(partial(self._form.set_rows, name))
+        table.pasted.connect(partial(self._form.paste_rows, name))
+        self._tables[name] = table
+        self._add(name, table)
+
+    def _connect_editable(self, name: str, box: QComboBox, placeholder: str) -> None:
+        edit = box.lineEdit()
+        assert edit is not None
+        edit.setPlaceholderText(placeholder)
+        edit.setAcceptDrops(False)
+        edit.textEdited.connect(partial(self._form.set_field, name))
+        box.textActivated.connect(partial(self._form.set_field, name))
+        self._texts[name] = edit
+
+    def _on_changed(self) -> None:
+        state = self._form.state
+        spec = state.spec
+        for name, edit in self._texts.items():
+            value = str(getattr(spec, name))
+            if edit.text() != value:
+                edit.setText(value)
+        is_whole = not spec.code_folder or str(state.code_place) == spec.code_folder
+        self.fields["code_folder"].show_note("" if is_whole else str(state.code_place))
+        self._show_choices(state)
+        if self.nodes.value() != spec.nodes:
+            self.nodes.setValue(spec.nodes)
+        self._show_errors(state)
+        self._show_head(state)
+        self.submit.setEnabled(state.stage is None)
+        self.submit.setText(say("Submit to {target}", target=state.target_words))
+        self.stage.setText(say(state.stage or state.cost))
+
+    def _on_places(self) -> None:
+        for name, view in self.notes.items():
+            view.show_notes(self._places.of(name))
+
+    def _show_choices(self, state: FormState) -> None:
+        spec = state.spec
+        known = state.offer_is_known
+        wait = say("Loading…") if state.offer_is_loading else say("Choose…")
+        self.profile.offer(
+            [(_profile_words(profile), profile.name) for profile in state.profiles],
+            state.profile,
+            is_known=True,
+            placeholder=say("Choose…"),
+        )
+        names = list(dict.fromkeys(engine.name for engine in state.engines))
+        self.engine.offer([(name, name) for name in names], spec.engine, is_known=known, placeholder=wait)
+        versions = [(engine.version, engine.version) for engine in state.engines if engine.name == spec.engine]
+        self.version.offer(versions, spec.engine_version, is_known=known, placeholder=wait)
+        flavors = [(_flavor_words(flavor), flavor.id) for flavor in state.flavors]
+        self.flavor.offer(flavors, spec.flavor, is_known=known, placeholder=wait)
+        trouble = state.offer_trouble
+        self.offer.setText(trouble.sentence() if trouble else "")
+        self.offer.setVisible(trouble is not None)
+        self.offer_again.setVisible(trouble is not None)
+        shown = [self.boot.itemText(number) for number in range(self.boot.count())]
+        if shown != list(state.boot_files):
+            self.boot.clear()
+            self.boot.addItems(list(state.boot_files))
+            self.boot.setEditText(spec.boot)
+
+    def _show_errors(self, state: FormState) -> None:
+        errors, changed = state.errors, {change.field for change in state.changes}
+        for name, field in self.fields.items():
+            words = [say(errors[name])] if name in errors else []
+            if name in ROW_FIELDS:
+                of_rows = {key.partition(":")[2]: text for key, text in errors.items() if key.startswith(f"{name}:")}
+                words += [f"{row or '–'}: {say(text)}" for row, text in of_rows.items()]
+                self._tables[name].pairs.show(state.rows[name], of_rows)
+            field.show_error("\n".join(words))
+            field.show_changed(name in changed)
+        engine, flavor = state.nearest_engine, state.nearest_flavor
+        self.fields["engine"].show_remedy(say("Use {name}", name=engine.version) if engine else "")
+        self.fields["flavor"].show_remedy(say("Use {name}", name=_flavor_words(flavor)) if flavor else "")
+
+    def _show_head(self, state: FormState) -> None:
+        name = state.file.name if state.file else say("Not saved as a file")
+        self.file.setText(name + (" •" if state.is_dirty else ""))
+        self.file.setToolTip(str(state.file or ""))
+        self.origin.setVisible(state.origin is not None)
+        if state.origin is None:
+            return
+        changes = "; ".join(f"{one.name}: {one.before} → {one.after}" for one in state.changes)
+        if changes:
+            words = say("Like run {number}, except {changes}.", number=state.origin.number, changes=changes)
+        else:
+            words = say("The same as run {number}. Change something, then submit.", number=state.origin.number)
+        self.origin.setText(words)
+
+    def _on_refused(self, name: str) -> None:
+        field = self.fields.get(name.partition(":")[0])
+        if field is None:
+            return
+        if self.more.isAncestorOf(field):
+            self.more.unfold(True)
+        field.editor.setFocus()
+        self.scroll_area.ensureWidgetVisible(field)
+
+    def _place_of_file(self) -> Path:
+        return self._form.state.file or self._form.state.code_place / "job.toml"
+
+    def _open_first(self, paths: list[Path]) -> None:
+        self._form.open_file(paths[0])
+
+    def _save_first(self, paths: list[Path]) -> None:
+        self._form.save_file(paths[0])
+
+    def _code_folder_chosen(self, paths: list[Path]) -> None:
+        self._form.choose_code_folder(paths[0])
+
+
+def _write(line: QLineEdit, words: str) -> None:
+    """As if it had been typed."""
+    line.setText(words)
+    line.setModified(True)
+    line.textEdited.emit(words)
+
+
+def _dropped(event: QDropEvent) -> Path | None:
+    """The one folder, script or job file that was dropped."""
+    paths = local_paths(event.mimeData().urls())
+    if len(paths) != 1:
+        return None
+    return paths[0] if paths[0].suffix in (".toml", ".py") or paths[0].is_dir() else None
+
+
+def _profile_words(profile: Profile) -> str:
+    if profile.is_lab:
+        return say("The Lab (this computer, free)")
+    return f"{profile.name} ({profile.region})"
+
+
+def _flavor_words(flavor: Flavor) -> str:
+    parts = [flavor.kind, flavor.accelerator]
+    if flavor.cores:
+        parts.append(say("{count} cores", count=flavor.cores))
+    parts.append(flavor.memory)
+    return " · ".join([flavor.id, *(part for part in parts if part)])

@@ -1,0 +1,65 @@
+"""What the places of a field come to, a line each, with the ways out of what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+
+from traindeck.domain.texts import say
+from traindeck.ui.kit.theme import HALF, set_role
+from traindeck.viewmodels.jobs.place_notes import PlaceNote, Remedy, Tone
+
+_ROLES = {Tone.PLAIN: "small", Tone.WARNING: "warn", Tone.TROUBLE: "error"}
+
+Take = Callable[[PlaceNote, Remedy], None]
+
+
+class PlaceNotesView(QWidget):
+    """Below the field; gone while there is nothing to say."""
+
+    def __init__(self, take: Take) -> None:
+        super().__init__()
+        self._take = take
+        self._notes: list[PlaceNote] = []
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(HALF)
+        self.hide()
+
+    def show_notes(self, notes: Sequence[PlaceNote]) -> None:
+        if list(notes) == self._notes:
+            return
+        self._notes = list(notes)
+        while (item := self._column.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
+        for note in self._notes:
+            self._add(note)
+        self.setVisible(bool(self._notes))
+
+    def words(self) -> str:
+        """All that is said, for screen readers."""
+        return "\n".join(_words(note) for note in self._notes)
+
+    def _add(self, note: PlaceNote) -> None:
+        label = QLabel(_words(note))
+        label.setWordWrap(True)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        set_role(label, _ROLES[note.tone])
+        self._column.addWidget(label)
+        for remedy in note.remedies:
+            button = QPushButton(say(remedy.words))
+            set_role(button, "link")
+            button.clicked.connect(partial(self._go, note, remedy))
+            self._column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def _go(self, note: PlaceNote, remedy: Remedy, *_: bool) -> None:
+        self._take(note, remedy)
+
+
+def _words(note: PlaceNote) -> str:
+    return f"{note.row}: {say(note.words)}" if note.row else say(note.words)

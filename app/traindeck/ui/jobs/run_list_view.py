@@ -1,0 +1,219 @@
+"""The list of runs as a panel."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLabel,
+    QMenu,
+    QStackedLayout,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from traindeck.domain.jobs.job import Run
+from traindeck.domain.texts import say
+from traindeck.ui.kit.cards import EmptyPage
+from traindeck.ui.kit.cells import StateChipDelegate
+from traindeck.ui.kit.table_models import RunTableModel
+from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
+from traindeck.viewmodels.jobs.run_list import RunList
+from traindeck.viewmodels.ports import Confirm
+
+_WITH_AGE, _WITH_PROFILE = 45 * SPACE, 55 * SPACE
+
+
+class RunTable(QTableView):
+    """Rows of runs that know the keys of the list."""
+
+    again_wanted = Signal()
+    edit_wanted = Signal()
+    delete_wanted = Signal()
+    open_wanted = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        # Runs of one job differ at the end of their names.
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setTabKeyNavigation(False)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(ROW)
+        self.setItemDelegateForColumn(RunTableModel.STATE, StateChipDelegate(theme, self))
+        self.setAccessibleName(say("Runs"))
+        self.doubleClicked.connect(self.open_wanted)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        plain = event.modifiers() == Qt.KeyboardModifier.NoModifier
+        shifted = event.modifiers() == Qt.KeyboardModifier.ShiftModifier
+        if event.isAutoRepeat() and event.key() == Qt.Key.Key_R:
+            return
+        if event.key() == Qt.Key.Key_R and plain:
+            self.again_wanted.emit()
+        elif event.key() == Qt.Key.Key_R and shifted:
+            self.edit_wanted.emit()
+        elif event.key() == Qt.Key.Key_Delete and plain:
+            self.delete_wanted.emit()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and plain:
+            self.open_wanted.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class RunListView(QWidget):
+    """Shows RunList; `confirm` asks the user before anything ends or goes."""
+
+    def __init__(self, runs: RunList, theme: Theme, confirm: Confirm) -> None:
+        super().__init__()
+        self._runs = runs
+        self._confirm = confirm
+        self.model = RunTableModel(runs)
+        self.table = RunTable(theme)
+        self.table.setModel(self.model)
+        header = self.table.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setMinimumSectionSize(5 * SPACE)
+        header.setSectionResizeMode(RunTableModel.NAME, QHeaderView.ResizeMode.Stretch)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        for column, longest in self.model.longest().items():
+            width = max(self.table.fontMetrics().horizontalAdvance(words) for words in longest)
+            chip = 2 * SPACE if column == RunTableModel.STATE else 0
+            self.table.setColumnWidth(column, width + chip + 2 * SPACE)
+        self.empty = EmptyPage(
+            say("No runs yet."), say("Fill in the job form and press Submit, or start with the sample project.")
+        )
+        self.busy = QLabel()
+        set_role(self.busy, "small")
+        self.busy.setContentsMargins(SPACE, HALF, SPACE, HALF)
+        self._pages = QStackedLayout()
+        self._pages.addWidget(self.empty)
+        self._pages.addWidget(self.table)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(self._pages)
+        layout.addWidget(self.busy)
+        self.setFocusProxy(self.table)
+
+        self.table.again_wanted.connect(self._again)
+        self.table.edit_wanted.connect(self._edit_again)
+        self.table.delete_wanted.connect(self._delete)
+        self.table.open_wanted.connect(self._open)
+        self.table.customContextMenuRequested.connect(self._show_menu)
+        self.table.selectionModel().selectionChanged.connect(self._on_selection)
+        self.table.selectionModel().currentChanged.connect(self._on_selection)
+        runs.changed.connect(self._on_changed)
+        self._on_changed()
+
+    def sizeHint(self) -> QSize:
+        return QSize(45 * SPACE, 30 * SPACE)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """What matters least makes room first, so that names can be told apart."""
+        super().resizeEvent(event)
+        self.table.setColumnHidden(RunTableModel.AGE, self.width() < _WITH_AGE)
+        self.table.setColumnHidden(RunTableModel.PROFILE, self.width() < _WITH_PROFILE)
+
+    def select(self, run_id: str) -> None:
+        number = self.model.number_of(run_id)
+        if number is not None:
+            # Not selectRow, which asks which keys are held down at this moment.
+            whole_row = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+            self.table.selectionModel().setCurrentIndex(self.model.index(number, 0), whole_row)
+
+    def selected_ids(self) -> list[str]:
+        return [self.model.row(index.row()).id for index in self.table.selectionModel().selectedRows()]
+
+    def menu(self) -> QMenu | None:
+        """What can be done with what is selected."""
+        runs = [run for run in map(self._runs.run, self.selected_ids()) if run is not None]
+        if not runs:
+            return None
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        one = len(runs) == 1
+        self._add(menu, say("Open"), "Return", one).triggered.connect(self._open)
+        self._add(menu, say("Show log"), "", one).triggered.connect(self._show_log)
+        menu.addSeparator()
+        self._add(menu, say("Run again"), "R", one and _can_rerun(runs[0])).triggered.connect(self._again)
+        self._add(menu, say("Edit and run again"), "Shift+R", one).triggered.connect(self._edit_again)
+        menu.addSeparator()
+        self._add(menu, say("Stop…"), "", any(run.state.can_stop for run in runs)).triggered.connect(self._stop)
+        self._add(menu, say("Delete…"), "Del", any(run.state.is_over for run in runs)).triggered.connect(self._delete)
+        return menu
+
+    def _add(self, menu: QMenu, words: str, key: str, enabled: bool) -> QAction:
+        # The key is shown, not registered: the table itself acts on it.
+        action = menu.addAction(f"{words}\t{key}" if key else words)
+        action.setEnabled(enabled)
+        return action
+
+    def _show_menu(self, place: QPoint) -> None:
+        if menu := self.menu():
+            menu.popup(self.table.viewport().mapToGlobal(place))
+
+    def _again(self) -> None:
+        if (run := self._only()) and _can_rerun(run):
+            self._runs.rerun(run.id)
+
+    def _edit_again(self) -> None:
+        if run := self._only():
+            self._runs.edit_again(run.id)
+
+    def _open(self) -> None:
+        if run := self._only():
+            self._runs.open(run.id)
+
+    def _show_log(self) -> None:
+        if run := self._only():
+            self._runs.show_log(run.id)
+
+    def _stop(self) -> None:
+        self._runs.stop(self.selected_ids(), self._confirm)
+
+    def _delete(self) -> None:
+        self._runs.remove(self.selected_ids(), self._confirm)
+
+    def _only(self) -> Run | None:
+        chosen = self.selected_ids()
+        return self._runs.run(chosen[0]) if len(chosen) == 1 else None
+
+    def _on_selection(self, *_: QItemSelection) -> None:
+        current = self.table.currentIndex()
+        chosen = self.selected_ids()
+        run_id = self.model.row(current.row()).id if current.isValid() else ""
+        self._runs.select(run_id if run_id in chosen else (chosen[0] if chosen else ""))
+
+    def _on_changed(self) -> None:
+        state = self._runs.state
+        # While there is one profile, its name only takes room from the names of the runs.
+        self.table.setColumnHidden(RunTableModel.PROFILE, len({run.profile for run in state.runs}) < 2)
+        if state.runs:
+            self._pages.setCurrentWidget(self.table)
+        else:
+            self._pages.setCurrentWidget(self.empty)
+            if state.trouble is not None:
+                self.empty.say(say(state.trouble.title), say(state.trouble.hint))
+            elif state.is_known:
+                self.empty.restore()
+            else:
+                self.empty.say(say("Reading the runs…"), "")
+        if state.selected and state.selected not in self.selected_ids():
+            self.select(state.selected)
+        self.busy.setText(" · ".join(str(words) for words in state.busy.values()))
+        self.busy.setVisible(bool(state.busy))
+
+
+def _can_rerun(run: Run) -> bool:
+    """Before its code is frozen there is nothing to send again."""
+    return bool(run.bundle)

@@ -1,0 +1,165 @@
+"""Cards of a page: a heading over facts that can be read and copied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QLabel,
+    QLayout,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+
+
+class Facts(QWidget):
+    """Two columns of words that can be selected; built again only when they changed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._facts: list[tuple[str, str]] = []
+        self._labels: list[tuple[QLabel, QLabel]] = []
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(2 * SPACE)
+        self._grid.setVerticalSpacing(HALF)
+        self._grid.setColumnStretch(1, 1)
+        self.hide()
+
+    def show_facts(self, facts: list[tuple[str, str]]) -> None:
+        if facts == self._facts:
+            return
+        self._facts = facts
+        while len(self._labels) < len(facts):
+            pair = (plain("dim"), plain(""))
+            pair[0].setWordWrap(False)
+            for column, label in enumerate(pair):
+                self._grid.addWidget(label, len(self._labels), column, Qt.AlignmentFlag.AlignTop)
+            self._labels.append(pair)
+        while len(self._labels) > len(facts):
+            for label in self._labels.pop():
+                label.deleteLater()
+        for (name, value), (left, right) in zip(facts, self._labels, strict=True):
+            left.setText(name)
+            right.setText(value)
+        self.setVisible(bool(facts))
+
+
+def plain(role: str) -> QLabel:
+    label = QLabel()
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(role != "title")
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+    set_role(label, role)
+    return label
+
+
+def card(words: str, inside: Sequence[QWidget]) -> QFrame:
+    frame = QFrame()
+    set_role(frame, "card")
+    column = QVBoxLayout(frame)
+    column.setContentsMargins(2 * SPACE, SPACE + HALF, 2 * SPACE, SPACE + HALF)
+    column.setSpacing(SPACE)
+    title = QLabel(words)
+    set_role(title, "heading")
+    column.addWidget(title)
+    for widget in inside:
+        align = Qt.AlignmentFlag.AlignLeft if isinstance(widget, QPushButton) else Qt.AlignmentFlag(0)
+        column.addWidget(widget, 0, align)
+    return frame
+
+
+def fill_scrolling(page: QWidget, column: QLayout) -> None:
+    """What does not fit on the page is scrolled to."""
+    inside = QWidget()
+    inside.setLayout(column)
+    scroll = QScrollArea()
+    scroll.setWidget(inside)
+    scroll.setWidgetResizable(True)
+    scroll.setFrameShape(QFrame.Shape.NoFrame)
+    layout = QVBoxLayout(page)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.addWidget(scroll)
+
+
+class EmptyPage(QWidget):
+    """One sentence about what is, one about what to do."""
+
+    def __init__(self, title: str, hint: str) -> None:
+        super().__init__()
+        self._own = (title, hint)
+        self.title = QLabel()
+        self.hint = QLabel()
+        set_role(self, "page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        set_role(self.title, "heading")
+        set_role(self.hint, "dim")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
+        layout.setSpacing(HALF)
+        layout.addStretch(1)
+        for label in (self.title, self.hint):
+            label.setWordWrap(True)
+            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+            layout.addWidget(label)
+        layout.addStretch(2)
+        self.restore()
+
+    def say(self, title: str, hint: str) -> None:
+        self.title.setText(title)
+        self.hint.setText(hint)
+        self.hint.setVisible(bool(hint))
+
+    def restore(self) -> None:
+        self.say(*self._own)
+
+
+class ElidedLabel(QLabel):
+    """Keeps its whole text; the tool tip shows it when it was cut."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(4 * SPACE, super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        room = self.contentsRect()
+        words = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room.width())
+        self.setToolTip(self.text() if words != self.text() else "")
+        self.style().drawItemText(
+            painter, room, int(self.alignment()), self.palette(), self.isEnabled(), words, self.foregroundRole()
+        )
+
+
+_DRAWN = "drawn"
+
+
+def tool_button(icon: str, words: str, act: Callable[[], None] | None = None) -> QToolButton:
+    button = QToolButton()
+    button.setToolTip(words)
+    button.setAccessibleName(words)
+    button.setProperty(_DRAWN, icon)
+    if act is not None:
+        button.clicked.connect(act)
+    return button
+
+
+def theme_tool_buttons(inside: QWidget, theme: Theme) -> None:
+    """Draw their icons in the colours of the theme; again whenever it is another one."""
+    for button in inside.findChildren(QToolButton):
+        if icon := button.property(_DRAWN):
+            button.setIcon(theme.icon(str(icon)))

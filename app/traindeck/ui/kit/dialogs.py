@@ -1,0 +1,308 @@
+"""Dialogs that are awaited: `exec()` would stop every task that wakes while it is open."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QShowEvent
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+from shiboken6 import isValid
+
+from traindeck.domain.errors import AppError
+from traindeck.domain.texts import say
+from traindeck.ui.kit.theme import SPACE, Theme, set_role
+
+CANCEL = "cancel"
+
+
+async def shown(dialog: QDialog) -> int:
+    """Open `dialog` window-modally and return its result code; whoever stops waiting closes it."""
+    result: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def finish(code: int) -> None:
+        if not result.done():
+            result.set_result(code)
+
+    def gone() -> None:
+        finish(QDialog.DialogCode.Rejected)
+
+    dialog.finished.connect(finish)
+    dialog.destroyed.connect(gone)  # with the window it belongs to
+    dialog.open()
+    try:
+        return await result
+    finally:
+        if isValid(dialog):
+            dialog.close()
+            dialog.deleteLater()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A button of a question: what it stands for and what it says."""
+
+    id: str
+    label: str
+    role: str = ""  # primary or danger
+
+
+class Question(QDialog):
+    """One sentence, what it means, and buttons that say what they do.
+
+    `typed` is a word that opens the buttons: for what a click alone is too little.
+    """
+
+    def __init__(
+        self, title: str, hint: str, answers: Sequence[Answer], parent: QWidget | None = None, typed: str = ""
+    ) -> None:
+        super().__init__(parent)
+        self.answer = CANCEL
+        self._word = typed
+        self.setWindowTitle(title)
+        self.setMinimumWidth(420)
+        heading, words = QLabel(title), QLabel(hint)
+        set_role(heading, "heading")
+        for label in (heading, words):
+            label.setWordWrap(True)
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        words.setVisible(bool(hint))
+        self.buttons = QDialogButtonBox()
+        for answer in answers:
+            self._add(answer)
+        cancel = self.buttons.addButton(say("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
+        cancel.setAutoDefault(not any(answer.role == "primary" for answer in answers))
+        self.buttons.rejected.connect(self.reject)
+        layout = self._column = QVBoxLayout(self)
+        layout.setContentsMargins(3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE)
+        layout.setSpacing(SPACE)
+        layout.addWidget(heading)
+        layout.addWidget(words)
+        self.typed = QLineEdit()
+        if typed:
+            request = QLabel(say("Type “{word}” to confirm:", word=typed))
+            request.setBuddy(self.typed)
+            self.typed.setAccessibleName(request.text())
+            self.typed.textChanged.connect(self._on_typed)
+            layout.addSpacing(SPACE)
+            layout.addWidget(request)
+            layout.addWidget(self.typed)
+            self._on_typed("")
+        layout.addSpacing(SPACE)
+        layout.addWidget(self.buttons)
+        if not typed and not any(answer.role == "primary" for answer in answers):
+            cancel.setFocus()  # a key pressed too early must not do what cannot be undone
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Only now the fonts are known, and with them how many lines the words take."""
+        super().showEvent(event)
+        self.resize(self.width(), self._column.totalHeightForWidth(self.width()))
+
+    def _on_typed(self, words: str) -> None:
+        for button in self.buttons.findChildren(QPushButton):
+            if button.objectName():  # Cancel has none and is always open
+                button.setEnabled(words.strip().casefold() == self._word.casefold())
+
+    def _add(self, answer: Answer) -> None:
+        # All on one side: the system's order by role would tear them apart.
+        button = QPushButton(answer.label)
+        self.buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
+        button.setObjectName(f"answer.{answer.id}")
+        button.setAutoDefault(answer.role == "primary")
+        button.setDefault(answer.role == "primary")
+        set_role(button, answer.role)
+        button.clicked.connect(partial(_choose, self, answer.id))
+
+
+def _choose(question: Question, answer: str) -> None:
+    question.answer = answer
+    question.accept()
+
+
+async def asked(parent: QWidget | None, title: str, hint: str, *answers: Answer, typed: str = "") -> str:
+    """The id of the answer, or CANCEL."""
+    question = Question(title, hint, answers, parent, typed)
+    await shown(question)
+    return question.answer
+
+
+class ErrorReport(QDialog):
+    """A mistake of ours: one sentence, and a report to copy."""
+
+    def __init__(self, report: str, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(say("Something went wrong"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(640, 420)
+        heading = QLabel(say("Something went wrong inside TrainDeck."))
+        set_role(heading, "heading")
+        words = QLabel(say("Your jobs and files are not affected. Copy the report and send it to us."))
+        words.setWordWrap(True)
+        self.report = QPlainTextEdit(report)
+        self.report.setReadOnly(True)
+        self.report.setFont(theme.mono_font())
+        self.report.setAccessibleName(say("Error report"))
+        buttons = QDialogButtonBox()
+        self.copy = QPushButton(theme.icon("copy", "on_accent"), say("&Copy report"))
+        set_role(self.copy, "primary")
+        self.copy.clicked.connect(self._copy)
+        buttons.addButton(self.copy, QDialogButtonBox.ButtonRole.ActionRole)
+        buttons.addButton(say("Close"), QDialogButtonBox.ButtonRole.RejectRole)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
+        layout.setSpacing(SPACE)
+        for widget in (heading, words, self.report, buttons):
+            layout.addWidget(widget)
+        self.copy.setFocus()
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.report.toPlainText())
+        self.copy.setText(say("Copied"))
+
+
+async def chosen_file(parent: QWidget | None, title: str, pattern: str = "", folder: Path | None = None) -> Path | None:
+    """An existing file of the user's choice."""
+    dialog = QFileDialog(parent, title, str(folder or ""), pattern)
+    dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+    return await _chosen(dialog)
+
+
+async def chosen_place(parent: QWidget | None, title: str, name: str, pattern: str = "") -> Path | None:
+    """Where to save; asks itself before a file is replaced."""
+    dialog = QFileDialog(parent, title, name, pattern)
+    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    return await _chosen(dialog)
+
+
+async def _chosen(dialog: QFileDialog) -> Path | None:
+    if await shown(dialog) != QDialog.DialogCode.Accepted:
+        return None
+    files = dialog.selectedFiles()
+    return Path(files[0]) if files else None
+
+
+Chosen = Callable[[list[Path]], None]
+
+
+def choose_files(parent: QWidget, title: str, chosen: Chosen) -> QFileDialog:
+    return _open(parent, title, chosen, QFileDialog.FileMode.ExistingFiles)
+
+
+def choose_folder(parent: QWidget, title: str, chosen: Chosen, start: Path | None = None) -> QFileDialog:
+    return _open(parent, title, chosen, QFileDialog.FileMode.Directory, start)
+
+
+def choose_job_file(parent: QWidget, title: str, chosen: Chosen, start: Path, *, to_save: bool) -> QFileDialog:
+    mode = QFileDialog.FileMode.AnyFile if to_save else QFileDialog.FileMode.ExistingFile
+    dialog = _open(parent, title, chosen, mode, start.parent, to_save=to_save)
+    dialog.setNameFilter("job.toml (*.toml)")
+    dialog.setDefaultSuffix("toml")
+    dialog.selectFile(start.name)
+    return dialog
+
+
+def _open(
+    parent: QWidget,
+    title: str,
+    chosen: Chosen,
+    mode: QFileDialog.FileMode,
+    start: Path | None = None,
+    *,
+    to_save: bool = False,
+) -> QFileDialog:
+    dialog = QFileDialog(parent, title, str(start) if start else "")
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    if to_save:
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    dialog.setFileMode(mode)
+    dialog.setOption(QFileDialog.Option.ShowDirsOnly, mode is QFileDialog.FileMode.Directory)
+    dialog.filesSelected.connect(lambda names: chosen([Path(name) for name in names]))
+    dialog.open()
+    return dialog
+
+
+class NameDialog(QDialog):
+    """The button opens when `check`, which raises AppError, has nothing against what was typed."""
+
+    def __init__(
+        self, title: str, label: str, action: str, value: str, check: Callable[[str], None], parent: QWidget | None
+    ) -> None:
+        super().__init__(parent)
+        self._check = check
+        self._first = value
+        self.setWindowTitle(title)
+        self.setMinimumWidth(480)
+        heading = QLabel(title)
+        heading.setWordWrap(True)
+        set_role(heading, "heading")
+        self.words = QLabel(label)
+        self.words.setWordWrap(True)
+        self.edit = QLineEdit(value)
+        self.edit.setAccessibleName(label)
+        self.words.setBuddy(self.edit)
+        self.trouble = QLabel()
+        self.trouble.setWordWrap(True)
+        # Room for what may be said, so that the buttons stay where they are.
+        self.trouble.setMinimumHeight(2 * self.fontMetrics().lineSpacing() + 4)
+        self.trouble.setAlignment(Qt.AlignmentFlag.AlignTop)
+        set_role(self.trouble, "error")
+        buttons = QDialogButtonBox()
+        self.accept_button = QPushButton(action)
+        set_role(self.accept_button, "primary")
+        self.accept_button.setDefault(True)
+        buttons.addButton(self.accept_button, QDialogButtonBox.ButtonRole.ActionRole)
+        cancel = buttons.addButton(say("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
+        cancel.setAutoDefault(False)
+        self.accept_button.clicked.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE)
+        layout.setSpacing(SPACE)
+        for widget in (heading, self.words, self.edit, self.trouble):
+            layout.addWidget(widget)
+        layout.addStretch(1)
+        layout.addWidget(buttons)
+        self.edit.textChanged.connect(self._on_typed)
+        self._on_typed(value)
+        self.edit.setFocus()
+        self.edit.setSelection(0, _stem(value))
+
+    def _on_typed(self, words: str) -> None:
+        trouble = ""
+        try:
+            self._check(words)
+        except AppError as error:
+            trouble = error.sentence()
+        self.accept_button.setEnabled(not trouble and words != self._first)
+        # What was not typed yet is no mistake.
+        self.trouble.setText(trouble if words and words != self._first else "")
+
+
+async def asked_line(
+    parent: QWidget | None, title: str, label: str, action: str, value: str, check: Callable[[str], None]
+) -> str | None:
+    """What was typed, or None."""
+    dialog = NameDialog(title, label, action, value, check, parent)
+    code = await shown(dialog)
+    return dialog.edit.text() if code == QDialog.DialogCode.Accepted else None
+
+
+def _stem(name: str) -> int:
+    """So much is selected: all but the ending, which mostly stays."""
+    at = name.rfind(".")
+    return at if at > 0 and "/" not in name else len(name)

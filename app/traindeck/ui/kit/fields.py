@@ -1,0 +1,433 @@
+"""The parts the job form is put together from: a label, something to type into, and room for what is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QSize,
+    QStringListModel,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
+    QCompleter,
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QListView,
+    QPushButton,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import Text, say
+from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
+from traindeck.viewmodels.jobs.form_values import Rows
+
+Choice = tuple[str, str]
+"""What is shown, and what it stands for."""
+
+
+class Field(QWidget):
+    """One question of the form; the error stands below, with the way out beside it."""
+
+    remedy_wanted = Signal()
+
+    def __init__(self, label: str, editor: QWidget, *beside: QWidget) -> None:
+        super().__init__()
+        self.editor = editor
+        self.label = QLabel(label)
+        self.label.setBuddy(editor)
+        if not editor.accessibleName():
+            editor.setAccessibleName(label)
+        self.error = QLabel()
+        self.error.setWordWrap(True)
+        self.error.setTextFormat(Qt.TextFormat.PlainText)
+        set_role(self.error, "error")
+        self.note = QLabel()
+        self.note.setWordWrap(True)
+        self.note.setTextFormat(Qt.TextFormat.PlainText)
+        set_role(self.note, "small")
+        self.remedy = QPushButton()
+        set_role(self.remedy, "link")
+        self.remedy.clicked.connect(self.remedy_wanted)
+        row = QHBoxLayout()
+        row.setSpacing(HALF)
+        row.addWidget(editor, 1)
+        for widget in beside:
+            row.addWidget(widget)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(HALF)
+        layout.addWidget(self.label)
+        layout.addLayout(row)
+        layout.addWidget(self.note)
+        layout.addWidget(self.error)
+        layout.addWidget(self.remedy, 0, Qt.AlignmentFlag.AlignLeft)
+        self.show_note("")
+        self.show_error("")
+        self.show_remedy("")
+
+    def show_error(self, words: str) -> None:
+        self.error.setText(words)
+        self.error.setVisible(bool(words))
+        self.editor.setAccessibleDescription(words)
+        self._apply_theme("invalid" if words else "")
+
+    def show_note(self, words: str) -> None:
+        """What the value comes to."""
+        self.note.setText(words)
+        self.note.setVisible(bool(words))
+
+    def add_below(self, widget: QWidget) -> None:
+        """More to say, between the note and what is wrong."""
+        layout = self.layout()
+        assert isinstance(layout, QVBoxLayout)
+        layout.insertWidget(layout.indexOf(self.note) + 1, widget)
+
+    def show_remedy(self, words: str) -> None:
+        self.remedy.setText(words)
+        self.remedy.setVisible(bool(words))
+
+    def show_changed(self, changed: bool) -> None:
+        """Marked when it is not as it was in the run the form was filled from."""
+        if not self.error.text():
+            self._apply_theme("changed" if changed else "")
+
+    def _apply_theme(self, role: str) -> None:
+        if (self.editor.property("role") or "") != role:
+            set_role(self.editor, role)
+
+
+class ChoiceBox(QComboBox):
+    """A combo box that shows a value even when it is not among the choices."""
+
+    chosen = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._choices: tuple[Choice, ...] = ()
+        self._value = ""
+        # The longest engine must not decide how wide the panel is.
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(8)
+        self.activated.connect(self._on_activated)
+
+    def offer(self, choices: Sequence[Choice], value: str, *, is_known: bool, placeholder: str) -> None:
+        choices = tuple(choices)
+        stray = value and value not in [entry for _, entry in choices]
+        if stray:
+            shown = say("{value} (not offered)", value=value) if is_known else value
+            choices = ((shown, value), *choices)
+        if (choices, value) == (self._choices, self._value) and self.placeholderText() == placeholder:
+            return
+        self._choices, self._value = choices, value
+        self.setPlaceholderText(placeholder)
+        self.clear()
+        for words, entry in choices:
+            self.addItem(words, entry)
+            self.setItemData(self.count() - 1, words, Qt.ItemDataRole.ToolTipRole)
+        self.setCurrentIndex(self.findData(value) if value else -1)
+        self.setToolTip(self.currentText())
+
+    def _on_activated(self, number: int) -> None:
+        self._value = str(self.itemData(number))
+        self.chosen.emit(self._value)
+
+
+class WheelGuard(QObject):
+    """Keeps the wheel, meant to scroll the form, from changing the field below the mouse."""
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Wheel and isinstance(watched, QWidget) and not watched.hasFocus():
+            event.ignore()
+            return True
+        return super().eventFilter(watched, event)
+
+    def watch(self, *widgets: QWidget) -> None:
+        for widget in widgets:
+            widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            widget.installEventFilter(self)
+
+
+class Fold(QWidget):
+    """A part of the form that is folded away until it is wanted."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__()
+        self._words = words
+        self.button = QPushButton()
+        self.button.setCheckable(True)
+        set_role(self.button, "link")
+        self._inside = QWidget()
+        self.column = QVBoxLayout(self._inside)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(SPACE + HALF)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.button, 0, Qt.AlignmentFlag.AlignLeft)
+        layout.addWidget(self._inside)
+        self.button.toggled.connect(self.unfold)
+        self.unfold(False)
+
+    def unfold(self, wanted: bool) -> None:
+        self.button.setChecked(wanted)
+        self.button.setText(("▾ " if wanted else "▸ ") + self._words)
+        self._inside.setVisible(wanted)
+
+
+def line() -> QFrame:
+    frame = QFrame()
+    set_role(frame, "line")
+    return frame
+
+
+Index = QModelIndex | QPersistentModelIndex
+Prepare = Callable[[QLineEdit], None]
+_MOST_SHOWN = 9
+
+
+class PairModel(QAbstractTableModel):
+    """Rows as typed; the last one is empty and waits for the next name."""
+
+    edited = Signal(object)
+
+    def __init__(self, theme: Theme, value_title: str) -> None:
+        super().__init__()
+        self._theme = theme
+        self._value_title = value_title
+        self._rows: list[tuple[str, str]] = []
+        self._errors: Mapping[str, Text] = {}
+
+    @property
+    def rows(self) -> Rows:
+        return tuple(self._rows)
+
+    def show(self, rows: Rows, errors: Mapping[str, Text]) -> None:
+        """The errors are by name of their row."""
+        before, after = len(self._rows), len(rows)
+        # It is the end that grows and shrinks: the empty row that is typed into becomes a row, a new one follows.
+        if after < before:
+            self.beginRemoveRows(QModelIndex(), after + 1, before)
+            del self._rows[after:]
+            self.endRemoveRows()
+        elif after > before:
+            self.beginInsertRows(QModelIndex(), before + 1, after)
+            self._rows += rows[before:]
+            self.endInsertRows()
+        if tuple(self._rows) != rows or errors != self._errors:
+            self._rows = list(rows)
+            self._errors = dict(errors)
+            self.dataChanged.emit(self.index(0, 0), self.index(len(rows), 1))
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self._rows) + 1
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else 2
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        return super().flags(index) | Qt.ItemFlag.ItemIsEditable
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return say("Name") if section == 0 else self._value_title
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        is_new = index.row() >= len(self._rows)
+        name = "" if is_new else self._rows[index.row()][0]
+        if role == Qt.ItemDataRole.DisplayRole and is_new and index.column() == 0:
+            return say("add…")
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
+            return "" if is_new else self._rows[index.row()][index.column()]
+        if role == Qt.ItemDataRole.ForegroundRole and is_new:
+            return self._theme.color("dim")
+        if role == Qt.ItemDataRole.ForegroundRole and name.strip() in self._errors:
+            return self._theme.color("bad")
+        if role == Qt.ItemDataRole.ToolTipRole and not is_new:
+            error = self._errors.get(name.strip())
+            return say(error) if error else self._rows[index.row()][index.column()]
+        return None
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        rows = list(self._rows)
+        if index.row() >= len(rows):
+            if not str(value).strip():
+                return False
+            rows.append(("", ""))
+        pair = list(rows[index.row()])
+        if pair[index.column()] == str(value):
+            return False
+        pair[index.column()] = str(value)
+        rows[index.row()] = (pair[0], pair[1])
+        self.edited.emit(tuple(rows))
+        return True
+
+
+class _PairCell(QStyledItemDelegate):
+    """A cell whose text counts while it is typed, so that a job sent at this moment has it.
+
+    Draws the lines itself: those of the view do not follow the theme.
+    """
+
+    def __init__(self, theme: Theme, parent: QObject, prepare: Prepare | None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._apply_theme = prepare
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        super().paint(painter, option, index)
+        painter.setPen(self._theme.color("border"))
+        painter.drawLine(option.rect.bottomLeft(), option.rect.bottomRight())
+        painter.drawLine(option.rect.topRight(), option.rect.bottomRight())
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
+        editor = super().createEditor(parent, option, index)
+        if isinstance(editor, QLineEdit):
+            editor.setProperty("before", index.data(Qt.ItemDataRole.EditRole))
+            editor.textEdited.connect(self._on_typed)
+            if self._apply_theme is not None and index.column() == 1:
+                self._apply_theme(editor)
+        return editor
+
+    def setEditorData(self, editor: QWidget, index: Index) -> None:
+        # What was just typed comes back by way of the form; setting it again would move the caret.
+        if not isinstance(editor, QLineEdit) or editor.text() != index.data(Qt.ItemDataRole.EditRole):
+            super().setEditorData(editor, index)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        pressed = event.key() if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress else None
+        if pressed == Qt.Key.Key_Escape and isinstance(watched, QLineEdit):
+            watched.setText(str(watched.property("before")))
+            self.commitData.emit(watched)
+        return super().eventFilter(watched, event)
+
+    def _on_typed(self, _: str) -> None:
+        editor = self.sender()
+        if isinstance(editor, QWidget):
+            self.commitData.emit(editor)
+
+
+class PairTable(QTableView):
+    """Type to add, Delete to remove, paste `a=1;b=2` or lines."""
+
+    rows_edited = Signal(object)
+    pasted = Signal(str)
+
+    def __init__(self, theme: Theme, name: str, value_title: str, prepare: Prepare | None = None) -> None:
+        """`dress` is told of each line that a value is typed into."""
+        super().__init__()
+        self.pairs = PairModel(theme, value_title)
+        self.setModel(self.pairs)
+        self.setAccessibleName(name)
+        self.setShowGrid(False)
+        self.setItemDelegate(_PairCell(theme, self, prepare))
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
+        self.setEditTriggers(
+            QAbstractItemView.EditTrigger.AnyKeyPressed
+            | QAbstractItemView.EditTrigger.EditKeyPressed
+            | QAbstractItemView.EditTrigger.DoubleClicked
+            | QAbstractItemView.EditTrigger.SelectedClicked
+        )
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(ROW)
+        self.horizontalHeader().setHighlightSections(False)
+        self.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.horizontalHeader().setStretchLastSection(True)
+        self.horizontalHeader().resizeSection(0, 15 * SPACE)
+        self.pairs.edited.connect(self.rows_edited)
+        self.pairs.rowsInserted.connect(self._fit)
+        self.pairs.rowsRemoved.connect(self._fit)
+        self._fit()
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), self.height())
+
+    def remove_selected(self) -> None:
+        chosen = {index.row() for index in self.selectedIndexes()}
+        self.rows_edited.emit(tuple(row for number, row in enumerate(self.pairs.rows) if number not in chosen))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self.state() == QAbstractItemView.State.EditingState:
+            # What a cell being edited leaves over, its Return for one, is not meant for the table.
+            event.ignore()
+        elif event.matches(QKeySequence.StandardKey.Paste):
+            self.pasted.emit(QGuiApplication.clipboard().text())
+        elif event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.remove_selected()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
+            self.edit(self.currentIndex())
+        else:
+            super().keyPressEvent(event)
+
+    def _fit(self) -> None:
+        rows = min(self.pairs.rowCount(), _MOST_SHOWN)
+        self.setFixedHeight(self.horizontalHeader().sizeHint().height() + rows * ROW + 2)
+
+
+def with_places(rows: Rows, first: int, places: Sequence[ObjectPath]) -> Rows:
+    """Places from one row on: what is there keeps its name, what is new gets one after its place."""
+    changed = list(rows)
+    for number, place in enumerate(places, first if 0 <= first < len(rows) else len(rows)):
+        if number < len(rows):
+            changed[number] = (changed[number][0], str(place))
+            continue
+        used = {name for name, _ in changed}
+        plain = re.sub(r"\W+", "_", place.name).strip("_") or "data"
+        names = (plain, *(f"{plain}_{more}" for more in range(2, len(changed) + 3)))
+        changed.append((next(name for name in names if name not in used), str(place)))
+    return tuple(changed)
+
+
+_PLACE_COMPLETION_MOST_SHOWN = 12
+
+
+class PlaceCompletion(QObject):
+    """Belongs to its line; who offers decides what fits, whatever way it is spelled."""
+
+    typed = Signal(str)
+    chosen = Signal(str)
+
+    def __init__(self, line: QLineEdit) -> None:
+        super().__init__(line)
+        self._line = line
+        self._offers = QStringListModel(self)
+        self._completer = QCompleter(self._offers, self)
+        # What is offered is spelled as we spell it, whatever way it was typed.
+        self._completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
+        self._completer.setMaxVisibleItems(_PLACE_COMPLETION_MOST_SHOWN)
+        popup = QListView()
+        set_role(popup, "completion")
+        self._completer.setPopup(popup)
+        line.setCompleter(self._completer)
+        line.textEdited.connect(self.typed)
+        self._completer.activated.connect(self.chosen)
+
+    def offer(self, places: list[str]) -> None:
+        """Show these, if something is still being typed."""
+        self._offers.setStringList(places)
+        if places and self._line.hasFocus() and self._line.isModified():
+            self._completer.complete()

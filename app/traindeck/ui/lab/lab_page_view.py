@@ -1,0 +1,307 @@
+"""The Lab as a central tab: how it stands, where it answers, what it holds, and the buttons for it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QHideEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from traindeck.domain.lab import LabOwner, LabSight, LabState, user_words
+from traindeck.domain.storage.objects import count_words, size_words
+from traindeck.domain.texts import say
+from traindeck.ui.kit.cards import Facts, card, fill_scrolling, plain
+from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.viewmodels.jobs.run_page import moment_words
+from traindeck.viewmodels.lab.lab_page import LabPage, LabPageState
+from traindeck.viewmodels.ports import ConfirmLoss
+from traindeck.viewmodels.shell.status import age_words
+
+_COPIED_MS = 1500
+_CHIPS = {
+    LabState.RUNNING: "chip-good",
+    LabState.STARTING: "chip-info",
+    LabState.SILENT: "chip-warn",
+    LabState.STOPPED: "chip",
+    None: "chip-warn",
+}
+
+
+class LabPageView(QWidget):
+    """Binds a LabPage, which looks and counts only while this can be seen."""
+
+    def __init__(self, page: LabPage, theme: Theme, confirm: ConfirmLoss) -> None:
+        super().__init__()
+        self._page = page
+        self._theme = theme
+        self._confirm = confirm
+        self.chip = QLabel()
+        self.start = QPushButton(say("&Start"))
+        self.stop = QPushButton(say("S&top"))
+        self.empty = QPushButton(say("&Empty…"))
+        self.note, self.work, self.trouble = plain("dim"), plain("dim"), plain("error")
+        self.facts, self.disk_usage = Facts(), Facts()
+        self.counted = plain("small")
+        self.obs = CopyRow(say("Copy the address of OBS"), theme)
+        self.modelarts = CopyRow(say("Copy the address of ModelArts"), theme)
+        self.iam = CopyRow(say("Copy the address of IAM"), theme)
+        self.folder = CopyRow(say("Copy the path of the folder"), theme)
+        self.open_folder = QPushButton(say("&Open folder"))
+        self.folder_note = plain("small")
+        self._build()
+        self.start.clicked.connect(page.start)
+        self.stop.clicked.connect(self._stop)
+        self.empty.clicked.connect(self._empty)
+        self.open_folder.clicked.connect(self._open_folder)
+        page.changed.connect(self._on_changed)
+        theme.changed.connect(self._apply_theme)
+        self._apply_theme()
+        self._on_changed()
+
+    def _build(self) -> None:
+        title = QLabel(say("The Lab"))
+        set_role(title, "title")
+        about = plain("dim")
+        about.setText(
+            say("A small cloud on this computer: OBS, IAM and ModelArts for tries and tests. It costs nothing.")
+        )
+        head = QHBoxLayout()
+        head.setSpacing(SPACE)
+        head.addWidget(title)
+        head.addWidget(self.chip, 0, Qt.AlignmentFlag.AlignVCenter)
+        head.addStretch(1)
+        acts = QHBoxLayout()
+        acts.setSpacing(SPACE)
+        for button in (self.start, self.stop, self.empty):
+            acts.addWidget(button)
+        acts.addStretch(1)
+        set_role(self.empty, "danger")
+        self.start.setToolTip(say("Start the Lab"))
+        self.stop.setToolTip(say("End the Lab with its jobs; what it holds stays"))
+        self.empty.setToolTip(say("Remove all buckets, objects and jobs of the Lab"))
+        column = QVBoxLayout()
+        column.setContentsMargins(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE)
+        column.setSpacing(SPACE + HALF)
+        column.addLayout(head)
+        column.addWidget(about)
+        column.addLayout(acts)
+        for label in (self.work, self.note, self.trouble):
+            column.addWidget(label)
+        column.addWidget(card(say("What it holds"), [self.disk_usage, self.counted]))
+        place = QWidget()
+        place_row = QHBoxLayout(place)
+        place_row.setContentsMargins(0, 0, 0, 0)
+        place_row.addWidget(self.open_folder)
+        place_row.addWidget(self.folder, 1)
+        column.addWidget(card(say("Folder"), [place, self.folder_note]))
+        column.addWidget(card(say("Process"), [self.facts]))
+        column.addWidget(card(say("Addresses"), [self._addresses()]))
+        column.addStretch(1)
+        self.folder_note.hide()
+        fill_scrolling(self, column)
+        self.folder.show_value(str(self._page.root))
+
+    def _addresses(self) -> QWidget:
+        box = QWidget()
+        grid = QGridLayout(box)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(2 * SPACE)
+        grid.setVerticalSpacing(HALF)
+        grid.setColumnStretch(1, 1)
+        for row, (name, value) in enumerate((("OBS", self.obs), ("ModelArts", self.modelarts), ("IAM", self.iam))):
+            label = QLabel(name)
+            set_role(label, "dim")
+            grid.addWidget(label, row, 0)
+            grid.addWidget(value, row, 1)
+        return box
+
+    def _apply_theme(self) -> None:
+        self.empty.setIcon(self._theme.icon("trash", "bad"))
+        self.stop.setIcon(self._theme.icon("stop"))
+        self.open_folder.setIcon(self._theme.icon("folder"))
+        self._theme_start()
+
+    def _theme_start(self) -> None:
+        """The one thing to do where it does not run."""
+        is_wanted = self._page.state.can_start
+        role = "primary" if is_wanted else ""
+        if self.start.property("role") != role:
+            set_role(self.start, role)
+        self.start.setIcon(self._theme.icon("play", "on_accent" if is_wanted else "text"))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._page.watch(True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._page.watch(False)
+
+    def _stop(self) -> None:
+        self._page.stop(self._confirm)
+
+    def _empty(self) -> None:
+        self._page.empty(self._confirm)
+
+    def _open_folder(self) -> None:
+        is_open = QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._page.root)))
+        if not is_open:
+            self.folder.copy_value()
+            self.folder_note.setText(say("No program here opens folders; the path was copied instead."))
+        self.folder_note.setVisible(not is_open)
+
+    def _on_changed(self) -> None:
+        state = self._page.state
+        self.chip.setText(_state_words(state.state))
+        role = _CHIPS[state.state]
+        if self.chip.property("role") != role:
+            set_role(self.chip, role)
+        self.start.setEnabled(state.can_start)
+        self.stop.setEnabled(state.can_stop)
+        self.empty.setEnabled(state.can_empty)
+        self._theme_start()
+        _show(self.work, say(state.work) if state.work else "")
+        _show(self.note, _note_words(state))
+        _show(self.trouble, state.trouble.sentence() if state.trouble else "")
+        sight = state.sight if state.state is not LabState.STOPPED else None
+        self.facts.show_facts(_facts(sight))
+        for row, address in (
+            (self.obs, sight.obs if sight else ""),
+            (self.modelarts, sight.modelarts if sight else ""),
+            (self.iam, sight.iam if sight else ""),
+        ):
+            row.show_value(address)
+        self.disk_usage.show_facts(_disk_usage(state))
+        _show(self.counted, self._counted_words(state))
+
+    def _counted_words(self, state: LabPageState) -> str:
+        if state.unmeasured is not None:
+            return state.unmeasured.sentence()
+        if state.measured_at is None:
+            return ""
+        age_s = max(0.0, (self._page.now - state.measured_at).total_seconds())
+        if age_s < 2:
+            return say("Counted just now")
+        return say("Counted {age} ago", age=age_words(age_s))
+
+
+class CopyRow(QWidget):
+    """A value and a button that copies it."""
+
+    def __init__(self, purpose: str, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._purpose = purpose
+        self.value = plain("")
+        self.button = QToolButton()
+        self.button.setIconSize(QSize(16, 16))
+        self.button.setAccessibleName(purpose)
+        self.button.clicked.connect(self.copy_value)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE)
+        row.addWidget(self.value, 1)
+        row.addWidget(self.button)
+        theme.changed.connect(self._apply_theme)
+        self._apply_theme()
+        self.show_value("")
+
+    def show_value(self, value: str) -> None:
+        self.value.setText(value or "–")
+        self.button.setEnabled(bool(value))
+
+    def copy_value(self) -> None:
+        QGuiApplication.clipboard().setText(self.value.text())
+        self.button.setIcon(self._theme.icon("check", "good"))
+        self.button.setToolTip(say("Copied"))
+        QTimer.singleShot(_COPIED_MS, self, self._apply_theme)
+
+    def _apply_theme(self) -> None:
+        self.button.setIcon(self._theme.icon("copy"))
+        self.button.setToolTip(self._purpose)
+
+
+def _show(label: QLabel, words: str) -> None:
+    label.setText(words)
+    label.setVisible(bool(words))
+
+
+def _state_words(state: LabState | None) -> str:
+    if state is LabState.RUNNING:
+        return say("Running")
+    if state is LabState.STARTING:
+        return say("Starting")
+    if state is LabState.SILENT:
+        return say("Not answering")
+    return say("Not running") if state is LabState.STOPPED else say("Unknown")
+
+
+def _note_words(state: LabPageState) -> str:
+    """Why something cannot be done, or how old the truth is."""
+    sight = state.sight
+    if state.blind is not None:
+        return f"{state.blind.sentence()} {_last_truth(state)}"
+    if sight is None:
+        return say("Looking…")
+    if sight.state is LabState.SILENT:
+        return f"{say('Its process is there and does not answer.')} {_last_truth(state)}"
+    if sight.state is LabState.RUNNING and not sight.is_ours_to_end:
+        return f"{say(user_words(sight))} {say('It can be stopped or emptied only there.')}"
+    return ""
+
+
+def _last_truth(state: LabPageState) -> str:
+    if state.seen_at is None:
+        return say("It has not answered yet.")
+    return say("Last answer: {time}.", time=moment_words(state.seen_at))
+
+
+def _facts(sight: LabSight | None) -> list[tuple[str, str]]:
+    pid = "–" if sight is None or sight.pid is None else str(sight.pid)
+    return [
+        (say("Process"), pid),
+        (say("Started"), moment_words(sight.started if sight else None)),
+        (say("Version"), (sight.version if sight else "") or "–"),
+        (say("Ends with"), _owner_words(sight)),
+    ]
+
+
+def _owner_words(sight: LabSight | None) -> str:
+    if sight is None or sight.owner is LabOwner.UNKNOWN:
+        return "–"
+    if sight.owner is LabOwner.OURS:
+        return say("this window")
+    if sight.owner is LabOwner.NOBODY:
+        return say("nobody; a command started it, and it ends by itself when it is not used for a while")
+    if sight.owner is LabOwner.WINDOW:
+        return say("another TrainDeck window (process {pid})", pid=sight.owner_pid or "–")
+    return say("whoever started it by hand")
+
+
+def _disk_usage(state: LabPageState) -> list[tuple[str, str]]:
+    held = state.held
+    objects = count_words(held.objects)
+    if held.objects:
+        objects = say("{count} ({size})", count=objects, size=size_words(held.object_bytes))
+    jobs = count_words(held.jobs)
+    live = state.sight.live_jobs if state.sight and state.state is LabState.RUNNING else None
+    if held.jobs is not None and live:
+        jobs = say("{count}, live: {live}", count=jobs, live=count_words(live))
+    return [(say("Buckets"), count_words(held.buckets)), (say("Objects"), objects), (say("Jobs"), jobs), _disk(state)]
+
+
+def _disk(state: LabPageState) -> tuple[str, str]:
+    size_bytes = state.held.disk_bytes
+    words = size_words(size_bytes)
+    if state.measured_at is None and state.is_counting:
+        words = say("Counting…") if size_bytes is None else say("counting… {size} so far", size=words)
+    elif not state.held.disk_is_whole:
+        words = say("at least {size}; some folders cannot be looked into", size=words)
+    return say("Size on disk"), words

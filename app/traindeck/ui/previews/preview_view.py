@@ -1,0 +1,333 @@
+"""The Preview panel: what is chosen in a bucket, shown as what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt, QTimer
+from PySide6.QtGui import QHideEvent, QImage, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from traindeck.domain.previews import (
+    MOST_EDITED,
+    ArchivePage,
+    BytesPage,
+    Fact,
+    Page,
+    PicturePage,
+    TablePage,
+    TensorsPage,
+    TextPage,
+)
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import say
+from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
+from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.previews.lists import CellsTable, ListPane, ListTable, Row, member_columns, tensor_columns
+from traindeck.ui.previews.pictures import GridView, PictureView, TextPane
+from traindeck.ui.storage.browser_view import CONTEXT, BrowserView
+from traindeck.viewmodels.previews.preview import (
+    Preview,
+    about_words,
+    grid_words,
+    more_words,
+    waiting_words,
+)
+from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.storage.object_browser import ObjectBrowser
+
+
+class PreviewView(QWidget):
+    """Follows what is chosen while it is visible; reading never keeps the window waiting."""
+
+    def __init__(self, preview: Preview, theme: Theme) -> None:
+        super().__init__()
+        self._preview = preview
+        self._theme = theme
+        self._is_docked = False
+        self._shown: tuple[Page, ...] = ()
+        self.name = ElidedLabel()
+        set_role(self.name, "strong")
+        self.about = ElidedLabel()
+        set_role(self.about, "small")
+        self.back = tool_button("back", say("Back to the pictures of the folder"), preview.back)
+        self.edit = tool_button("edit", say("Edit this text…"), preview.edit)
+        self.refresh = tool_button("refresh", say("Look at it again"), preview.look_again)
+        self.message = EmptyPage(say("Nothing is chosen."), say("Choose an object in a bucket to look into it."))
+        self.text = TextPane(theme)
+        self.cells = CellsTable()
+        self.tensors = ListPane(tensor_columns(), say("Tensors"))
+        self.members = ListPane(member_columns(), say("Entries of the archive"))
+        self.picture = PictureView()
+        self.grid = GridView(preview.pictures, theme)
+        self.notes = QLabel()
+        self.notes.setWordWrap(True)
+        self.notes.setTextFormat(Qt.TextFormat.PlainText)
+        set_role(self.notes, "warn")
+        self.more = QPushButton(say("Load more"))
+        set_role(self.more, "flat")
+        self.count = ElidedLabel()
+        set_role(self.count, "small")
+        self._lay_out()
+        self._connect()
+        self._apply_theme()
+        self._on_changed()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        dock = self.parentWidget()
+        if isinstance(dock, QDockWidget) and not self._is_docked:
+            # Behind another tab it counts as shown, and nobody sees it.
+            dock.visibilityChanged.connect(self._watch)
+            self._is_docked = True
+        self._watch(True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._watch(False)
+
+    def _watch(self, is_seen: bool) -> None:
+        self._preview.watch(id(self), is_seen)
+
+    def _lay_out(self) -> None:
+        names = QVBoxLayout()
+        names.setSpacing(0)
+        names.addWidget(self.name)
+        names.addWidget(self.about)
+        head = QHBoxLayout()
+        head.setContentsMargins(SPACE, HALF, HALF, HALF)
+        head.setSpacing(HALF)
+        head.addWidget(self.back)
+        head.addLayout(names, 1)
+        head.addWidget(self.edit)
+        head.addWidget(self.refresh)
+        self._pages = QStackedLayout()
+        self._pages.currentChanged.connect(self._on_page)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(SPACE, HALF, HALF, HALF)
+        foot.setSpacing(HALF)
+        foot.addWidget(self.count, 1)
+        foot.addWidget(self.more)
+        notes = QVBoxLayout()
+        notes.setContentsMargins(SPACE, 0, SPACE, 0)
+        notes.addWidget(self.notes)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(head)
+        layout.addLayout(self._pages, 1)
+        layout.addLayout(notes)
+        layout.addLayout(foot)
+        for page in (self.message, self.text, self.cells, self.tensors, self.members, self.picture, self.grid):
+            self._pages.addWidget(page)
+
+    def _connect(self) -> None:
+        preview = self._preview
+        preview.changed.connect(self._on_changed)
+        preview.grew.connect(self._on_grew)
+        preview.pictures.changed.connect(self._on_pictures)
+        self.more.clicked.connect(self._load_more)
+        for area in (self.text, self.cells, self.tensors.table, self.members.table):
+            area.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+        self.grid.activated.connect(self._open_picture)
+        self._theme.changed.connect(self._apply_theme)
+
+    def _apply_theme(self) -> None:
+        theme_tool_buttons(self, self._theme)
+        self.grid.viewport().update()
+
+    def _on_page(self, _number: int) -> None:
+        if (page := self._pages.currentWidget()) is not None:
+            self.setFocusProxy(page.table if isinstance(page, ListPane) else page)
+
+    def _load_more(self) -> None:
+        if self._preview.state.is_folder:
+            self._preview.pictures.more()
+        else:
+            self._preview.more()
+
+    def _on_scrolled(self, value: int) -> None:
+        """Who comes near the end wants to go on."""
+        area = self._pages.currentWidget()
+        pane = area.table if isinstance(area, ListPane) else area
+        bar = pane.verticalScrollBar() if isinstance(pane, TextPane | CellsTable | ListTable) else None
+        if bar is self.sender() and value and value >= bar.maximum() - bar.pageStep() // 2:
+            self._preview.more()
+
+    def _open_picture(self, index: QModelIndex) -> None:
+        self._preview.open_picture(index.row())
+
+    def _on_changed(self) -> None:
+        state = self._preview.state
+        self.name.setText("" if state.place is None else state.place.name)
+        self.name.setToolTip("" if state.place is None else str(state.place))
+        self.about.setText(about_words(state))
+        self.back.setVisible(state.within is not None)
+        self.edit.setVisible(state.can_edit)
+        self.refresh.setVisible(state.place is not None)
+        if state.is_folder:
+            self._shown = ()
+            self._on_pictures()
+            return
+        if state.pages != self._shown:
+            self._show_pages(state.pages)
+        if not state.pages:
+            if state.place is None:
+                self.message.restore()
+            else:
+                self.message.say(*waiting_words(state))
+            self._pages.setCurrentWidget(self.message)
+        self._say_how_much()
+
+    def _on_grew(self) -> None:
+        self._show_pages(self._preview.state.pages)
+        self._say_how_much()
+
+    def _show_pages(self, pages: tuple[Page, ...]) -> None:
+        """All of them, or those behind what is there."""
+        known = len(self._shown)
+        if pages[:known] != self._shown or not known:
+            known = 0
+        self._shown = pages
+        for number, page in enumerate(pages[known:], known):
+            self._show_page(page, is_first=number == 0)
+
+    def _show_page(self, page: Page, *, is_first: bool) -> None:
+        match page:
+            case TextPage() if is_first and not page.text and page.notes:
+                self.message.say(say(page.notes[0]), "")
+                self._pages.setCurrentWidget(self.message)
+            case TextPage():
+                self.text.show_page(page.text, is_first=is_first)
+                self._pages.setCurrentWidget(self.text)
+            case BytesPage():
+                self.text.show_page(page.dump, is_first=True)
+                self._pages.setCurrentWidget(self.text)
+            case TablePage():
+                self.cells.show_page(page, is_first=is_first)
+                self._pages.setCurrentWidget(self.cells)
+            case TensorsPage():
+                self._show_list(self.tensors, page.facts, page.sample, is_first)
+                self.tensors.add(page.tensors, is_one=len(page.tensors) == 1 and not page.tensors[0].name)
+            case ArchivePage():
+                self._show_list(self.members, page.facts, "", is_first)
+                self.members.add(page.members)
+            case PicturePage():
+                drawn = self._preview.state.drawn
+                assert isinstance(drawn, QImage)
+                self.picture.show_image(drawn, self.name.text())
+                self._pages.setCurrentWidget(self.picture)
+
+    def _show_list(self, pane: ListPane[Row], facts: tuple[Fact, ...], sample: str, is_first: bool) -> None:
+        if is_first:
+            pane.begin(facts, sample)
+        self._pages.setCurrentWidget(pane)
+
+    def _say_how_much(self) -> None:
+        state = self._preview.state
+        notes = [say(note) for page in state.pages for note in page.notes]
+        if state.pages and state.trouble is not None:
+            notes.append(state.trouble.sentence())
+        self.notes.setText("\n".join(dict.fromkeys(notes)))
+        self.notes.setVisible(bool(notes) and self._pages.currentWidget() is not self.message)
+        self.count.setText(more_words(state))
+        self.more.setVisible(state.has_more)
+        self.more.setEnabled(not state.is_reading_more)
+
+    def _on_pictures(self) -> None:
+        if not self._preview.state.is_folder:
+            return
+        grid = self._preview.pictures
+        has_pictures = bool(grid.rows)
+        title, hint, count = grid_words(grid.state, len(grid.rows))
+        self.message.say(title, hint)
+        self._pages.setCurrentWidget(self.grid if has_pictures else self.message)
+        self.count.setText(count)
+        self.notes.setText(grid.state.trouble.sentence() if grid.state.trouble and has_pictures else "")
+        self.notes.setVisible(bool(self.notes.text()))
+        self.more.setVisible(grid.state.has_more and not grid.state.is_listing)
+        self.more.setEnabled(True)
+
+
+class PreviewFollower(QObject):
+    """Lives as long as the tab."""
+
+    def __init__(self, preview: Preview, view: BrowserView, browser: ObjectBrowser) -> None:
+        super().__init__(view)
+        self._preview = preview
+        self._view = view
+        self._browser = browser
+        self._told: ObjectPath | None = None
+        self._settling = QTimer(self)
+        self._settling.setSingleShot(True)
+        self._settling.setInterval(0)
+        self._settling.timeout.connect(self._tell)
+        view.commands.add(
+            Command("object.preview", say("Preview"), preview.wanted.emit, shortcut="Space", menu=CONTEXT, icon="eye"),
+            Command("object.edit", say("Edit text…"), self._edit, self._can_edit, menu=CONTEXT, icon="edit"),
+        )
+        view.table.selectionModel().selectionChanged.connect(self._settling.start)
+        view.table.selectionModel().currentChanged.connect(self._settling.start)
+        browser.moved.connect(self._settling.start)
+        browser.rows.replaced.connect(self._settling.start)
+        browser.rows.read.connect(self._settling.start)
+        view.installEventFilter(self)
+        view.table.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Show and watched is self._view:
+            self._told = None
+            self._settling.start()
+        elif event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and watched is self._view.table:
+            is_plain = event.modifiers() == Qt.KeyboardModifier.NoModifier
+            if event.key() == Qt.Key.Key_Space and is_plain and not event.isAutoRepeat():
+                self._view.commands.run("object.preview")
+                return True
+        return super().eventFilter(watched, event)
+
+    def chosen(self) -> ObjectPath | None:
+        """The object or folder one is on, else the folder that is shown; None: not known yet."""
+        table = self._view.table
+        ranges = table.ranges()
+        if not ranges:
+            return self._browser.state.place
+        current = table.currentIndex().row()
+        is_chosen = any(first <= current <= last for first, last in ranges)
+        shown = self._view.model.shown(self._view.model.index(current if is_chosen else ranges[0][0], 0))
+        return shown.entry.path if shown is not None else None
+
+    def _tell(self) -> None:
+        """Only what is new: in the panel one may have gone on to something else."""
+        if not self._view.isVisible() or (chosen := self.chosen()) is None or chosen == self._told:
+            return
+        self._told = chosen
+        self._preview.choose(self._browser.profile, chosen)
+
+    def _can_edit(self) -> bool:
+        table = self._view.table
+        if table.count_selected() != 1:
+            return False
+        shown = self._view.model.shown(self._view.model.index(table.ranges()[0][0], 0))
+        size = None if shown is None or shown.entry.path.is_folder else shown.entry.size_bytes
+        return size is not None and size <= MOST_EDITED
+
+    def _edit(self) -> None:
+        if (chosen := self.chosen()) is not None:
+            self._preview.edit_wanted.emit(self._browser.profile, chosen)
+
+
+def follow_with(preview: Preview) -> Callable[[BrowserView, ObjectBrowser], None]:
+    """What each tab of a bucket is extended with."""
+
+    def follow(view: BrowserView, browser: ObjectBrowser) -> None:
+        PreviewFollower(preview, view, browser)
+
+    return follow

@@ -1,0 +1,1 @@
+"""Where Qt and Python meet: the loop, collecting garbage, a thread that stops answering."""

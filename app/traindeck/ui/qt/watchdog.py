@@ -1,0 +1,163 @@
+"""Reports a UI thread that stops answering, with the line that held it."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from PySide6.QtCore import QObject, Qt, QTimer
+
+BEAT_S = 0.025
+LIMIT_S = 0.05
+LOOK_S = 0.015
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """One time the UI thread did not answer: how long, and what it was doing."""
+
+    seconds: float
+    stack: str
+
+
+_Line = tuple[str, int, str]
+
+
+@dataclass(slots=True)
+class _Gap:
+    """What the watching thread saw of one late beat: the call that held it longest."""
+
+    call: int = 0
+    first: float = 0.0
+    held: float = 0.0
+    lines: tuple[_Line, ...] = ()
+
+
+class StallWatchdog(QObject):
+    """A timer beats on the UI thread, a second thread looks at what keeps the beat from coming.
+
+    A machine with too little time for us delays the beat as well. That is not ours to mend, so a late beat counts only
+    as far as the UI thread computed (its own clock says so) or was seen again and again inside the same call; and
+    where the system tells how long the thread was ready but had no processor, that time does not count either.
+    """
+
+    def __init__(
+        self, on_stall: Callable[[Stall], None], parent: QObject | None = None, *, limit_s: float = LIMIT_S
+    ) -> None:
+        super().__init__(parent)
+        self._on_stall = on_stall
+        self._limit_s = limit_s
+        self._ui_thread = threading.get_ident()
+        self._beat_at = time.monotonic()
+        self._computed = time.thread_time()
+        self._told_by_system = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat")
+        self._without_processor = self._waited_for_processor()
+        self._gap = _Gap()
+        self._done = threading.Event()
+        self._timer = QTimer(self)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.setInterval(int(BEAT_S * 1000))
+        self._timer.timeout.connect(self._beat)
+        self._timer.start()
+        self._watcher = threading.Thread(target=self._watch, name="stall-watchdog", daemon=True)
+        self._watcher.start()
+
+    def close(self) -> None:
+        """Judge the time up to now, then stop watching."""
+        if self._done.is_set():
+            return
+        self._beat()
+        self._timer.stop()
+        self._done.set()
+        self._watcher.join()
+
+    def _beat(self) -> None:
+        now, computed = time.monotonic(), time.thread_time()
+        gap, self._gap = self._gap, _Gap()
+        without = self._waited_for_processor()
+        late = now - self._beat_at - BEAT_S - (without - self._without_processor)
+        seconds = min(late, max(computed - self._computed, gap.held))
+        self._beat_at, self._computed, self._without_processor = now, computed, without
+        if seconds > self._limit_s:
+            self._on_stall(Stall(seconds, _words(gap.lines)))
+
+    def _waited_for_processor(self) -> float:
+        """Seconds since the thread began, on Linux; nothing anywhere else."""
+        try:
+            return int(self._told_by_system.read_bytes().split()[1]) / 1e9
+        except (OSError, IndexError, ValueError):
+            return 0.0
+
+    def _watch(self) -> None:
+        while not self._done.wait(LOOK_S):
+            begun, gap = self._beat_at, self._gap
+            if time.monotonic() - begun < BEAT_S:
+                continue
+            call, lines = _look(self._ui_thread)
+            now = time.monotonic()
+            if not lines or self._beat_at != begun:
+                continue
+            if call != gap.call:
+                gap.call, gap.first = call, now
+            if not gap.lines or now - gap.first > gap.held:
+                gap.held, gap.lines = now - gap.first, lines
+
+
+def _look(thread: int) -> tuple[int, tuple[_Line, ...]]:
+    """The call the thread is in, as plain words.
+
+    Quick and without reading files: were a frame kept, its last owner, and the owner of the widgets in it, would be
+    the watching thread.
+    """
+    frame = sys._current_frames().get(thread)
+    call, lines = 0, list[_Line]()
+    while frame is not None and not _is_loop(frame):
+        call = id(frame)
+        lines.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+        frame = frame.f_back
+    return call, tuple(reversed(lines))
+
+
+def _is_loop(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "qasync"
+
+
+def _words(lines: tuple[_Line, ...]) -> str:
+    if not lines:
+        return "(painting or layout, outside Python)"
+    return "".join(traceback.StackSummary.from_list([(*line, None) for line in lines]).format())
+
+
+BEAT_MS = 1000
+
+
+class UiThreadCollector(QObject):
+    """Collects by the clock, because a collection in a worker thread would destroy Qt's objects there."""
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        gc.collect()
+        gc.freeze()  # what the start made lives to the end; looking at it each time would cost a stall
+        gc.disable()
+        self._beat = QTimer(self)
+        self._beat.setInterval(BEAT_MS)
+        self._beat.timeout.connect(self._collect)
+        self._beat.start()
+
+    def close(self) -> None:
+        self._beat.stop()
+        gc.unfreeze()
+        gc.enable()
+
+    def _collect(self) -> None:
+        for generation in (2, 1, 0):
+            if gc.get_count()[generation] > gc.get_threshold()[generation]:
+                gc.collect(generation)
+                return

@@ -1,0 +1,1 @@
+"""The window: docks, menus, palette, bars."""

@@ -1,0 +1,146 @@
+"""Type a few letters of what you want, press Enter."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    Qt,
+    QTimer,
+)
+from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter
+from PySide6.QtWidgets import (
+    QDialog,
+    QLineEdit,
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from traindeck.domain.texts import say
+from traindeck.ui.kit.theme import Theme, set_role
+from traindeck.viewmodels.shell.commands import Command, Commands
+
+_Index = QModelIndex | QPersistentModelIndex
+_MOVES = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
+_SHORTCUT = Qt.ItemDataRole.UserRole
+
+
+class _Found(QAbstractListModel):
+    """The commands that match what was typed."""
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.commands: list[Command] = []
+
+    def show(self, commands: list[Command]) -> None:
+        self.beginResetModel()
+        self.commands = commands
+        self.endResetModel()
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
+        return 0 if parent.isValid() else len(self.commands)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> str | None:
+        command = self.commands[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return command.plain_title
+        if role == _SHORTCUT:
+            return QKeySequence(command.shortcut).toString(QKeySequence.SequenceFormat.NativeText)
+        return None
+
+    def flags(self, index: _Index) -> Qt.ItemFlag:
+        if not self.commands[index.row()].enabled():
+            return Qt.ItemFlag.NoItemFlags
+        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+
+
+class _WithShortcut(QStyledItemDelegate):
+    """The title on the left, its shortcut on the right."""
+
+    def __init__(self, theme: Theme, parent: QObject) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        super().paint(painter, option, index)
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        painter.save()
+        painter.setPen(self._theme.color("on_selection" if selected else "dim"))
+        place = option.rect.adjusted(8, 0, -10, 0)
+        painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, str(index.data(_SHORTCUT)))
+        painter.restore()
+
+
+class CommandPalette(QDialog):
+    """Every command, filtered while typing."""
+
+    def __init__(self, commands: Commands, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self._commands = commands
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(say("Commands"))
+        set_role(self, "palette")
+        self.typed = QLineEdit()
+        self.typed.setPlaceholderText(say("What do you want to do?"))
+        self.typed.setAccessibleName(say("Filter commands"))
+        set_role(self.typed, "palette")
+        self.list = QListView()
+        self.list.setUniformItemSizes(True)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setAccessibleName(say("Commands"))
+        self.list.setItemDelegate(_WithShortcut(theme, self.list))
+        set_role(self.list, "palette")
+        self._found = _Found(self)
+        self.list.setModel(self._found)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(1, 1, 1, 1)
+        layout.setSpacing(0)
+        layout.addWidget(self.typed)
+        layout.addWidget(self.list)
+        self.setFocusProxy(self.typed)
+        self.typed.installEventFilter(self)
+        self.typed.textChanged.connect(self._filter)
+        self.typed.returnPressed.connect(self._run_selected)
+        self.list.clicked.connect(self._run)
+        self._filter("")
+        self._take_place(parent)
+
+    def _take_place(self, window: QWidget) -> None:
+        width, height = min(560, window.width() - 40), min(400, window.height() - 80)
+        self.resize(width, height)
+        self.move(window.mapToGlobal(QPoint((window.width() - width) // 2, 64)))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() in _MOVES:
+            self.list.keyPressEvent(event)
+            return True
+        return super().eventFilter(watched, event)
+
+    def _filter(self, typed: str) -> None:
+        self._found.show(self._commands.matching(typed))
+        first = next((row for row, command in enumerate(self._found.commands) if command.enabled()), None)
+        if first is not None:
+            self.list.setCurrentIndex(self._found.index(first))
+
+    def _run_selected(self) -> None:
+        self._run(self.list.currentIndex())
+
+    def _run(self, index: QModelIndex) -> None:
+        if not index.isValid():
+            return
+        command = self._found.commands[index.row()]
+        if not command.enabled():
+            return
+        self.close()
+        # After the palette is gone: the command may open a dialog, which wants the focus.
+        QTimer.singleShot(0, self._commands, partial(self._commands.run, command.id))

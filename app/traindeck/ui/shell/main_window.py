@@ -1,0 +1,311 @@
+"""The frame: tabs in the middle, docks around them, menus, notice bar, status bar, and where all of it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+from PySide6.QtCore import QByteArray, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QIcon
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget, QToolBar, QWidget
+
+from traindeck.domain.texts import say
+from traindeck.ui.kit.dialogs import ErrorReport
+from traindeck.ui.kit.theme import Theme
+from traindeck.ui.shell.bars import NoticeBar, StatusBar
+from traindeck.ui.shell.command_palette import CommandPalette
+from traindeck.ui.shell.menus import Menus
+from traindeck.viewmodels.shell.commands import Commands
+from traindeck.viewmodels.shell.notices import Notices
+from traindeck.viewmodels.shell.preferences import Layout, WindowState
+from traindeck.viewmodels.shell.status import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One widget with its place; `id` is English and stable, because saved layouts name it."""
+
+    id: str
+    title: str
+    area: Qt.DockWidgetArea
+    widget: QWidget
+    raise_: bool = False
+    is_hidden: bool = False
+    """Not there until somebody asks for it."""
+
+    @property
+    def dock_name(self) -> str:
+        return f"dock.{self.id}"
+
+
+LAYOUT_VERSION = 2  # raise it when docks come, go or change their names
+FIRST_SIZE = (1280, 800)
+SMALLEST_SIZE = (960, 600)
+SIDE_WIDTH, FORM_WIDTH, BOTTOM_HEIGHT = 310, 370, 240
+
+_SIDES = (
+    (Qt.DockWidgetArea.LeftDockWidgetArea, Qt.Orientation.Horizontal, SIDE_WIDTH),
+    (Qt.DockWidgetArea.RightDockWidgetArea, Qt.Orientation.Horizontal, FORM_WIDTH),
+    (Qt.DockWidgetArea.BottomDockWidgetArea, Qt.Orientation.Vertical, BOTTOM_HEIGHT),
+)
+
+
+class MainWindow(QMainWindow):
+    """Holds panels and pages; knows nothing of what they are about."""
+
+    tab_closed = Signal(str)
+    """The key of a page that is about to be deleted."""
+    lab_wanted = Signal()
+    """Its place in the status bar was pressed."""
+
+    def __init__(
+        self,
+        *,
+        theme: Theme,
+        commands: Commands,
+        notices: Notices,
+        status: Status,
+        state: WindowState,
+        panels: Sequence[Panel],
+        on_close_request: Callable[[], None],
+        toolbar: Sequence[str] = (),
+    ) -> None:
+        super().__init__()
+        self._theme = theme
+        self._commands = commands
+        self._state = state
+        self._on_close_request = on_close_request
+        self._docks: dict[str, QDockWidget] = {}
+        self._panels: dict[str, Panel] = {}
+        self._in_front: set[str] = set()
+        self._pages: dict[str, QWidget] = {}
+        self._report: ErrorReport | None = None
+        self.setObjectName("main_window")
+        self.setWindowTitle("TrainDeck")
+        self.setWindowIcon(theme.program_icon())
+        self.setMinimumSize(*SMALLEST_SIZE)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)  # the View menu lists the docks
+        self.setDockNestingEnabled(True)
+        self.setDockOptions(self.dockOptions() | QMainWindow.DockOption.AllowTabbedDocks)
+        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
+        self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
+        self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
+        self.tabs = QTabWidget()
+        self._build_centre()
+        bar = StatusBar(status, self)
+        bar.lab_wanted.connect(self.lab_wanted)
+        self.setStatusBar(bar)
+        for panel in panels:
+            self.addDockWidget(panel.area, self._made(panel))
+        self.menus = Menus(self, commands, theme, toolbar)
+        self.notice_bar = NoticeBar(notices, theme)
+        self._notice_place = self._place_for_notices()
+        self._arrange()
+        self._load_layout()
+        notices.crashed.connect(self._show_report)
+
+    # pages
+
+    def open_tab(self, key: str, title: str, make: Callable[[], QWidget]) -> QWidget:
+        """Bring the page to the front; `make` it when it is not there."""
+        page = self._pages.get(key)
+        if page is None:
+            page = make()
+            page.setObjectName(f"page.{key}")
+            self._pages[key] = page
+            self.tabs.addTab(page, title)
+        self.tabs.setCurrentWidget(page)
+        return page
+
+    def rename_tab(self, key: str, title: str) -> None:
+        if key in self._pages:
+            self.tabs.setTabText(self.tabs.indexOf(self._pages[key]), title)
+
+    def mark_tab(self, key: str, icon: QIcon, words: str) -> None:
+        """Show something about the page beside its title; an icon that is none and no words take it away."""
+        if key in self._pages:
+            at = self.tabs.indexOf(self._pages[key])
+            self.tabs.setTabIcon(at, icon)
+            self.tabs.setTabToolTip(at, words)
+            title = self.tabs.tabText(at)
+            self.tabs.tabBar().setAccessibleTabName(at, f"{title}. {words}" if words else title)
+
+    def close_tab(self, key: str) -> None:
+        page = self._pages.pop(key, None)
+        if page is None:
+            return
+        self.tab_closed.emit(key)
+        self.tabs.removeTab(self.tabs.indexOf(page))
+        page.close()
+        page.deleteLater()
+
+    def open_tabs(self) -> list[str]:
+        """The keys in the order of the tabs."""
+        return sorted(self._pages, key=lambda key: self.tabs.indexOf(self._pages[key]))
+
+    def current_tab(self) -> str:
+        page = self.tabs.currentWidget()
+        return next((key for key, widget in self._pages.items() if widget is page), "")
+
+    def close_current_tab(self) -> None:
+        self.close_tab(self.current_tab())
+
+    # docks
+
+    def show_dock(self, panel_id: str) -> None:
+        """Make it visible, in front of its neighbours, and give it the keyboard."""
+        dock = self._docks[panel_id]
+        self._bring_in(panel_id)
+        dock.show()
+        dock.raise_()
+        inside = dock.widget().focusProxy() or dock.widget()
+        inside.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._commands.refresh()
+
+    def toggle_dock(self, panel_id: str) -> None:
+        dock = self._docks[panel_id]
+        if dock.isVisibleTo(self):
+            dock.hide()
+            self._commands.refresh()
+        else:
+            self.show_dock(panel_id)
+
+    def peek_dock(self, panel_id: str) -> None:
+        """Bring it to the front without the keyboard; when it is in front, hide it."""
+        dock = self._docks[panel_id]
+        is_in_front = panel_id in self._in_front
+        self._bring_in(panel_id)
+        dock.setVisible(not is_in_front)
+        if not is_in_front:
+            dock.raise_()
+        self._commands.refresh()
+
+    def is_dock_shown(self, panel_id: str) -> bool:
+        return self._docks[panel_id].isVisibleTo(self)
+
+    def dock_titles(self) -> dict[str, str]:
+        return {panel_id: panel.title for panel_id, panel in self._panels.items()}
+
+    # layout
+
+    def save_layout(self) -> None:
+        geometry, docks = bytes(self.saveGeometry().data()), bytes(self.saveState(LAYOUT_VERSION).data())
+        self._state.save(LAYOUT_VERSION, Layout(geometry, docks))
+
+    def reset_layout(self) -> None:
+        """As at the first start."""
+        for dock in self._docks.values():
+            dock.setFloating(False)
+            self.removeDockWidget(dock)
+        for panel_id, dock in self._docks.items():
+            self.addDockWidget(self._panels[panel_id].area, dock)
+            dock.setHidden(self._panels[panel_id].is_hidden)
+        self._arrange()
+        self._commands.refresh()
+
+    # asked by commands
+
+    def open_palette(self) -> None:
+        CommandPalette(self._commands, self._theme, self).open()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        event.ignore()
+        self._on_close_request()
+
+    # inside
+
+    def _build_centre(self) -> None:
+        self.tabs.setDocumentMode(True)
+        self.tabs.setTabsClosable(True)
+        self.tabs.setMovable(True)
+        # What is dragged may go into another tab: that comes to the front under the mouse.
+        self.tabs.tabBar().setAcceptDrops(True)
+        self.tabs.tabBar().setChangeCurrentOnDrag(True)
+        self.tabs.setElideMode(Qt.TextElideMode.ElideMiddle)
+        self.tabs.tabBar().setAccessibleName(say("Open pages"))
+        self.tabs.tabCloseRequested.connect(self._close_at)
+        self.setCentralWidget(self.tabs)
+
+    def _place_for_notices(self) -> QToolBar:
+        """A toolbar of its own, because only those reach over the docks."""
+        place = QToolBar(say("Notices"), self)
+        place.setObjectName("notices")
+        place.setMovable(False)
+        place.addWidget(self.notice_bar)
+        self.addToolBarBreak()
+        self.addToolBar(place)
+        self.notice_bar.needed.connect(place.setVisible)
+        return place
+
+    def _close_at(self, index: int) -> None:
+        page = self.tabs.widget(index)
+        for key, widget in list(self._pages.items()):
+            if widget is page:
+                self.close_tab(key)
+
+    def _made(self, panel: Panel) -> QDockWidget:
+        dock = QDockWidget(panel.title, self)
+        dock.setObjectName(panel.dock_name)
+        dock.setWidget(panel.widget)
+        if panel.is_hidden:
+            dock.hide()
+        dock.visibilityChanged.connect(partial(self._on_visibility, panel.id))
+        self._docks[panel.id] = dock
+        self._panels[panel.id] = panel
+        return dock
+
+    def _bring_in(self, panel_id: str) -> None:
+        """The first time it comes in front of what is there, as large as that."""
+        if panel_id not in self._unplaced:
+            return
+        self._unplaced.discard(panel_id)
+        area = self._panels[panel_id].area
+        there = [dock for other, dock in self._docks.items() if other != panel_id and self._panels[other].area == area]
+        beside = next((dock for dock in there if dock.isVisibleTo(self) and not dock.isFloating()), None)
+        if beside is not None and not self._docks[panel_id].isFloating():
+            self.tabifyDockWidget(beside, self._docks[panel_id])
+
+    def _on_visibility(self, panel_id: str, is_in_front: bool) -> None:
+        """Not so while another tab is in front of it."""
+        if is_in_front:
+            self._in_front.add(panel_id)
+        else:
+            self._in_front.discard(panel_id)
+        self._commands.refresh()
+
+    def _arrange(self) -> None:
+        """Side docks under each other, bottom docks behind each other, the raised ones in front."""
+        for area, direction, size in _SIDES:
+            there = [panel for panel in self._panels.values() if panel.area == area]
+            docks = [self._docks[panel.id] for panel in there if not panel.is_hidden]
+            if area == Qt.DockWidgetArea.BottomDockWidgetArea:
+                for before, after in pairwise(docks):
+                    self.tabifyDockWidget(before, after)
+            self.resizeDocks(docks, [size] * len(docks), direction)
+        self._unplaced = {panel_id for panel_id, panel in self._panels.items() if panel.is_hidden}
+        for panel_id, panel in self._panels.items():
+            if panel.raise_:
+                self._docks[panel_id].raise_()
+
+    def _load_layout(self) -> None:
+        layout = self._state.load(LAYOUT_VERSION)
+        if layout is None or not self.restoreGeometry(QByteArray(layout.geometry)):
+            room = self.screen().availableGeometry()
+            self.resize(min(FIRST_SIZE[0], room.width()), min(FIRST_SIZE[1], room.height()))
+        if layout is not None:
+            self.restoreState(QByteArray(layout.docks), LAYOUT_VERSION)
+            self._unplaced -= {panel_id for panel_id, dock in self._docks.items() if dock.isVisibleTo(self)}
+        self._notice_place.setVisible(self.notice_bar.is_needed)
+
+    def _show_report(self, report: str) -> None:
+        """One at a time: a mistake in a timer would bury the screen."""
+        if self._report is not None:
+            return
+        self._report = ErrorReport(report, self._theme, self)
+        self._report.finished.connect(self._forget_report)
+        self._report.open()
+
+    def _forget_report(self, _code: int) -> None:
+        self._report = None

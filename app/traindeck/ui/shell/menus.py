@@ -1,0 +1,141 @@
+"""Menus, toolbar and shortcuts of the window, made from the commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import QObject, QSize, Qt
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QToolBar, QWidget
+
+from traindeck.domain.texts import say
+from traindeck.ui.kit.theme import Theme
+from traindeck.viewmodels.shell.commands import Command, Commands, without_mnemonic
+
+SPACER = "-"
+
+
+def menu_titles() -> dict[str, str]:
+    """The menu bar, from left to right; a menu without commands is not shown."""
+    return {
+        "file": say("&File"),
+        "account": say("&Account"),
+        "run": say("&Run"),
+        "storage": say("&Storage"),
+        "view": say("&View"),
+        "help": say("&Help"),
+    }
+
+
+class Menus(QObject):
+    """Keeps the window's actions true to the commands."""
+
+    def __init__(self, window: QMainWindow, commands: Commands, theme: Theme, toolbar: Sequence[str]) -> None:
+        super().__init__(window)
+        self._window = window
+        self._commands = commands
+        self._theme = theme
+        self._wanted = toolbar
+        self._actions: dict[str, QAction] = {}
+        self._built: tuple[str, ...] = ()
+        self.toolbar = QToolBar(say("Toolbar"), window)
+        self.toolbar.setObjectName("toolbar.main")
+        self.toolbar.setMovable(False)
+        self.toolbar.setIconSize(QSize(18, 18))
+        self.toolbar.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.toolbar.toggleViewAction().setEnabled(False)
+        window.addToolBar(self.toolbar)
+        commands.changed.connect(self._refresh)
+        theme.changed.connect(self._paint)
+        self._refresh()
+
+    def action(self, command_id: str) -> QAction:
+        """For context menus: the same action as in the menu bar."""
+        return self._actions[command_id]
+
+    def _refresh(self) -> None:
+        ids = tuple(command.id for command in self._commands.all())
+        if ids != self._built:
+            self._build()
+            self._built = ids
+        for command in self._commands.all():
+            action = self._actions[command.id]
+            action.setEnabled(command.enabled())
+            if command.checked is not None:
+                action.setChecked(command.checked())
+
+    def _build(self) -> None:
+        for action in self._actions.values():
+            self._window.removeAction(action)
+            action.deleteLater()
+        self._actions = {command.id: self._made(command) for command in self._commands.all()}
+        bar = self._window.menuBar()
+        bar.clear()
+        for menu_id, title in menu_titles().items():
+            members = [command for command in self._commands.all() if command.menu == menu_id]
+            members.sort(key=lambda command: command.group)
+            if members:
+                self._fill(bar.addMenu(title), members)
+        self._fill_toolbar()
+        self._paint()
+
+    def _made(self, command: Command) -> QAction:
+        action = QAction(command.title, self._window)
+        action.setObjectName(f"action.{command.id}")
+        action.setIconVisibleInMenu(False)
+        action.setAutoRepeat(False)  # a key held down means one thing once
+        action.setMenuRole(QAction.MenuRole.NoRole)
+        if command.shortcut:
+            action.setShortcut(QKeySequence(command.shortcut))
+        action.setToolTip(_tip(command))
+        action.setIconText(without_mnemonic(command.title).rstrip("…"))
+        action.setCheckable(command.checked is not None)
+        action.triggered.connect(partial(_run, self._commands, command.id, action))
+        self._window.addAction(action)  # its shortcut works without a menu, too
+        return action
+
+    def _fill(self, menu: QMenu, members: list[Command]) -> None:
+        submenus: dict[str, QMenu] = {}
+        group = members[0].group
+        for command in members:
+            if command.group != group:
+                menu.addSeparator()
+                group = command.group
+            place = menu
+            if command.submenu:
+                if command.submenu not in submenus:
+                    submenus[command.submenu] = menu.addMenu(command.submenu)
+                place = submenus[command.submenu]
+            place.addAction(self._actions[command.id])
+        menu.aboutToShow.connect(self._refresh)
+
+    def _fill_toolbar(self) -> None:
+        self.toolbar.clear()
+        for command_id in self._wanted:
+            if command_id == SPACER:
+                spacer = QWidget(self.toolbar)
+                spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+                self.toolbar.addWidget(spacer)
+            elif command_id in self._actions:
+                self.toolbar.addAction(self._actions[command_id])
+
+    def _paint(self) -> None:
+        for command in self._commands.all():
+            if command.icon and command.id in self._actions:
+                self._actions[command.id].setIcon(self._theme.icon(command.icon))
+
+
+def _run(commands: Commands, command_id: str, action: QAction, _checked: bool = False) -> None:
+    commands.run(command_id)
+    command = commands.get(command_id)
+    if command.checked is not None:
+        # Qt has turned it over by itself; what counts is what became of it.
+        action.setChecked(command.checked())
+
+
+def _tip(command: Command) -> str:
+    if not command.shortcut:
+        return command.plain_title
+    keys = QKeySequence(command.shortcut).toString(QKeySequence.SequenceFormat.NativeText)
+    return f"{command.plain_title} ({keys})"

@@ -1,0 +1,334 @@
+"""Uploads into a bucket that were never finished: what they hold, and how to be rid of them."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QPushButton,
+    QTableView,
+)
+from shiboken6 import isValid
+
+from traindeck.domain.errors import AppError
+from traindeck.domain.storage.bucket_settings import MOST_DAYS
+from traindeck.domain.storage.buckets import Held, UnfinishedUpload
+from traindeck.domain.storage.objects import count_words, size_words
+from traindeck.domain.texts import moment_words, say
+from traindeck.ui.kit.dialogs import Answer, asked
+from traindeck.ui.kit.property_dialog import PropertyPage
+from traindeck.ui.kit.property_page import number_box, page_column, told
+from traindeck.ui.kit.theme import ROW, SPACE, set_role
+from traindeck.viewmodels.ports import Tasks
+from traindeck.viewmodels.storage.bucket_settings import BucketService
+
+Index = QModelIndex | QPersistentModelIndex
+_numbers = itertools.count(1)
+
+
+class FragmentsModel(QAbstractTableModel):
+    """Grows a page at a time; sizes come later."""
+
+    NAME, BEGUN, SIZE, USE = range(4)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.uploads: list[UnfinishedUpload] = []
+        self.sizes: dict[str, int] = {}
+        # Kept as rows come: adding them up at each portion would take the longer the more there are.
+        self.size_bytes = 0
+        self.not_ours = 0
+        self.oldest: datetime | None = None
+
+    def empty(self) -> None:
+        self._become([], {})
+
+    def _become(self, uploads: list[UnfinishedUpload], sizes: dict[str, int]) -> None:
+        self.beginResetModel()
+        self.uploads, self.sizes, self.size_bytes = [], sizes, sum(sizes.values())
+        self.not_ours, self.oldest = 0, None
+        self._take(uploads)
+        self.endResetModel()
+
+    def _take(self, page: Sequence[UnfinishedUpload]) -> None:
+        self.uploads += page
+        others = [upload for upload in page if not upload.is_ours]
+        self.not_ours += len(others)
+        begun = [upload.begun for upload in others if upload.begun is not None]
+        self.oldest = min([*begun, *filter(None, [self.oldest])], default=None)
+
+    def add(self, page: Sequence[UnfinishedUpload]) -> None:
+        if page:
+            self.beginInsertRows(QModelIndex(), len(self.uploads), len(self.uploads) + len(page) - 1)
+            self._take(page)
+            self.endInsertRows()
+
+    def drop(self, gone: Sequence[UnfinishedUpload]) -> None:
+        ids = {upload.upload_id for upload in gone}
+        sizes = {upload_id: size for upload_id, size in self.sizes.items() if upload_id not in ids}
+        self._become([upload for upload in self.uploads if upload.upload_id not in ids], sizes)
+
+    def measured(self, portion: Sequence[Held]) -> None:
+        for held in portion:
+            if held.size_bytes is None:
+                continue
+            self.size_bytes += held.size_bytes - self.sizes.get(held.upload.upload_id, 0)
+            self.sizes[held.upload.upload_id] = held.size_bytes
+        if self.uploads:
+            self.dataChanged.emit(self.index(0, self.SIZE), self.index(len(self.uploads) - 1, self.SIZE))
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self.uploads)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else 4
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return (say("Name"), say("Begun"), say("Size"), say("In use"))[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole and section == self.SIZE:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        upload, column = self.uploads[index.row()], index.column()
+        if role == Qt.ItemDataRole.ToolTipRole and column == self.NAME:
+            return str(upload.path)
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+            return self._words(upload, column)
+        if role == Qt.ItemDataRole.TextAlignmentRole and column == self.SIZE:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+    def _words(self, upload: UnfinishedUpload, column: int) -> str:
+        if column == self.NAME:
+            return upload.path.key
+        if column == self.BEGUN:
+            return moment_words(upload.begun) if upload.begun else say("unknown")
+        if column == self.SIZE:
+            return size_words(self.sizes.get(upload.upload_id))
+        return say("by a transfer here") if upload.is_ours else ""
+
+
+class BucketFragmentsPage(PropertyPage):
+    """Lists and measures in the background; nothing is thrown away without a question."""
+
+    icon = "fragments"
+    is_form = False
+
+    def __init__(self, service: BucketService, tasks: Tasks) -> None:
+        super().__init__()
+        self.title = say("Fragments")
+        self._service = service
+        self._tasks = tasks
+        self._name = f"fragments {next(_numbers)}"
+        self._looks = itertools.count(1)
+        self._look = ""
+        self._is_whole = False
+        self.model, self.table = FragmentsModel(), QTableView()
+        self.summary, self.result = told("", "strong"), told("", "dim")
+        self.chosen = QPushButton(say("Throw away the chosen…"))
+        self.older = QPushButton(say("Throw away those older than"))
+        self.all = QPushButton(say("Throw away all not in use…"))
+        self.stop = QPushButton(say("Stop"))
+        self.days = number_box(1, MOST_DAYS, say("Older than how many days"))
+        self.days.setValue(7)
+        self._lay_out()
+        self.chosen.clicked.connect(self._end_chosen)
+        self.older.clicked.connect(self._end_older)
+        self.all.clicked.connect(self._end_all)
+        self.stop.clicked.connect(self._stop)
+        self.days.valueChanged.connect(self._say)
+        self.table.selectionModel().selectionChanged.connect(self._say)
+
+    def _lay_out(self) -> None:
+        table = self.table
+        table.setModel(self.model)
+        table.setAccessibleName(say("Unfinished uploads"))
+        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        table.setShowGrid(False)
+        table.setWordWrap(False)
+        table.setTabKeyNavigation(False)
+        table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        table.setMinimumHeight(8 * ROW)
+        table.verticalHeader().hide()
+        table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        table.verticalHeader().setDefaultSectionSize(ROW)
+        header = table.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setSectionResizeMode(FragmentsModel.NAME, QHeaderView.ResizeMode.Stretch)
+        for column, width in ((FragmentsModel.BEGUN, 17), (FragmentsModel.SIZE, 10), (FragmentsModel.USE, 17)):
+            table.setColumnWidth(column, width * SPACE)
+        for button in (self.chosen, self.older, self.all, self.stop):
+            button.setAutoDefault(False)
+        for button in (self.chosen, self.older, self.all):
+            set_role(button, "danger")
+        first, second = QHBoxLayout(), QHBoxLayout()
+        for row, widgets in ((first, (self.chosen, self.all)), (second, (self.older, self.days, QLabel(say("days"))))):
+            row.setSpacing(SPACE)
+            for widget in widgets:
+                row.addWidget(widget)
+            row.addStretch(1)
+        ending = QHBoxLayout()
+        ending.addWidget(self.result, 1)
+        ending.addWidget(self.stop, 0, Qt.AlignmentFlag.AlignTop)
+        page = page_column(self)
+        page.addWidget(
+            told(say("Uploads by parts that were never finished are in no listing and cost money all the same."))
+        )
+        page.addWidget(self.summary)
+        page.addWidget(table, 1)
+        for layout in (first, second, ending):
+            page.addLayout(layout)
+        self.stop.hide()
+
+    # reading
+
+    async def load(self) -> None:
+        """Comes back with the first page; the rest and the sizes come by and by."""
+        self._tasks.cancel(self._look)
+        self._look = f"{self._name} look {next(self._looks)}"
+        self.model.empty()
+        self._is_whole = False
+        self.result.setText("")
+        first: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self._tasks.start(self._look, partial(self._list, first)):
+            await first
+        self._say()
+
+    async def _list(self, first: asyncio.Future[None]) -> None:
+        def take(page: list[UnfinishedUpload]) -> None:
+            if isValid(self):
+                self.model.add(page)
+                self._say()
+            if not first.done():
+                first.set_result(None)
+
+        try:
+            await self._service.each_unfinished(take)
+            self._is_whole = True
+            take([])
+            await self._service.measure(list(self.model.uploads), self._on_measured)
+        except AppError as error:
+            if not first.done():
+                first.set_exception(error)
+            elif isValid(self):
+                self._tell(error.sentence(), is_error=True)
+        finally:
+            if not first.done():
+                first.cancel()
+
+    def _on_measured(self, portion: list[Held]) -> None:
+        if isValid(self):
+            self.model.measured(portion)
+            self._say()
+
+    def leave(self) -> None:
+        self._tasks.cancel(self._look)
+        self._tasks.cancel(self._name)
+
+    # words and buttons
+
+    def _say(self, *_: object) -> None:
+        uploads, oldest = self.model.uploads, self.model.oldest
+        counts = {"count": count_words(len(uploads)), "size": size_words(self.model.size_bytes)}
+        if not self._is_whole:
+            words = say("Unfinished uploads so far: {count}", count=counts["count"])
+        elif not uploads:
+            words = say("There are no unfinished uploads.")
+        elif len(self.model.sizes) < len(uploads):
+            words = say("Unfinished uploads: {count}; measuring: {size} so far", **counts)
+        else:
+            words = say("Unfinished uploads: {count}, {size}", **counts)
+        self.summary.setText(words)
+        is_free = not self.stop.isVisibleTo(self)
+        self.chosen.setEnabled(is_free and self.table.selectionModel().hasSelection())
+        is_old = oldest is not None and datetime.now(UTC) - oldest >= timedelta(days=self.days.value())
+        self.older.setEnabled(is_free and self._is_whole and is_old)
+        self.all.setEnabled(is_free and self._is_whole and self.model.not_ours > 0)
+
+    def _tell(self, words: str, *, is_error: bool = False) -> None:
+        self.result.setText(words)
+        set_role(self.result, "error" if is_error else "dim")
+
+    # ending
+
+    def _older(self) -> list[UnfinishedUpload]:
+        now, age = datetime.now(UTC), timedelta(days=self.days.value())
+        return [one for one in self.model.uploads if not one.is_ours and one.is_older(age, now)]
+
+    def _end_chosen(self) -> None:
+        rows = sorted(index.row() for index in self.table.selectionModel().selectedRows())
+        self._end([self.model.uploads[row] for row in rows])
+
+    def _end_older(self) -> None:
+        self._end(self._older())
+
+    def _end_all(self) -> None:
+        self._end([one for one in self.model.uploads if not one.is_ours])
+
+    def _end(self, uploads: list[UnfinishedUpload]) -> None:
+        self._tasks.start(self._name, partial(self._ask_and_end, uploads))
+
+    def _stop(self) -> None:
+        self._tasks.cancel(self._name)
+
+    async def _ask_and_end(self, uploads: list[UnfinishedUpload]) -> None:
+        kept = sum(one.is_ours for one in uploads)
+        doomed = [one for one in uploads if not one.is_ours]
+        if not doomed:
+            self._tell(say("A transfer goes on with them; end it in the list of transfers instead."))
+            return
+        size = sum(self.model.sizes.get(one.upload_id, 0) for one in doomed)
+        question = say("Throw away {count} unfinished uploads?", count=count_words(len(doomed)))
+        facts = [say("They hold {size} as far as that is known.", size=size_words(size))]
+        facts.append(say("Another program that is just sending one of them has to begin anew."))
+        if kept:
+            facts.append(say("{count} stay: a transfer goes on with them.", count=count_words(kept)))
+        answer = Answer("end", say("Throw away"), "danger")
+        if await asked(self.window(), question, "\n".join(facts), answer) != answer.id:
+            return
+        self.stop.show()
+        self._say()
+        try:
+            await self._end_them(doomed)
+        except AppError as error:
+            self._tell(error.sentence(), is_error=True)
+        finally:
+            if isValid(self):
+                self.stop.hide()
+                self._say()
+
+    async def _end_them(self, doomed: list[UnfinishedUpload]) -> None:
+        def progress(done: int) -> None:
+            if isValid(self):
+                counts = {"done": count_words(done), "all": count_words(len(doomed))}
+                self._tell(say("Throwing away: {done} of {all}…", **counts))
+
+        progress(0)
+        ended = await self._service.end(doomed, progress)
+        if not isValid(self):
+            return
+        self.model.drop(ended.ended)
+        words = [say("Thrown away: {count}.", count=count_words(len(ended.ended)))]
+        if ended.kept:
+            words.append(say("{count} stay: a transfer goes on with them.", count=count_words(len(ended.kept))))
+        if ended.failed:
+            upload, error = ended.failed[0]
+            counts = {"count": count_words(len(ended.failed)), "name": upload.path.key, "why": error.sentence()}
+            words.append(say("{count} could not be ended, for example “{name}”: {why}", **counts))
+        self._tell(" ".join(words), is_error=bool(ended.failed))

@@ -1,0 +1,409 @@
+"""What happens to objects as they grow old: a list of rules, and the chosen one to change."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import date
+
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QPlainTextEdit, QWidget
+
+from traindeck.domain.errors import AppError, KeysRefused
+from traindeck.domain.storage.bucket_settings import (
+    COLD,
+    CORS_METHODS,
+    MOST_CORS_RULES,
+    MOST_RULES,
+    OBS_TAGS,
+    WARM,
+    CorsRule,
+    CorsSetting,
+    LifecycleRule,
+    LifecycleSetting,
+    TagLimits,
+    TagSetting,
+    cors_mistake,
+    cors_opens_to_all,
+    mistakes,
+    tag_mistakes,
+)
+from traindeck.domain.texts import say
+from traindeck.ui.kit.cards import card
+from traindeck.ui.kit.dialogs import Answer, asked
+from traindeck.ui.kit.fields import Field, PairTable, WheelGuard
+from traindeck.ui.kit.property_dialog import PropertyPage
+from traindeck.ui.kit.property_page import Days, number_box, one_line, page_column, told
+from traindeck.ui.kit.rules import RulesPage, show_words
+from traindeck.ui.kit.theme import SPACE, Theme, set_role
+from traindeck.viewmodels.jobs.form_values import Rows, merged, rows_from_text
+from traindeck.viewmodels.storage.bucket_settings import BucketService, cors_line, deleting_words, lifecycle_line
+
+_MOST_COUNTED = 5
+
+
+class BucketLifecyclePage(RulesPage[LifecycleRule]):
+    """A rule that says more than the form can is shown and left alone."""
+
+    icon = "clock"
+
+    def __init__(self, service: BucketService, theme: Theme) -> None:
+        empty = say("No rules: objects stay until somebody deletes them.")
+        super().__init__(theme, say("Lifecycle rules"), empty, MOST_RULES)
+        self.title = say("Lifecycle")
+        self._service = service
+        self._kept = LifecycleSetting()
+        self._dates_wrong: set[int] = set()
+        self.is_enabled = QCheckBox(say("In force"))
+        self.name, self.prefix = QLineEdit(), QLineEdit()
+        self.name.setPlaceholderText(say("the service finds one"))
+        self.prefix.setPlaceholderText(say("empty: all objects; for example logs/"))
+        self.expire = Days(say("Delete after"), 30)
+        self.on_date, self.date = QCheckBox(say("Delete on")), QLineEdit()
+        self.date.setPlaceholderText("2030-12-31")
+        self.date.setAccessibleName(say("Date of deleting"))
+        self.date.setFixedWidth(16 * SPACE)
+        self.on_date.setMinimumWidth(self.expire.wanted.minimumWidth())
+        self.warm, self.cold = Days(say("Move to WARM after"), 30), Days(say("Move to COLD after"), 90)
+        self.old_expire = Days(say("Delete old versions after"), 30)
+        self.old_warm = Days(say("Move old versions to WARM after"), 30)
+        self.old_cold = Days(say("Move old versions to COLD after"), 90)
+        self.abort = Days(say("End unfinished uploads after"), 7)
+        self._days = (self.warm, self.cold, self.expire, self.old_warm, self.old_cold, self.old_expire, self.abort)
+        self.locked = told("")
+        self._form = QWidget()
+        self._guard = WheelGuard()
+        self._guard.watch(*(days.number for days in self._days))
+        self.lay_out(say("The service looks once a day; what a rule deletes cannot be brought back."), self._card())
+        self._connect()
+
+    def _card(self) -> QWidget:
+        dated = QWidget()
+        row = QHBoxLayout(dated)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE)
+        row.addWidget(self.on_date)
+        row.addWidget(self.date)
+        row.addWidget(one_line(say("at midnight UTC"), "dim"))
+        row.addStretch(1)
+        column = page_column(self._form)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE)
+        column.addWidget(self.is_enabled)
+        column.addWidget(Field(say("Name"), self.name))
+        column.addWidget(Field(say("Objects whose names begin with"), self.prefix))
+        for heading, widgets in (
+            (say("Objects, counted from their last change"), (self.warm, self.cold, self.expire, dated)),
+            (say("Old versions, counted from their replacement"), (self.old_warm, self.old_cold, self.old_expire)),
+            (say("Uploads"), (self.abort,)),
+        ):
+            column.addWidget(one_line(heading, "strong"))
+            for widget in widgets:
+                column.addWidget(widget)
+        return card(say("Chosen rule"), [self.locked, self._form, self.others, self.wrong])
+
+    def _connect(self) -> None:
+        for line in (self.name, self.prefix, self.date):
+            line.textEdited.connect(self.on_typed)
+        for box in (self.is_enabled, self.on_date):
+            box.clicked.connect(self.on_typed)
+        for days in self._days:
+            days.edited.connect(self.on_typed)
+
+    async def load(self) -> None:
+        self._show(await self._service.lifecycle())
+
+    def _show(self, setting: LifecycleSetting, row: int = 0) -> None:
+        self._kept = setting
+        self._dates_wrong.clear()
+        self.show_all(setting.rules, row)
+
+    def line(self, rule: LifecycleRule) -> str:
+        return lifecycle_line(rule)
+
+    def mistakes(self) -> dict[int, str]:
+        found = {at: say(wrong) for at, wrong in mistakes(self._rules, self._kept.rules).items()}
+        return found | dict.fromkeys(self._dates_wrong, say("Write the date as 2030-12-31."))
+
+    def fresh(self) -> LifecycleRule:
+        self.name.setFocus()
+        is_tidied = any(rule.abort_days is not None for rule in self._rules)
+        return LifecycleRule(abort_days=None if is_tidied else 7)
+
+    def fill(self, rule: LifecycleRule) -> None:
+        self._form.setVisible(not rule.is_locked)
+        self.locked.setVisible(rule.is_locked)
+        self.locked.setText(
+            say(
+                "This rule says more than a form can show ({names}). It stays as it is; change it where it was made.",
+                names=", ".join(rule.others),
+            )
+        )
+        self.is_enabled.setChecked(rule.is_enabled)
+        self.name.setText(rule.id)
+        self.prefix.setText(rule.prefix)
+        self.on_date.setChecked(rule.expire_date is not None)
+        self.date.setText(rule.expire_date.isoformat() if rule.expire_date else "")
+        moves, old_moves = dict(rule.moves), dict(rule.old_moves)
+        values = (moves.get(WARM), moves.get(COLD), rule.expire_days, old_moves.get(WARM), old_moves.get(COLD))
+        for days, value in zip(self._days, (*values, rule.old_expire_days, rule.abort_days), strict=True):
+            days.show_value(value)
+
+    def say_more(self, rule: LifecycleRule) -> None:
+        if rule.is_locked:
+            self.others.hide()  # said already
+        self.date.setEnabled(self.on_date.isChecked())
+        is_bad = self.rules.row in self._dates_wrong
+        if (self.date.property("role") == "invalid") != is_bad:
+            set_role(self.date, "invalid" if is_bad else "")
+
+    def read(self, before: LifecycleRule) -> LifecycleRule:
+        return replace(
+            before,
+            id=self.name.text().strip(),
+            prefix=self.prefix.text(),
+            is_enabled=self.is_enabled.isChecked(),
+            expire_days=self.expire.value(),
+            expire_date=self._date(before.expire_date),
+            moves=_moves(self.warm, self.cold),
+            old_expire_days=self.old_expire.value(),
+            old_moves=_moves(self.old_warm, self.old_cold),
+            abort_days=self.abort.value(),
+        )
+
+    def _date(self, before: date | None) -> date | None:
+        self._dates_wrong.discard(self.rules.row)
+        if not self.on_date.isChecked():
+            return None
+        try:
+            return date.fromisoformat(self.date.text().strip())
+        except ValueError:
+            self._dates_wrong.add(self.rules.row)
+            return before
+
+    def forget(self, row: int) -> None:
+        self._dates_wrong = {at - (at > row) for at in self._dates_wrong if at != row}
+
+    def has_changes(self) -> bool:
+        return tuple(self._rules) != self._kept.rules or bool(self._dates_wrong)
+
+    async def save(self) -> bool:
+        new = [rule for rule in self._rules if rule.deletes and not rule.is_locked and rule not in self._kept.rules]
+        if new and not await self._is_meant(new):
+            return False
+        self._show(await self._service.set_lifecycle(tuple(self._rules), self._kept.seen), self.rules.row)
+        return True
+
+    async def _is_meant(self, rules: list[LifecycleRule]) -> bool:
+        facts = [await self._about(rule) for rule in rules[:_MOST_COUNTED]]
+        facts += [lifecycle_line(rule) for rule in rules[_MOST_COUNTED:]]
+        answer = Answer("save", say("Save rules that delete"), "danger")
+        hint = "\n\n".join([*facts, say("What is deleted cannot be brought back.")])
+        return await asked(self.window(), say("These rules delete objects by themselves."), hint, answer) == answer.id
+
+    async def _about(self, rule: LifecycleRule) -> str:
+        """What the rule is about now; where nobody may list, at least what it says."""
+        if rule.expire_days is None and rule.expire_date is None:
+            return deleting_words(rule, None)
+        try:
+            return deleting_words(rule, await self._service.matching(rule))
+        except KeysRefused:
+            raise
+        except AppError:
+            return deleting_words(rule, None) + "\n" + say("How many objects that are could not be found out.")
+
+
+def _moves(warm: Days, cold: Days) -> tuple[tuple[str, int], ...]:
+    found = [(name, days) for name, days in ((WARM, warm.value()), (COLD, cold.value())) if days is not None]
+    return tuple(sorted(found, key=lambda move: move[1]))
+
+
+_PARTS = re.compile(r"[\s,;]+")
+_NOT_SET = -1
+
+
+class BucketCorsPage(RulesPage[CorsRule]):
+    """What a form cannot show of a rule is named and stays."""
+
+    icon = "globe"
+
+    def __init__(self, service: BucketService, theme: Theme) -> None:
+        empty = say("No rules: no page of another site can use the bucket.")
+        super().__init__(theme, say("CORS rules"), empty, MOST_CORS_RULES)
+        self.title = say("CORS")
+        self._service = service
+        self._kept = CorsSetting()
+        self.origins, self.headers, self.exposed = QPlainTextEdit(), QLineEdit(), QLineEdit()
+        self.origins.setPlaceholderText(say("One a line: https://example.com, https://*.example.com, or * for any"))
+        self.origins.setTabChangesFocus(True)
+        self.origins.setFixedHeight(8 * SPACE)
+        self.headers.setPlaceholderText(say("for example * or content-type, x-obs-meta-*"))
+        self.exposed.setPlaceholderText(say("for example ETag, x-obs-request-id"))
+        self.methods = {name: QCheckBox(name) for name in CORS_METHODS}
+        self.age = number_box(_NOT_SET, 2**31 - 1)
+        self.age.setSpecialValueText(say("not set"))
+        self.warning = told("", "warn")
+        self._guard = WheelGuard()
+        self._guard.watch(self.age)
+        self.lay_out(say("Browsers let pages of other sites use the bucket only where a rule allows it."), self._form())
+        self._connect()
+
+    def _form(self) -> QWidget:
+        ticks = QWidget()
+        row = QHBoxLayout(ticks)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(2 * SPACE)
+        for box in self.methods.values():
+            row.addWidget(box)
+        row.addStretch(1)
+        return card(
+            say("Chosen rule"),
+            [
+                Field(say("Origins: the sites whose pages may"), self.origins),
+                Field(say("Methods"), ticks),
+                Field(say("Headers a page may send"), self.headers),
+                Field(say("Headers a page may read"), self.exposed),
+                Field(say("A browser may remember the answer for so many seconds"), self.age),
+                self.warning,
+                self.others,
+                self.wrong,
+            ],
+        )
+
+    def _connect(self) -> None:
+        self.origins.textChanged.connect(self.on_typed)
+        for line in (self.headers, self.exposed):
+            line.textEdited.connect(self.on_typed)
+        for box in self.methods.values():
+            box.clicked.connect(self.on_typed)
+        self.age.valueChanged.connect(self.on_typed)
+
+    async def load(self) -> None:
+        self._show(await self._service.cors())
+
+    def _show(self, setting: CorsSetting, row: int = 0) -> None:
+        self._kept = setting
+        self.show_all(setting.rules, row)
+
+    def line(self, rule: CorsRule) -> str:
+        return cors_line(rule)
+
+    def mistakes(self) -> dict[int, str]:
+        found = {at: cors_mistake(rule) for at, rule in enumerate(self._rules) if rule not in self._kept.rules}
+        return {at: say(wrong) for at, wrong in found.items() if wrong is not None}
+
+    def fresh(self) -> CorsRule:
+        self.origins.setFocus()
+        return CorsRule(methods=("GET", "HEAD"), headers=("*",), exposed=("ETag",))
+
+    def fill(self, rule: CorsRule) -> None:
+        self.origins.setPlainText("\n".join(rule.origins))
+        for name, box in self.methods.items():
+            box.setChecked(name in rule.methods)
+        self.headers.setText(", ".join(rule.headers))
+        self.exposed.setText(", ".join(rule.exposed))
+        self.age.setValue(_NOT_SET if rule.max_age_s is None else rule.max_age_s)
+
+    def say_more(self, rule: CorsRule) -> None:
+        opens = say("Pages of any site may then change the bucket with the rights that they carry, for example a link.")
+        show_words(self.warning, opens if cors_opens_to_all(rule) else "")
+
+    def read(self, before: CorsRule) -> CorsRule:
+        odd = [name for name in before.methods if name not in self.methods]
+        now = replace(
+            before,
+            origins=_parts(self.origins.toPlainText()),
+            methods=(*(name for name, box in self.methods.items() if box.isChecked()), *odd),
+            headers=_parts(self.headers.text()),
+            exposed=_parts(self.exposed.text()),
+            max_age_s=None if self.age.value() == _NOT_SET else self.age.value(),
+        )
+        return before if _same(now, before) else now
+
+    def has_changes(self) -> bool:
+        if len(self._rules) != len(self._kept.rules):
+            return True
+        return not all(_same(now, kept) for now, kept in zip(self._rules, self._kept.rules, strict=True))
+
+    async def save(self) -> bool:
+        self._show(await self._service.set_cors(tuple(self._rules), self._kept.seen), self.rules.row)
+        return True
+
+
+def _parts(words: str) -> tuple[str, ...]:
+    return tuple(part for part in _PARTS.split(words) if part)
+
+
+def _same(one: CorsRule, other: CorsRule) -> bool:
+    """The order of methods says nothing."""
+    return replace(one, methods=tuple(sorted(one.methods))) == replace(other, methods=tuple(sorted(other.methods)))
+
+
+class BucketTagsPage(PropertyPage):
+    """Type to add, Delete to remove, paste lines of `name=value`."""
+
+    icon = "tag"
+
+    def __init__(self, service: BucketService, theme: Theme) -> None:
+        super().__init__()
+        self.title = say("Tags")
+        self._service = service
+        self._kept = TagSetting()
+        self._limits: TagLimits = OBS_TAGS
+        self._rows: Rows = ()
+        self.table = PairTable(theme, say("Tags"), say("Value"))
+        self.limits = told("", "small")
+        self.wrong = told("", "error")
+        column = page_column(self)
+        column.addWidget(told(say("Tags sort buckets, for example by project or cost centre, also on the bill.")))
+        column.addWidget(self.table)
+        column.addWidget(self.wrong)
+        column.addWidget(self.limits)
+        column.addStretch(1)
+        self.table.rows_edited.connect(self._on_rows)
+        self.table.pasted.connect(self._on_pasted)
+
+    async def load(self) -> None:
+        self._limits = await self._service.tag_limits()
+        self._show(await self._service.tags())
+
+    def _show(self, setting: TagSetting) -> None:
+        self._kept = setting
+        self._rows = setting.tags
+        self._say()
+
+    def _on_rows(self, rows: Rows) -> None:
+        # A row that was emptied is gone.
+        self._rows = tuple(row for row in rows if row[0].strip() or row[1].strip())
+        self._say()
+        self.edited.emit()
+
+    def _on_pasted(self, words: str) -> None:
+        self._on_rows(merged(self._rows, rows_from_text(words)))
+
+    def _tags(self) -> Rows:
+        return tuple((name.strip(), value.strip()) for name, value in self._rows)
+
+    def _say(self) -> None:
+        mistakes = tag_mistakes(self._tags(), self._limits)
+        self.table.pairs.show(self._rows, mistakes)
+        self.wrong.setText("\n".join(say(wrong) for wrong in mistakes.values()))
+        self.wrong.setVisible(bool(mistakes))
+        self.limits.setText(
+            say(
+                "{count} of at most {most} tags; a name has at most {key} characters, a value {value}.",
+                count=len(self._rows),
+                most=self._limits.most,
+                key=self._limits.key_length,
+                value=self._limits.value_length,
+            )
+        )
+
+    def has_changes(self) -> bool:
+        return self._tags() != self._kept.tags
+
+    def problem(self) -> str:
+        return next((say(wrong) for wrong in tag_mistakes(self._tags(), self._limits).values()), "")
+
+    async def save(self) -> bool:
+        self._show(await self._service.set_tags(self._tags(), self._kept.seen))
+        return True

@@ -1,0 +1,263 @@
+"""Cut, copy, paste, rename, move and drag: the same in every table of a bucket and in the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import QMenu, QWidget
+
+from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
+from traindeck.domain.texts import say
+from traindeck.ui.kit.dialogs import CANCEL, Answer, asked, asked_line, choose_folder
+from traindeck.ui.storage.browser_view import CONTEXT, BrowserView
+from traindeck.ui.storage.bucket_model import local_paths
+from traindeck.ui.storage.bucket_view import BucketView
+from traindeck.ui.storage.object_drag import carried_in, drag, mime_of
+from traindeck.viewmodels.ports import Confirm
+from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.storage.bucket_tree import BucketTree
+from traindeck.viewmodels.storage.moving import Carried, CutObjects, Moving, Taken, check_name
+from traindeck.viewmodels.storage.object_browser import ObjectBrowser
+from traindeck.viewmodels.transfers.dragged_files import DraggedFiles
+
+Start = Callable[[str, Callable[[], Awaitable[None]]], object]
+"""Runs work in the background, under a name."""
+
+_NAMES_SHOWN = 5
+
+
+class ObjectActions(QObject):
+    """Of one window; `extend` is for the tabs, `attach` for the tree."""
+
+    def __init__(
+        self,
+        moving: Moving,
+        cut: CutObjects,
+        tree: BucketTree,
+        dragged: DraggedFiles,
+        confirm: Confirm,
+        start: Start,
+        window: QWidget,
+    ) -> None:
+        super().__init__(window)
+        self._dragged = dragged
+        self._moving = moving
+        self._cut = cut
+        self._tree = tree
+        self._confirm = confirm
+        self._start = start
+        self._window = window
+        QGuiApplication.clipboard().dataChanged.connect(self._on_clipboard)
+
+    def extend(self, view: BrowserView, browser: ObjectBrowser) -> None:
+        """The commands of a tab, and what is dropped and dragged there."""
+        table, menu = view.table, CONTEXT
+
+        def chosen() -> bool:
+            return bool(table.ranges())
+
+        def one() -> bool:
+            return table.count_selected() == 1
+
+        def with_paths(use: Callable[[list[ObjectPath]], None]) -> None:
+            browser.with_chosen(table.ranges(), lambda entries: use(_paths(entries)))
+
+        def place() -> ObjectPath:
+            return browser.state.place
+
+        put = partial(self._to_clipboard, browser.profile)
+        view.commands.add(
+            Command("object.cut", say("Cut"), lambda: with_paths(partial(put, True)), chosen, "Ctrl+X", menu, 2),
+            Command("object.copy", say("Copy"), lambda: with_paths(partial(put, False)), chosen, "Ctrl+C", menu, 2),
+            Command("object.paste", say("Paste"), lambda: self.paste(browser.profile, place()), _can_paste, "Ctrl+V",
+                    menu, 2),
+            Command("object.rename", say("Rename…"), lambda: with_paths(partial(self._rename_one, browser.profile)),
+                    one, "F2", menu, 2),
+            Command("object.move", say("Move to…"), lambda: with_paths(partial(self._move, browser.profile)), chosen,
+                    menu=menu, group=2),
+        )  # fmt: skip
+        view.model.show_cut(self._cut)
+        view.model.carried_in.connect(partial(self._dropped, browser.profile))
+        dragged = partial(self._drag_soon, table, browser.profile)
+        table.drag_wanted.connect(lambda: browser.with_chosen(table.ranges(), dragged))
+        self._escape_clears(table)
+
+    def attach(self, view: BucketView) -> None:
+        """The same in the tree of buckets."""
+        view.model.show_cut(self._cut)
+        view.model.carried_in.connect(lambda *what: self._dropped(self._tree.state.profile, *what))
+        view.rows.drag_wanted.connect(lambda: self._drag_soon(view.rows, self._tree.state.profile, view.selected()))
+        view.menu_parts.append(partial(self._add_to_menu, view))
+        for keys, run in (
+            (QKeySequence.StandardKey.Cut, partial(self._from_tree, view, True)),
+            (QKeySequence.StandardKey.Copy, partial(self._from_tree, view, False)),
+            (QKeySequence.StandardKey.Paste, partial(self._into_tree, view)),
+            (QKeySequence(Qt.Key.Key_F2), partial(self._rename_in_tree, view)),
+        ):
+            shortcut = QShortcut(QKeySequence(keys), view.rows)
+            shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
+            shortcut.activated.connect(run)
+        self._escape_clears(view.rows)
+
+    def paste(self, profile: str, target: ObjectPath) -> None:
+        """What is on the clipboard, into this folder."""
+        data = QGuiApplication.clipboard().mimeData()
+        carried = carried_in(data)
+        if carried is not None:
+            self._moving.put(carried, profile, target, self._ask_taken, None, partial(self._pasted, carried))
+        elif files := local_paths(data.urls() if data else []):
+            self._tree.upload(files, target, self._confirm)
+
+    # inside
+
+    def _to_clipboard(self, profile: str, is_cut: bool, paths: Sequence[ObjectPath]) -> None:
+        paths = [path for path in paths if not path.is_bucket]
+        if paths:
+            QGuiApplication.clipboard().setMimeData(mime_of(Carried(profile, tuple(paths), is_cut)))
+            self._cut.put(profile, paths if is_cut else ())
+
+    def _on_clipboard(self) -> None:
+        """Something else was copied, here or elsewhere: what was cut cannot be pasted any more."""
+        if self._cut:
+            carried = carried_in(QGuiApplication.clipboard().mimeData())
+            if carried is None or not carried.is_cut:
+                self._cut.clear()
+
+    def _pasted(self, carried: Carried) -> None:
+        if carried.is_cut:
+            self._cut.clear()
+            # Unless something else is on it by now: pasted once more it would no longer be there.
+            if carried_in(QGuiApplication.clipboard().mimeData()) == carried:
+                QGuiApplication.clipboard().clear()
+
+    def _rename_one(self, profile: str, paths: Sequence[ObjectPath]) -> None:
+        if len(paths) == 1 and not paths[0].is_bucket:
+            self._start("rename", partial(self._rename, profile, paths[0]))
+
+    async def _rename(self, profile: str, path: ObjectPath) -> None:
+        label = say("New name of the folder; everything in it moves:") if path.is_folder else say("New name:")
+        name = await asked_line(
+            self._window,
+            say("Rename “{name}”", name=path.name),
+            label,
+            say("Rename"),
+            path.name,
+            lambda typed: check_name(typed, path),
+        )
+        if name is not None:
+            self._moving.rename(profile, path, name)
+
+    def _move(self, profile: str, paths: Sequence[ObjectPath]) -> None:
+        paths = [path for path in paths if not path.is_bucket]
+        if paths:
+            self._start("move to", partial(self._move_to, profile, tuple(paths)))
+
+    async def _move_to(self, profile: str, paths: tuple[ObjectPath, ...]) -> None:
+        title = say("Move {count} objects and folders", count=len(paths))
+        if len(paths) == 1:
+            title = say("Move “{name}”", name=paths[0].name)
+        place = await asked_line(
+            self._window, title, say("Folder to move to:"), say("Move"), str(paths[0].parent), _check_place
+        )
+        if place is not None:
+            target = ObjectPath.parse(place).as_folder()
+            self._moving.put(Carried(profile, paths, is_cut=True), profile, target, self._ask_taken)
+
+    def _dropped(self, profile: str, carried: Carried, target: ObjectPath, is_move: bool) -> None:
+        dropped = Carried(carried.profile, carried.paths, is_move)
+        self._moving.put(dropped, profile, target, self._ask_taken, self._confirm)
+
+    async def _ask_taken(self, target: ObjectPath, names: Sequence[str]) -> Taken | None:
+        if len(names) == 1:
+            title, lines = say("“{name}” is in {target} already.", name=names[0].rstrip("/"), target=str(target)), []
+        else:
+            title = say("{count} of the names are taken in {target}.", count=len(names), target=str(target))
+            shown = ", ".join(f"“{name.rstrip('/')}”" for name in names[:_NAMES_SHOWN])
+            lines = [shown + (" …" if len(names) > _NAMES_SHOWN else "")]
+        if any(name.endswith("/") for name in names):
+            lines.append(say("“Replace” joins a folder with the one that is there, and replaces what is in both."))
+        answer = await asked(
+            self._window,
+            title,
+            "\n".join(lines),
+            Answer(Taken.REPLACE.value, say("Replace"), "danger"),
+            Answer(Taken.KEEP_BOTH.value, say("Keep both"), "primary"),
+            Answer(Taken.SKIP.value, say("Skip them")),
+        )
+        return None if answer == CANCEL else Taken(answer)
+
+    def _escape_clears(self, widget: QWidget) -> None:
+        shortcut = QShortcut(QKeySequence(Qt.Key.Key_Escape), widget)
+        shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
+        shortcut.activated.connect(self._cut.clear)
+        shortcut.setEnabled(bool(self._cut))
+
+        def follow() -> None:
+            shortcut.setEnabled(bool(self._cut))
+
+        self._cut.changed.connect(follow)
+        widget.destroyed.connect(lambda: self._cut.changed.disconnect(follow))
+
+    def _drag_soon(self, widget: QWidget, profile: str, entries: Sequence[ObjectEntry]) -> None:
+        chosen = [entry for entry in entries if not entry.path.is_bucket]
+        if self._dragged.fit(chosen):
+            self._start("drag", partial(self._drag_with_files, widget, profile, chosen))
+        elif chosen:
+            self._drag(widget, profile, _paths(chosen), ())
+
+    async def _drag_with_files(self, widget: QWidget, profile: str, entries: Sequence[ObjectEntry]) -> None:
+        self._drag(widget, profile, _paths(entries), await self._dragged.fetched(profile, entries))
+
+    def _drag(self, widget: QWidget, profile: str, paths: list[ObjectPath], files: Sequence[Path]) -> None:
+        title = say("Download into this folder")
+
+        def ask_where() -> None:
+            choose_folder(widget, title, lambda folders: self._tree.download(paths, folders[0]))
+
+        # Not now: this may be a task, and a drag turns a loop of its own.
+        QTimer.singleShot(0, widget, partial(drag, widget, Carried(profile, tuple(paths)), files, ask_where))
+
+    # the tree
+
+    def _from_tree(self, view: BucketView, is_cut: bool) -> None:
+        self._to_clipboard(self._tree.state.profile, is_cut, _paths(view.selected()))
+
+    def _into_tree(self, view: BucketView) -> None:
+        if target := view.target():
+            self.paste(self._tree.state.profile, target)
+
+    def _rename_in_tree(self, view: BucketView) -> None:
+        self._rename_one(self._tree.state.profile, _paths(view.selected()))
+
+    def _add_to_menu(self, view: BucketView, menu: QMenu) -> None:
+        paths = [path for path in _paths(view.selected()) if not path.is_bucket]
+        profile = self._tree.state.profile
+        cut = menu.addAction(say("Cut") + "\t" + _keys("Ctrl+X"), partial(self._from_tree, view, True))
+        copy = menu.addAction(say("Copy") + "\t" + _keys("Ctrl+C"), partial(self._from_tree, view, False))
+        paste = menu.addAction(say("Paste") + "\t" + _keys("Ctrl+V"), partial(self._into_tree, view))
+        rename = menu.addAction(say("Rename…") + "\t" + _keys("F2"), partial(self._rename_in_tree, view))
+        move = menu.addAction(say("Move to…"), partial(self._move, profile, paths))
+        for action, possible in ((cut, paths), (copy, paths), (move, paths), (rename, len(paths) == 1)):
+            action.setEnabled(bool(possible))
+        paste.setEnabled(view.target() is not None and _can_paste())
+
+
+def _paths(entries: Sequence[ObjectEntry]) -> list[ObjectPath]:
+    return [entry.path for entry in entries]
+
+
+def _can_paste() -> bool:
+    data = QGuiApplication.clipboard().mimeData()
+    return carried_in(data) is not None or bool(data and local_paths(data.urls()))
+
+
+def _check_place(typed: str) -> None:
+    ObjectPath.parse(typed)
+
+
+def _keys(spelling: str) -> str:
+    return QKeySequence(spelling).toString(QKeySequence.SequenceFormat.NativeText)

@@ -1,0 +1,359 @@
+"""The table of a browser: selection that outlives another order, keys, and drops from the file manager."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QEvent,
+    QItemSelection,
+    QItemSelectionModel,
+    QItemSelectionRange,
+    QMimeData,
+    QModelIndex,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QDragMoveEvent, QDropEvent, QFont, QKeyEvent, QPaintEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+
+from traindeck.domain.storage.objects import Column, ObjectPath, Shown, size_words
+from traindeck.domain.texts import say
+from traindeck.ui.kit.theme import ROW, SPACE, Theme
+from traindeck.ui.storage.bucket_model import local_paths
+from traindeck.ui.storage.object_drag import URLS, carried_in, steer
+from traindeck.viewmodels.jobs.run_page import moment_words
+from traindeck.viewmodels.storage.moving import OBJECTS, CutObjects
+from traindeck.viewmodels.storage.object_browser import ObjectBrowser
+
+Index = QModelIndex | QPersistentModelIndex
+
+COLUMNS = (Column.NAME, Column.SIZE, Column.MODIFIED, Column.CLASS)
+NAME, SIZE, MODIFIED, CLASS = range(len(COLUMNS))
+
+
+class ObjectModel(QAbstractTableModel):
+    """A window onto BrowserRows; every other order is a reset, which costs nothing while rows are not looked at."""
+
+    dropped = Signal(object, object)
+    """Local paths, and the folder they were dropped on."""
+    carried_in = Signal(object, object, bool)
+    """Objects, the folder they were dropped on, and whether they are to be moved there."""
+
+    def __init__(self, browser: ObjectBrowser, theme: Theme) -> None:
+        super().__init__()
+        self._browser = browser
+        self._rows = browser.rows
+        self._theme = theme
+        self._cut: CutObjects | None = None
+        self._count = self._rows.count
+        self._right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        self._rows.read.connect(self._on_read)
+
+    def show_cut(self, cut: CutObjects) -> None:
+        """Dim what is on its way to another place."""
+        self._cut = cut
+        cut.changed.connect(self._on_cut)
+
+    def become(self) -> None:
+        """Show the order that is there now."""
+        self.beginResetModel()
+        self._count = self._rows.count
+        self.endResetModel()
+
+    def shown(self, index: Index) -> Shown | None:
+        return self._rows.row(index.row()) if index.isValid() else None
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else self._count
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return (say("Name"), say("Size"), say("Modified"), say("Storage class"))[section]
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        column = index.column()
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return self._right if column == SIZE else None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._words(index.row(), column)
+        if role == Qt.ItemDataRole.DecorationRole and column == NAME:
+            row = self._rows.row(index.row())
+            return (
+                self._theme.icon("file" if row and not row.entry.path.is_folder else "folder", "dim") if row else None
+            )
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return self._tool_tip(index)
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return self._spoken(index)
+        if role == Qt.ItemDataRole.ForegroundRole and (column != NAME or self._is_cut(index)):
+            return self._theme.color("dim")
+        if role == Qt.ItemDataRole.FontRole and column == NAME and self._is_cut(index):
+            font = QFont()
+            font.setItalic(True)
+            return font
+        return None
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        if not index.isValid():
+            return Qt.ItemFlag.ItemIsDropEnabled
+        return (
+            Qt.ItemFlag.ItemIsEnabled
+            | Qt.ItemFlag.ItemIsSelectable
+            | Qt.ItemFlag.ItemIsDragEnabled
+            | Qt.ItemFlag.ItemIsDropEnabled
+            | Qt.ItemFlag.ItemNeverHasChildren
+        )
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        self._browser.sort(COLUMNS[column], order == Qt.SortOrder.DescendingOrder)
+
+    def supportedDropActions(self) -> Qt.DropAction:
+        return Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
+
+    def mimeTypes(self) -> list[str]:
+        return [URLS, OBJECTS]
+
+    def canDropMimeData(self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: Index) -> bool:
+        return data.hasFormat(OBJECTS) or bool(local_paths(data.urls()))
+
+    def dropMimeData(self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: Index) -> bool:
+        carried = carried_in(data)
+        if carried is not None:
+            self.carried_in.emit(carried, self.target(parent), action == Qt.DropAction.MoveAction)
+            return True
+        sources = local_paths(data.urls())
+        if not sources:
+            return False
+        self.dropped.emit(sources, self.target(parent))
+        return True
+
+    def target(self, index: Index) -> ObjectPath:
+        """Where something dropped here goes: into the folder it is dropped on, else beside what is shown."""
+        row = self.shown(index)
+        return row.entry.path if row is not None and row.entry.path.is_folder else self._browser.state.place
+
+    def _words(self, rank: int, column: int) -> str:
+        row = self._rows.row(rank)
+        if row is None:
+            return "…" if column == NAME else ""
+        entry = row.entry
+        if column == NAME:
+            # What a search found is named with the folders it lies in.
+            return entry.path.key[len(self._rows.look.folder) :].rstrip("/")
+        if column == SIZE:
+            return size_words(entry.size_bytes if row.size is None else row.size.size_bytes)
+        if column == MODIFIED:
+            return moment_words(entry.modified)[:16] if entry.modified else ""
+        return entry.storage_class
+
+    def _tool_tip(self, index: Index) -> str:
+        row = self.shown(index)
+        if row is None:
+            return ""
+        if row.size is not None and index.column() == SIZE:
+            return say(
+                "{count} objects below, {size}, as of {moment}",
+                count=f"{row.size.count:,}",
+                size=f"{row.size.size_bytes:,} B",
+                moment=moment_words(row.size.as_of),
+            )
+        if index.column() == SIZE:
+            return say("Not counted yet") if row.entry.size_bytes is None else f"{row.entry.size_bytes:,} B"
+        return str(row.entry.path)
+
+    def _spoken(self, index: Index) -> str:
+        words = self._words(index.row(), index.column())
+        if index.column() != NAME:
+            return f"{self.headerData(index.column(), Qt.Orientation.Horizontal)}: {words}"
+        row = self.shown(index)
+        kind = say("Folder") if row is None or row.entry.path.is_folder else say("Object")
+        return f"{kind}: {words}"
+
+    def _is_cut(self, index: Index) -> bool:
+        if not self._cut:
+            return False
+        row = self.shown(index)
+        return row is not None and self._cut.has(self._browser.profile, row.entry.path)
+
+    def _on_cut(self) -> None:
+        if self._count:
+            self.dataChanged.emit(self.index(0, NAME), self.index(self._count - 1, NAME))
+
+    def _on_read(self, first: int, last: int) -> None:
+        if first < self._count:
+            last = min(last, self._count - 1)
+            self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))
+
+
+_MOST_KEPT = 5000
+Ranges = list[tuple[int, int]]
+
+
+class ObjectTable(QTableView):
+    """Rows of a bucket; asking for what is selected never walks over a million of them."""
+
+    open_wanted = Signal()
+    up_wanted = Signal()
+    refresh_wanted = Signal()
+    drag_wanted = Signal()
+
+    def __init__(self, browser: ObjectBrowser, model: ObjectModel) -> None:
+        super().__init__()
+        self._browser = browser
+        self._objects = model
+        self._shown_look = browser.rows.look
+        self._selected_ids: tuple[int, ...] = ()
+        self._current_id = 0
+        self.setModel(model)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(ROW)
+        self.setAcceptDrops(True)
+        self.setDropIndicatorShown(True)
+        self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
+        self.setDragDropOverwriteMode(True)  # on a row, never between two
+        self.setAccessibleName(say("Objects"))
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        for one in (header, self.verticalHeader()):
+            # To paint itself, a header that knows the selection asks for every row of it.
+            one.setSelectionModel(QItemSelectionModel(model, one))
+        header.setMinimumSectionSize(5 * SPACE)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
+        metrics = self.fontMetrics()
+        for column, longest in ((SIZE, "999.9 MB"), (MODIFIED, "2026-12-30 20:00"), (CLASS, "INTELLIGENT_TIERING")):
+            title = str(model.headerData(column, Qt.Orientation.Horizontal)) + "   "
+            width = max(metrics.horizontalAdvance(words) for words in (longest, title))
+            self.setColumnWidth(column, width + 3 * SPACE)
+        header.setSortIndicator(NAME, Qt.SortOrder.AscendingOrder)
+        self.setSortingEnabled(True)
+        browser.rows.replaced.connect(self._on_replaced)
+        browser.rows.pointed.connect(self.select)
+        self.selectionModel().selectionChanged.connect(self._on_selection)
+        self.doubleClicked.connect(self.open_wanted)
+
+    def ranges(self) -> Ranges:
+        """The first and last rank of each run of selected rows."""
+        selection = self.selectionModel().selection()
+        parts = [selection.at(number) for number in range(selection.count())]
+        return _joined((part.top(), part.bottom()) for part in parts)
+
+    def count_selected(self) -> int:
+        return sum(last - first + 1 for first, last in self.ranges())
+
+    def select(self, rank: int) -> None:
+        whole_row = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+        index = self._objects.index(rank, 0)
+        self.selectionModel().setCurrentIndex(index, whole_row)
+        self.scrollTo(index)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        first = max(0, self.rowAt(0))
+        last = self.rowAt(self.viewport().height() - 1)
+        self._browser.rows.see(first, last if last >= 0 else max(0, self._objects.rowCount() - 1))
+        super().paintEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and plain:
+            self.open_wanted.emit()
+        elif event.key() == Qt.Key.Key_Backspace and plain:
+            self.up_wanted.emit()
+        elif _is_refresh(event):
+            self.refresh_wanted.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def event(self, event: QEvent) -> bool:
+        # The window has the same key for its runs; here it means this table.
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _is_refresh(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def startDrag(self, actions: Qt.DropAction) -> None:
+        self.drag_wanted.emit()
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        super().dragMoveEvent(event)
+        if event.isAccepted():
+            steer(event, self._objects.target(self.indexAt(event.position().toPoint())))
+            event.accept()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        target = self._objects.target(self.indexAt(event.position().toPoint()))
+        steer(event, target)
+        super().dropEvent(event)
+        if event.isAccepted():
+            steer(event, target)  # Qt tells who dragged it that what was proposed was done
+
+    def _on_selection(self, *_: object) -> None:
+        """Note what is selected by number, for a rank means another row in another order."""
+        rows, current = self._browser.rows, self.currentIndex()
+        ranks: list[int] = []
+        if self.count_selected() <= _MOST_KEPT:
+            ranks = [rank for first, last in self.ranges() for rank in range(first, last + 1)]
+        self._selected_ids = tuple(rows.id_at(rank) for rank in ranks)
+        self._current_id = rows.id_at(current.row()) if current.isValid() else 0
+        rows.keep([self._current_id, *self._selected_ids])
+
+    def _on_replaced(self) -> None:
+        """The rows are others now; what was selected still is, and in the same place the view stays where it was."""
+        rows, selection = self._browser.rows, self.selectionModel()
+        was, now = self._shown_look, rows.look
+        is_same_place = now == was
+        if (now.folder, now.search) != (was.folder, was.search):
+            self._selected_ids, self._current_id = (), 0
+        had_all = 0 < self._objects.rowCount() == self.count_selected()
+        place, numbers, current_id = self.verticalScrollBar().value(), self._selected_ids, self._current_id
+        self._objects.become()
+        chosen = QItemSelection()
+        if had_all and is_same_place and rows.count:
+            chosen.append(self._whole_rows(0, rows.count - 1))
+        else:
+            places = [rows.places[number] for number in numbers if number in rows.places]
+            for first, last in _joined(zip(places, places, strict=True)):
+                chosen.append(self._whole_rows(first, last))
+        if current_id in rows.places:
+            current = self._objects.index(rows.places[current_id], 0)
+            selection.setCurrentIndex(current, QItemSelectionModel.SelectionFlag.NoUpdate)
+        selection.select(chosen, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+        self.verticalScrollBar().setValue(place if is_same_place else 0)
+        self._shown_look = rows.look
+
+    def _whole_rows(self, first: int, last: int) -> QItemSelectionRange:
+        return QItemSelectionRange(self._objects.index(first, 0), self._objects.index(last, len(COLUMNS) - 1))
+
+
+def _is_refresh(event: QKeyEvent) -> bool:
+    return event.key() == Qt.Key.Key_F5 and event.modifiers() == Qt.KeyboardModifier.NoModifier
+
+
+def _joined(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    """Neighbours as one."""
+    joined: Ranges = []
+    for first, last in sorted(ranges):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
+        else:
+            joined.append((first, last))
+    return joined

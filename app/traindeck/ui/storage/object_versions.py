@@ -1,0 +1,337 @@
+"""The versions of an object: fetched, brought back, or removed for good."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QPushButton,
+    QSpinBox,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from traindeck.domain.storage.object_facts import (
+    CLASSES,
+    FROZEN_CLASSES,
+    RESTORE_DAYS,
+    HeadChange,
+    ObjectFacts,
+    ObjectVersion,
+    RestoreSpeed,
+    Restoring,
+    class_words,
+    restore_words,
+)
+from traindeck.domain.storage.objects import size_words
+from traindeck.domain.texts import moment_words, say, text
+from traindeck.ui.kit.cards import card, plain
+from traindeck.ui.kit.dialogs import chosen_place
+from traindeck.ui.kit.fields import ChoiceBox, Field, WheelGuard
+from traindeck.ui.kit.property_page import ActingPage
+from traindeck.ui.kit.table_models import RowsModel
+from traindeck.ui.kit.theme import ROW, SPACE, set_role
+from traindeck.viewmodels.ports import Confirm, Tasks
+from traindeck.viewmodels.storage.object_sheet import ObjectSheet
+
+_CHANGED, _SIZE, _CLASS, _VERSION = range(4)
+
+
+class VersionModel(RowsModel[ObjectVersion]):
+    """Four columns; the current one says so."""
+
+    COLUMNS = 4
+
+    def key(self, row: ObjectVersion) -> Hashable:
+        return row.version, row.is_latest
+
+    def headers(self) -> Sequence[str]:
+        return (say("Modified"), say("Size"), say("Storage class"), say("Version"))
+
+    def cell(self, row: ObjectVersion, column: int, role: int) -> Any:
+        if role == Qt.ItemDataRole.TextAlignmentRole and column == _SIZE:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+            return None
+        if column == _CHANGED:
+            return moment_words(row.modified) if row.modified else "–"
+        if column == _SIZE:
+            return say("deleted") if row.is_marker else size_words(row.size_bytes)
+        if column == _CLASS:
+            return "" if row.is_marker else class_words(row.storage_class)
+        return say("current: {version}", version=row.version) if row.is_latest else row.version
+
+
+class VersionTable(QTableView):
+    """One row can be chosen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.versions = VersionModel()
+        self.setModel(self.versions)
+        self.setAccessibleName(say("Versions"))
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setMinimumHeight(10 * ROW)
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(ROW)
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setSectionResizeMode(_VERSION, QHeaderView.ResizeMode.Stretch)
+        metrics = self.fontMetrics()
+        for column, longest in ((_CHANGED, "2026-12-30 20:00"), (_SIZE, "999.9 MB"), (_CLASS, class_words("WARM"))):
+            self.setColumnWidth(column, metrics.horizontalAdvance(longest) + 3 * SPACE)
+
+    @property
+    def chosen(self) -> ObjectVersion | None:
+        rows = self.selectionModel().selectedRows()
+        return self.versions.row(rows[0].row()) if rows else None
+
+
+_UNVERSIONED = ("", "null")
+
+
+class ObjectVersionsPage(ActingPage):
+    """What is done here is done at once; what cannot be undone is asked about."""
+
+    icon = "runs"
+    is_form = False
+
+    def __init__(self, sheet: ObjectSheet, scope: Tasks, confirm: Confirm) -> None:
+        super().__init__(scope)
+        self.title = say("Versions")
+        self._sheet = sheet
+        self._confirm = confirm
+        self.note = plain("dim")
+        self.table = VersionTable()
+        self.download = QPushButton(say("Download…"))
+        self.restore = QPushButton(say("Make current"))
+        self.delete = QPushButton(say("Delete version…"))
+        set_role(self.delete, "danger")
+        buttons = QWidget()
+        row = QHBoxLayout(buttons)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE)
+        for button, act in (
+            (self.download, self._download),
+            (self.restore, self._make_current),
+            (self.delete, self._delete),
+        ):
+            button.setAutoDefault(False)
+            button.clicked.connect(act)
+            row.addWidget(button)
+        row.addStretch(1)
+        self.column.addWidget(self.note)
+        self.column.addWidget(self.table, 1)
+        self.column.addWidget(buttons)
+        self.column.addWidget(self.outcome)
+        self.table.selectionModel().selectionChanged.connect(self._on_chosen)
+        self._on_chosen()
+
+    async def load(self) -> None:
+        found = await self._sheet.versions()
+        self.table.versions.show(found)
+        is_single = len(found) == 1 and found[0].version in _UNVERSIONED
+        self.note.setText(
+            say("The bucket keeps no versions: what is overwritten or deleted is gone.")
+            if is_single
+            else say("Every version is kept and paid for until it is deleted here or by a rule of the bucket.")
+        )
+        self._on_chosen()
+
+    def _on_chosen(self) -> None:
+        chosen = self.table.chosen
+        is_content = chosen is not None and not chosen.is_marker
+        self.download.setEnabled(is_content)
+        self.restore.setEnabled(is_content and chosen is not None and not chosen.is_latest)
+        self.delete.setEnabled(chosen is not None and self.table.versions.rowCount() > 1)
+        hides = chosen is not None and chosen.is_marker and chosen.is_latest
+        self.delete.setText(say("Undo the deletion…") if hides else say("Delete version…"))
+
+    def rested(self) -> None:
+        self._on_chosen()
+
+    def _download(self) -> None:
+        if (chosen := self.table.chosen) is not None:
+            self.act(say("Downloading…"), partial(self._downloaded, chosen), self.download)
+
+    async def _downloaded(self, version: ObjectVersion) -> str:
+        target = await chosen_place(self, say("Save this version"), self._sheet.path.name)
+        if target is None:
+            return ""
+        await self._sheet.fetch(version, target)
+        return say("Saved as {path}.", path=str(target))
+
+    def _make_current(self) -> None:
+        if (chosen := self.table.chosen) is not None:
+            self.act(say("Copying…"), partial(self._made_current, chosen), self.restore)
+
+    async def _made_current(self, version: ObjectVersion) -> str:
+        await self._sheet.make_current(version)
+        await self.load()
+        return say("It is the object again; what was current before is kept as a version.")
+
+    def _delete(self) -> None:
+        if (chosen := self.table.chosen) is not None:
+            self.act(say("Deleting…"), partial(self._deleted, chosen), self.delete)
+
+    async def _deleted(self, version: ObjectVersion) -> str:
+        of = moment_words(version.modified) if version.modified else version.version
+        if version.is_marker and not version.is_latest:
+            question = text("Forget that it was deleted at {moment}? The object stays as it is.", moment=of)
+            button = text("Delete")
+        elif version.is_marker:
+            question, button = text("Bring the object back as it was before {moment}?", moment=of), text("Bring back")
+        else:
+            question = text("Delete the version of {moment}? It cannot be brought back.", moment=of)
+            button = text("Delete")
+        if not await self._confirm(question, button):
+            return ""
+        await self._sheet.remove_version(version)
+        await self.load()
+        return say("Done.")
+
+
+_USUAL_DAYS = 7
+
+
+class RestoreCard(QWidget):
+    """`wanted` comes with days and speed."""
+
+    wanted = Signal(int, RestoreSpeed)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.state = plain("")
+        self.days = QSpinBox()
+        self.days.setRange(RESTORE_DAYS.start, RESTORE_DAYS.stop - 1)
+        self.days.setValue(_USUAL_DAYS)
+        self.days.setAccessibleName(say("Days it can be read"))
+        self.speed = ChoiceBox()
+        self.speed.setAccessibleName(say("Speed"))
+        self.speed.offer(
+            (
+                (say("Standard: some hours"), str(RestoreSpeed.STANDARD)),
+                (say("Expedited: minutes, at a higher price"), str(RestoreSpeed.EXPEDITED)),
+            ),
+            str(RestoreSpeed.STANDARD),
+            is_known=True,
+            placeholder="",
+        )
+        self.button = QPushButton(say("Restore"))
+        self.button.setAutoDefault(False)
+        self.button.clicked.connect(self._on_clicked)
+        self._guard = WheelGuard(self)
+        self._guard.watch(self.days, self.speed)
+        row = QWidget()
+        line = QHBoxLayout(row)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(SPACE)
+        days = QLabel(say("Days"))
+        days.setBuddy(self.days)
+        for widget in (days, self.days):
+            line.addWidget(widget)
+        line.addWidget(self.speed, 1)
+        line.addWidget(self.button)
+        note = plain("small")
+        note.setText(say("A copy that can be read is kept and paid for so many days; the object stays archived."))
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(card(say("Restore"), [self.state, row, note]))
+
+    def _on_clicked(self) -> None:
+        self.wanted.emit(self.days.value(), RestoreSpeed(str(self.speed.currentData())))
+
+
+class ObjectStoragePage(ActingPage):
+    """The class is saved like any other field; restoring is asked for at once."""
+
+    icon = "bucket"
+
+    def __init__(self, sheet: ObjectSheet, scope: Tasks) -> None:
+        super().__init__(scope)
+        self.title = say("Storage")
+        self._sheet = sheet
+        self._facts: ObjectFacts | None = None
+        self._wanted = ""
+        self.classes = ChoiceBox()
+        self.classes.chosen.connect(self._on_chosen)
+        self._guard = WheelGuard(self)
+        self._guard.watch(self.classes)
+        self.field = Field(say("Storage class"), self.classes)
+        self.restoring = RestoreCard()
+        self.restoring.wanted.connect(self._restore)
+        self.column.addWidget(card(say("Storage class"), [self.field]))
+        self.column.addWidget(self.restoring)
+        self.column.addWidget(self.outcome)
+        self.column.addStretch(1)
+
+    async def load(self) -> None:
+        self._show(await self._sheet.facts())
+
+    def has_changes(self) -> bool:
+        return self._facts is not None and self._wanted != self._facts.storage_class
+
+    async def save(self) -> bool:
+        assert self._facts is not None
+        self._show(await self._sheet.change(HeadChange(storage_class=self._wanted), self._facts))
+        return True
+
+    def _show(self, facts: ObjectFacts) -> None:
+        self._facts = facts
+        self._wanted = facts.storage_class
+        offered = CLASSES if facts.storage_class in CLASSES else (facts.storage_class, *CLASSES)
+        choices = [(class_words(name), name) for name in offered]
+        self.classes.offer(choices, facts.storage_class, is_known=True, placeholder="")
+        self.classes.setEnabled(not facts.is_frozen)
+        self.field.label.hide()  # the card says it
+        self.restoring.setVisible(facts.storage_class in FROZEN_CLASSES)
+        self.restoring.state.setText(restore_words(facts))
+        self._say_what_follows()
+
+    def _on_chosen(self, name: str) -> None:
+        self._wanted = name
+        self._say_what_follows()
+        self.edited.emit()
+
+    def _say_what_follows(self) -> None:
+        facts = self._facts
+        assert facts is not None
+        if facts.is_frozen:
+            words = say("It must be restored before its class can be changed.")
+        elif self._wanted == facts.storage_class:
+            words = ""
+        elif self._wanted in FROZEN_CLASSES:
+            words = say("It cannot be read any more until it is restored; taking it out early costs extra.")
+        elif self._wanted == "WARM":
+            words = say("Keeping it costs less, reading it more; it is paid for 30 days at least.")
+        else:
+            words = ""
+        self.field.show_note(words)
+
+    def _restore(self, days: int, speed: RestoreSpeed) -> None:
+        self.act(say("Asking…"), partial(self._restored, days, speed), self.restoring)
+
+    async def _restored(self, days: int, speed: RestoreSpeed) -> str:
+        done = await self._sheet.restore(days, speed)
+        self._show(await self._sheet.facts())
+        match done:
+            case Restoring.BEGUN:
+                return say("The service has begun to restore it. Reload this page to see how far it is.")
+            case Restoring.EXTENDED:
+                return say("It is restored already; the days were set anew.")
+            case Restoring.GOES_ON:
+                return say("It is being restored already.")

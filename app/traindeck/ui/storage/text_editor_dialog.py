@@ -1,0 +1,277 @@
+"""A text of a bucket being edited; nothing typed is lost, whatever the service says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum, auto
+
+from PySide6.QtGui import QKeySequence, QShortcut, QTextCursor
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from traindeck.domain.texts import say
+from traindeck.ui.kit.cards import ElidedLabel
+from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.viewmodels.storage.text_editor import TextEditor
+
+_SIZE = (110 * SPACE, 76 * SPACE)
+_PARAGRAPH = "\u2029"
+_ENDS = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
+
+
+class _Matter(Enum):
+    """What has to be said or asked above the text."""
+
+    NOTHING = auto()
+    TROUBLE = auto()
+    CONFLICT = auto()
+    NAME = auto()
+    LEAVING = auto()
+
+
+class TextEditorDialog(QDialog):
+    """Questions are asked in a card above the text, so that it stays in sight."""
+
+    def __init__(self, editor: TextEditor, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._editor = editor
+        self._matter = _Matter.NOTHING
+        self._sent = ""
+        self._leaves = False
+        self._was_loaded = False
+        self.resize(*_SIZE)
+        self.place = ElidedLabel()
+        set_role(self.place, "strong")
+        self.form = QLabel()
+        set_role(self.form, "small")
+        self.text = QPlainTextEdit()
+        self.text.setFont(theme.mono_font())
+        self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.text.setAccessibleName(say("Text"))
+        self.text.setTabStopDistance(4 * self.text.fontMetrics().horizontalAdvance(" "))
+        self.text.setReadOnly(True)
+        self.card = QFrame()
+        self.title, self.hint = QLabel(), QLabel()
+        set_role(self.title, "strong")
+        for label in (self.title, self.hint):
+            label.setWordWrap(True)
+        self.name = QLineEdit()
+        self.name.setAccessibleName(say("Name"))
+        self._answers: dict[str, QPushButton] = {}
+        self.save = QPushButton(say("&Save"))
+        set_role(self.save, "primary")
+        self.leave = QPushButton(say("Close"))
+        self._lay_out()
+        self._connect()
+        self._ask(_Matter.NOTHING)
+        self._on_changed()
+
+    @property
+    def words(self) -> str:
+        # Not toPlainText: that turns a space that does not break into one that does.
+        return self.text.document().toRawText().replace(_PARAGRAPH, "\n")
+
+    def answer(self, name: str) -> QPushButton:
+        """overwrite, rename, reload, utf8, rename_now, discard, save_and_close, again or back."""
+        return self._answers[name]
+
+    def reject(self) -> None:
+        """Esc, the close button and the cross: not with changes that are not stored."""
+        if self.text.document().isModified():
+            self._ask(_Matter.LEAVING)
+        else:
+            super().reject()
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.addWidget(self.place, 1)
+        head.addWidget(self.form)
+        inside = QVBoxLayout(self.card)
+        inside.setContentsMargins(SPACE + HALF, SPACE, SPACE + HALF, SPACE)
+        inside.setSpacing(HALF)
+        for widget in (self.title, self.hint, self.name):
+            inside.addWidget(widget)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(HALF)
+        for name, label, act in self._possible_answers():
+            button = QPushButton(label)
+            button.setAutoDefault(False)
+            button.clicked.connect(act)
+            self._answers[name] = button
+            buttons.addWidget(button)
+        set_role(self._answers["overwrite"], "danger")
+        set_role(self._answers["discard"], "danger")
+        buttons.addStretch(1)
+        inside.addLayout(buttons)
+        foot = QHBoxLayout()
+        foot.addStretch(1)
+        foot.addWidget(self.save)
+        foot.addWidget(self.leave)
+        for button in (self.save, self.leave):
+            button.setAutoDefault(False)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, SPACE + HALF)
+        layout.setSpacing(SPACE)
+        layout.addLayout(head)
+        layout.addWidget(self.card)
+        layout.addWidget(self.text, 1)
+        layout.addLayout(foot)
+
+    def _possible_answers(self) -> list[tuple[str, str, Callable[[], None]]]:
+        return [
+            ("rename", say("Save under another name…"), self._on_rename),
+            ("reload", say("Load the new one"), self._editor.load),
+            ("overwrite", say("Overwrite"), self._on_overwrite),
+            ("utf8", say("Save in UTF-8"), self._on_utf_8),
+            ("rename_now", say("Save under this name"), self._on_rename_now),
+            ("save_and_close", say("Save and close"), self._on_save_and_close),
+            ("discard", say("Discard changes"), self._on_discard),
+            ("again", say("Try again"), self._on_again),
+            ("back", say("Keep editing"), self._on_back),
+        ]
+
+    def _connect(self) -> None:
+        self._editor.changed.connect(self._on_changed)
+        self._editor.loaded.connect(self._on_loaded)
+        self._editor.saved.connect(self._on_saved)
+        self.text.document().modificationChanged.connect(self._on_changed)
+        self.save.clicked.connect(self._on_save)
+        self.leave.clicked.connect(self.reject)
+        self.name.returnPressed.connect(self._on_rename_now)
+        QShortcut(QKeySequence(QKeySequence.StandardKey.Save), self).activated.connect(self._on_save)
+
+    # what the user wants
+
+    def _on_save(self) -> None:
+        if self.save.isEnabled():
+            self._send()
+
+    def _send(self, *, overwrite: bool = False) -> None:
+        self._sent = self.words
+        self._editor.save(self._sent, overwrite=overwrite)
+
+    def _on_overwrite(self) -> None:
+        self._send(overwrite=True)
+
+    def _on_utf_8(self) -> None:
+        self._editor.become_utf_8()
+        self._send()
+
+    def _on_rename(self) -> None:
+        stem, dot, ending = self._editor.state.path.name.rpartition(".")
+        self.name.setText(f"{stem or ending}-2{dot if stem else ''}{ending if stem else ''}")
+        self._ask(_Matter.NAME)
+        self.name.setFocus()
+        self.name.selectAll()
+
+    def _on_rename_now(self) -> None:
+        self._sent = self.words
+        self._editor.save_as(self._sent, self.name.text())
+
+    def _on_save_and_close(self) -> None:
+        self._leaves = True
+        self._send()
+
+    def _on_discard(self) -> None:
+        self.text.document().setModified(False)
+        super().reject()
+
+    def _on_again(self) -> None:
+        if self._was_loaded:
+            self._send()
+        else:
+            self._editor.load()
+
+    def _on_back(self) -> None:
+        self._leaves = False
+        self._ask(_Matter.NOTHING)
+        self.text.setFocus()
+
+    # what happened
+
+    def _on_loaded(self, words: str) -> None:
+        document = self.text.document()
+        if not self._was_loaded:
+            self.text.setPlainText(words)
+            self._was_loaded = True
+        else:
+            # As one change, so that undo brings back what was typed.
+            cursor = QTextCursor(document)
+            cursor.select(QTextCursor.SelectionType.Document)
+            cursor.insertText(words)
+        document.setModified(False)
+        self.text.setReadOnly(False)
+        self.text.setFocus()
+        if self.words != words:  # it would be stored otherwise than it was
+            self.text.setReadOnly(True)
+            self.title.setText(say("This text holds characters that cannot be edited here."))
+            self.hint.setText(say("Download it, edit it with another program, and upload it again."))
+            self._ask(_Matter.TROUBLE, is_said=True)
+
+    def _on_saved(self, _place: object) -> None:
+        if self.words == self._sent:
+            self.text.document().setModified(False)
+            if self._leaves:
+                self.accept()
+        self._leaves = False
+
+    def _on_changed(self) -> None:
+        state, is_modified = self._editor.state, self.text.document().isModified()
+        self.place.setText(str(state.path))
+        self.setWindowTitle(f"{'● ' if is_modified else ''}{state.path.name}")
+        if state.text is not None:
+            self.form.setText(f"{state.text.encoding.title} · {_ENDS[state.text.end_of_lines]}")
+        self.save.setText(say("Working…") if state.is_busy else say("&Save"))
+        self.save.setEnabled(is_modified and not state.is_busy)
+        for button in self._answers.values():
+            button.setEnabled(not state.is_busy)
+        if self.sender() is not self._editor:
+            return
+        if state.conflict is not None or state.trouble is not None:
+            self._leaves = False
+            error = state.conflict or state.trouble
+            assert error is not None
+            self.title.setText(say(error.title))
+            self.hint.setText(say(error.hint))
+            is_name = self._matter is _Matter.NAME and state.conflict is None
+            matter = _Matter.CONFLICT if state.conflict else _Matter.NAME if is_name else _Matter.TROUBLE
+            self._ask(matter, is_said=True)
+        elif not state.is_busy:
+            self._ask(_Matter.NOTHING)
+
+    def _ask(self, matter: _Matter, *, is_said: bool = False) -> None:
+        self._matter = matter
+        state = self._editor.state
+        if not is_said and matter is _Matter.LEAVING:
+            self.title.setText(say("The changes are not saved."))
+            self.hint.setText("")
+        elif not is_said and matter is _Matter.NAME:
+            self.title.setText(say("Save it in the same folder, under this name:"))
+            self.hint.setText("")
+        offered = {
+            _Matter.NOTHING: (),
+            _Matter.TROUBLE: ("again", "utf8", "rename") if state.text is not None else ("again",),
+            _Matter.CONFLICT: ("rename", "reload", "overwrite", "back"),
+            _Matter.NAME: ("rename_now", "back"),
+            _Matter.LEAVING: ("save_and_close", "discard", "back"),
+        }[matter]
+        for name, button in self._answers.items():
+            is_meant = name in offered and (name != "utf8" or state.can_become_utf_8)
+            button.setVisible(is_meant and (name not in ("again", "rename") or not self._is_locked()))
+        set_role(self.card, "notice-info" if matter in (_Matter.NAME, _Matter.LEAVING) else "notice-bad")
+        self.hint.setVisible(bool(self.hint.text()))
+        self.name.setVisible(matter is _Matter.NAME)
+        self.card.setVisible(matter is not _Matter.NOTHING)
+
+    def _is_locked(self) -> bool:
+        """It was read, and cannot be edited."""
+        return self._was_loaded and self.text.isReadOnly()

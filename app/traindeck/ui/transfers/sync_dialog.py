@@ -1,0 +1,205 @@
+"""Making a folder here and one in a bucket alike: first the list of what would change, then the yes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QRadioButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from traindeck.domain.texts import say
+from traindeck.domain.transfers.records import CompareBy, ItemState
+from traindeck.ui.kit.dialogs import choose_folder
+from traindeck.ui.kit.property_page import number_box
+from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.transfers.transfer_files_dialog import FilesModel, FilesTable
+from traindeck.viewmodels.ports import Confirm
+from traindeck.viewmodels.transfers.sync_form import Stage, SyncForm
+from traindeck.viewmodels.transfers.transfer_list import TransferFiles, TransferList
+from traindeck.viewmodels.transfers.transfer_words import plan_words
+
+_CHANGES = (ItemState.QUEUED, ItemState.WAITING, ItemState.FAILED, ItemState.SKIPPED)
+_MOST_REMOVED = 1_000_000
+_IGNORE_LINES = 3
+
+
+class SyncDialog(QDialog):
+    """Binds a SyncForm; closing it forgets a plan that was not begun."""
+
+    def __init__(
+        self, form: SyncForm, transfers: TransferList, theme: Theme, confirm: Confirm, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(say("Synchronize {place}", place=str(form.place)))
+        self.resize(100 * SPACE, 78 * SPACE)
+        self._form = form
+        self._transfers = transfers
+        self._confirm = confirm
+        self._files: TransferFiles | None = None
+        self._shown = 0
+        self._build(theme)
+        self._lay_out()
+        form.changed.connect(self._on_changed)
+        form.begun.connect(self.accept)
+        self.finished.connect(self._end)
+        self._on_changed()
+        self.folder.setFocus()
+
+    def choose(self) -> None:
+        """The folder of this computer."""
+        start = Path(self.folder.text()) if self.folder.text() else None
+        choose_folder(self, say("The folder on this computer"), self._chosen, start)
+
+    def _build(self, theme: Theme) -> None:
+        form, options = self._form, self._form.state.options
+        self.folder = QLineEdit(options.folder)
+        self.folder.setAccessibleName(say("The folder on this computer"))
+        self.folder.setPlaceholderText(say("The folder on this computer"))
+        self.browse = QPushButton(say("Browse…"))
+        self.up = QRadioButton(say("&Upload: make the bucket like the folder"))
+        self.down = QRadioButton(say("&Download: make the folder like the bucket"))
+        ways = QButtonGroup(self)
+        for way in (self.up, self.down):
+            ways.addButton(way)
+        (self.up if options.goes_up else self.down).setChecked(True)
+        self.compare = QComboBox()
+        for by, words in (
+            (CompareBy.SIZE_AND_TIME, say("Size and time")),
+            (CompareBy.SIZE, say("Size alone")),
+            (CompareBy.MD5, say("Content (MD5): every file is read")),
+        ):
+            self.compare.addItem(words, by)
+        self.delete = QCheckBox(say("&Remove what is only on the other side, at most"))
+        self.most = number_box(0, _MOST_REMOVED, say("So many files may be removed at most"))
+        self.most.setValue(options.max_delete)
+        self.ignore = QPlainTextEdit(options.ignore)
+        self.ignore.setFont(theme.mono_font())
+        self.ignore.setPlaceholderText("*.tmp\ncache/")
+        self.ignore.setTabChangesFocus(True)
+        self.ignore.setFixedHeight(_IGNORE_LINES * self.ignore.fontMetrics().lineSpacing() + 2 * SPACE)
+        self.look = QPushButton(say("&Show what would change"))
+        self.summary = QLabel()
+        self.summary.setWordWrap(True)
+        self.summary.setTextFormat(Qt.TextFormat.PlainText)
+        self.table = FilesTable(theme, say("What would change"))
+        self.begin = QPushButton(say("&Begin"))
+        self.close_button = QPushButton(say("Close"))
+        for button in (self.browse, self.look, self.begin, self.close_button):
+            button.setAutoDefault(False)
+        self.folder.textChanged.connect(lambda words: form.wish(folder=words))
+        self.browse.clicked.connect(self.choose)
+        self.up.toggled.connect(lambda goes_up: form.wish(goes_up=goes_up))
+        self.compare.currentIndexChanged.connect(lambda _: form.wish(compare=self.compare.currentData()))
+        self.delete.toggled.connect(lambda wanted: form.wish(delete=wanted))
+        self.most.valueChanged.connect(lambda most: form.wish(max_delete=most))
+        self.ignore.textChanged.connect(lambda: form.wish(ignore=self.ignore.toPlainText()))
+        self.folder.returnPressed.connect(form.look)
+        self.look.clicked.connect(form.look)
+        self.begin.clicked.connect(self._begin)
+        self.close_button.clicked.connect(self.reject)
+
+    def _lay_out(self) -> None:
+        place = QLabel(str(self._form.place))
+        place.setTextFormat(Qt.TextFormat.PlainText)
+        place.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        rows = QFormLayout()
+        rows.setSpacing(SPACE)
+        rows.setLabelAlignment(Qt.AlignmentFlag.AlignRight)
+        rows.addRow(say("Bucket folder:"), place)
+        folder = QLabel(say("&Folder:"))
+        folder.setBuddy(self.folder)
+        rows.addRow(folder, _row(self.folder, self.browse))
+        ways = QVBoxLayout()
+        ways.setSpacing(HALF)
+        for way in (self.up, self.down):
+            ways.addWidget(way)
+        rows.addRow(say("Direction:"), ways)
+        rows.addRow(say("&Compare by:"), self.compare)
+        rows.addRow("", _row(self.delete, self.most, stretch=2))
+        rows.addRow(say("&Leave out:"), self.ignore)
+        foot = QHBoxLayout()
+        foot.addWidget(self.look)
+        foot.addStretch(1)
+        foot.addWidget(self.begin)
+        foot.addWidget(self.close_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
+        layout.setSpacing(SPACE)
+        layout.addLayout(rows)
+        layout.addWidget(self.summary)
+        layout.addWidget(self.table, 1)
+        layout.addLayout(foot)
+
+    def _chosen(self, folders: list[Path]) -> None:
+        self.folder.setText(str(folders[0]))
+
+    def _begin(self) -> None:
+        plan = self._form.state.plan
+        if plan is not None and plan.transfer.removals:
+            self._transfers.ask_to_remove(plan.transfer.removals, self._confirm, self._form.begin)
+        else:
+            self._form.begin()
+
+    def _on_changed(self) -> None:
+        state = self._form.state
+        self.most.setEnabled(state.options.delete)
+        self.look.setEnabled(state.can_look)
+        self.begin.setEnabled(state.can_begin)
+        set_role(self.look, "" if state.stage is Stage.SHOWN else "primary")
+        removes = state.plan is not None and state.plan.transfer.removals > 0
+        set_role(self.begin, ("danger" if removes else "primary") if state.can_begin else "")
+        set_role(self.summary, "error" if state.trouble else "strong" if state.plan else "dim")
+        if state.trouble is not None:
+            self.summary.setText(state.trouble.sentence())
+        elif state.stage is Stage.LOOKING:
+            self.summary.setText(say("Looking what there is…"))
+        elif state.plan is not None:
+            self.summary.setText(plan_words(state.plan))
+        else:
+            self.summary.setText(say("Nothing moves before you have seen what would change."))
+        self._show_plan(state.plan.id if state.plan else 0)
+
+    def _show_plan(self, number: int) -> None:
+        if number == self._shown:
+            return
+        self._shown = number
+        if self._files is not None:
+            self._files.close()
+            self._files = None
+        plan = self._form.state.plan
+        self.table.show_model(None)
+        if plan is not None:
+            self._files = self._transfers.files(number)
+            self.table.show_model(FilesModel(self._files, plan, self.table))
+            self.table.setColumnHidden(FilesModel.CONFIRMED, True)  # nothing has moved yet
+            self._files.show(_CHANGES)
+
+    def _end(self, *_: int) -> None:
+        if self._files is not None:
+            self._files.close()
+        self._form.close()
+
+
+def _row(first: QWidget, *others: QWidget, stretch: int = 0) -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.setSpacing(HALF)
+    row.addWidget(first, 0 if stretch else 1)
+    for widget in others:
+        row.addWidget(widget)
+    row.addStretch(stretch)
+    return row

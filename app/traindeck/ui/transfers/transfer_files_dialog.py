@@ -1,0 +1,270 @@
+"""What became of each file of a transfer, as a list to read, narrow and copy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
+    QDialog,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QPushButton,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from traindeck.domain.storage.objects import size_words
+from traindeck.domain.texts import say
+from traindeck.domain.transfers.records import Item
+from traindeck.ui.kit.cards import ElidedLabel
+from traindeck.ui.kit.cells import EndElidedDelegate, StateChipDelegate
+from traindeck.ui.kit.table_models import TONE_ROLE
+from traindeck.ui.kit.theme import ROW, SPACE, Theme, set_role
+from traindeck.viewmodels.transfers.transfer_list import (
+    ALL,
+    ENDED_WELL,
+    PROBLEMS,
+    TransferFiles,
+    TransferList,
+    TransferRow,
+)
+from traindeck.viewmodels.transfers.transfer_words import (
+    UNCONFIRMED,
+    confirmed_sign,
+    confirmed_words,
+    counts_words,
+    item_line,
+    item_place,
+    item_tone,
+    item_words,
+    progress_words,
+    result_names,
+    verified_words,
+    way_words,
+)
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+class FilesModel(QAbstractTableModel):
+    """The rows that came so far; the rest comes when somebody scrolls there."""
+
+    RESULT, CONFIRMED, NAME, SIZE, REASON = range(5)
+
+    def __init__(self, files: TransferFiles, row: TransferRow, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._files = files
+        self._row = row
+        self._count = 0
+        files.emptied.connect(self._empty)
+        files.grew.connect(self._grow)
+
+    def item(self, number: int) -> Item:
+        return self._files.rows[number]
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else self._count
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else 5
+
+    def canFetchMore(self, parent: Index) -> bool:
+        return not parent.isValid() and self._count > 0 and self._files.state.has_more
+
+    def fetchMore(self, parent: Index) -> None:
+        self._files.more()
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return (say("Result"), say("MD5"), say("Name"), say("Size"), say("Reason"))[section]
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        item, column = self.item(index.row()), index.column()
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._words(item, column)
+        if role == TONE_ROLE and column == self.RESULT:
+            return item_tone(item)
+        if role == Qt.ItemDataRole.ToolTipRole and column == self.CONFIRMED:
+            return confirmed_words(item)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return item.error.sentence() if item.error and column == self.REASON else self._words(item, column)
+        if role == Qt.ItemDataRole.TextAlignmentRole and column == self.CONFIRMED:
+            return Qt.AlignmentFlag.AlignCenter
+        if role == Qt.ItemDataRole.TextAlignmentRole and column == self.SIZE:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+    def _words(self, item: Item, column: int) -> str:
+        if column == self.RESULT:
+            return item_words(item, self._row.transfer.kind)
+        if column == self.CONFIRMED:
+            return confirmed_sign(item)
+        if column == self.NAME:
+            return item_place(item, self._row)
+        if column == self.SIZE:
+            return size_words(item.size_bytes)
+        if item.error is None and item.state.is_open is False and confirmed_sign(item) == UNCONFIRMED:
+            return confirmed_words(item)
+        return say(item.error.title) if item.error else ""
+
+    def _empty(self) -> None:
+        self.beginResetModel()
+        self._count = 0
+        self.endResetModel()
+
+    def _grow(self, first: int) -> None:
+        self.beginInsertRows(QModelIndex(), first, len(self._files.rows) - 1)
+        self._count = len(self._files.rows)
+        self.endInsertRows()
+
+
+class FilesTable(QTableView):
+    """Files a row each, with what becomes of them."""
+
+    def __init__(self, theme: Theme, name: str) -> None:
+        super().__init__()
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setItemDelegateForColumn(FilesModel.RESULT, StateChipDelegate(theme, self))
+        self.setItemDelegateForColumn(FilesModel.REASON, EndElidedDelegate(self))
+        self.setAccessibleName(name)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(ROW)
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+
+    def show_model(self, model: FilesModel | None) -> None:
+        """Another list, or none; the one before ends when it is a child of this table."""
+        before = self.model()
+        self.setModel(model)
+        if isinstance(before, FilesModel) and before.parent() is self:
+            before.deleteLater()
+        if model is None:
+            return
+        for column in (FilesModel.NAME, FilesModel.REASON):
+            self.horizontalHeader().setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
+        self.setColumnWidth(FilesModel.RESULT, 19 * SPACE)
+        self.setColumnWidth(FilesModel.CONFIRMED, 6 * SPACE)
+        self.setColumnWidth(FilesModel.SIZE, 10 * SPACE)
+
+
+class TransferFilesDialog(QDialog):
+    """Stays open beside the window; begins with the problems where there are any."""
+
+    def __init__(self, transfers: TransferList, row: TransferRow, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(say("Files of the transfer"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(116 * SPACE, 60 * SPACE)
+        self._transfers = transfers
+        self._row = row
+        self._files = transfers.files(row.id)
+        self.model = FilesModel(self._files, row)
+        self._lay_out(theme)
+        self.filter.currentIndexChanged.connect(self._narrow)
+        self.refresh.clicked.connect(self._files.reload)
+        self.copy.clicked.connect(self.copy_lines)
+        self.close_button.clicked.connect(self.reject)
+        QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.table, self.copy_lines)
+        QShortcut(QKeySequence("F5"), self, self._files.reload)
+        self.table.selectionModel().selectionChanged.connect(self._on_selection)
+        self._files.changed.connect(self._say)
+        transfers.changed.connect(self._look)
+        self.finished.connect(self._files.close)
+        self._on_selection()
+        has_problems = row.transfer.failed_files or row.transfer.differences or row.transfer.unknown_files
+        self.filter.setCurrentIndex(1 if has_problems else 0)
+        self._narrow()
+        self.table.setFocus()
+
+    def _lay_out(self, theme: Theme) -> None:
+        way = ElidedLabel()
+        way.setText(way_words(self._row))
+        set_role(way, "strong")
+        self.summary = ElidedLabel()
+        set_role(self.summary, "dim")
+        self.filter = QComboBox()
+        self.filter.setAccessibleName(say("Which files"))
+        self.filter.addItem(say("All files"), (ALL, None))
+        self.filter.addItem(say("Problems only"), (PROBLEMS, None))
+        for state, words in result_names(self._row.transfer.kind):
+            self.filter.addItem(words, ((state,), None))
+        self.filter.addItem(say("Not confirmed"), (ENDED_WELL, False))
+        self.table = FilesTable(theme, say("Files of the transfer"))
+        self.table.show_model(self.model)
+        self.footing = QLabel()
+        set_role(self.footing, "small")
+        self.refresh = QPushButton(say("Refresh"))
+        self.refresh.setToolTip(say("Refresh (F5)"))
+        self.copy = QPushButton(say("Copy lines"))
+        self.copy.setToolTip(say("Copy the chosen lines, with their reasons (Ctrl+C)"))
+        self.close_button = QPushButton(say("Close"))
+        for button in (self.refresh, self.copy, self.close_button):
+            button.setAutoDefault(False)
+        top, foot = QHBoxLayout(), QHBoxLayout()
+        top.addWidget(self.summary, 1)
+        top.addWidget(self.filter)
+        foot.addWidget(self.footing, 1)
+        for button in (self.refresh, self.copy, self.close_button):
+            foot.addWidget(button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
+        layout.setSpacing(SPACE)
+        layout.addWidget(way)
+        layout.addLayout(top)
+        layout.addWidget(self.table, 1)
+        layout.addLayout(foot)
+
+    def copy_lines(self) -> None:
+        chosen = sorted(index.row() for index in self.table.selectionModel().selectedRows())
+        if chosen:
+            lines = (item_line(self.model.item(number), self._row) for number in chosen)
+            QGuiApplication.clipboard().setText("\n".join(lines))
+
+    def _narrow(self) -> None:
+        states, is_verified = self.filter.currentData()
+        self._files.show(states, is_verified)
+
+    def _look(self) -> None:
+        """Another state has other results; what moves is read anew when somebody asks."""
+        row = self._transfers.row(self._row.id)
+        if row is None:
+            return
+        is_another = row.transfer.state is not self._row.transfer.state
+        self._row = row
+        self._say()
+        if is_another:
+            self._files.reload()
+
+    def _on_selection(self, *_: object) -> None:
+        self.copy.setEnabled(self.table.selectionModel().hasSelection())
+
+    def _say(self) -> None:
+        state = self._files.state
+        words = dict.fromkeys((*counts_words(self._row).split(" · "), progress_words(self._row)))
+        self.summary.setText(" · ".join(filter(None, words)))
+        self.summary.setToolTip(verified_words(self._row))
+        count = f"{len(self._files.rows):,}"
+        if state.trouble is not None:
+            self.footing.setText(say(state.trouble.title))
+        elif state.is_reading:
+            self.footing.setText(say("Reading…"))
+        elif state.has_more:
+            self.footing.setText(say("The first {count} files; more come as you scroll.", count=count))
+        else:
+            self.footing.setText(say("{count} files", count=count) if self._files.rows else say("No such files."))

@@ -1,0 +1,305 @@
+"""The list of transfers as a panel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QDoubleSpinBox,
+    QHBoxLayout,
+    QHeaderView,
+    QInputDialog,
+    QMenu,
+    QPushButton,
+    QStackedLayout,
+    QTableView,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from traindeck.domain.storage.objects import size_words
+from traindeck.domain.texts import say
+from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
+from traindeck.ui.kit.cells import EndElidedDelegate, ProgressDelegate
+from traindeck.ui.kit.table_models import TransferTableModel
+from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
+from traindeck.ui.transfers.transfer_files_dialog import TransferFilesDialog
+from traindeck.viewmodels.ports import Confirm
+from traindeck.viewmodels.transfers.transfer_list import TransferAction, TransferList
+
+_MEGABYTE = 1_000_000
+_RATES = (_MEGABYTE // 2, _MEGABYTE, 5 * _MEGABYTE, 20 * _MEGABYTE, 100 * _MEGABYTE)
+_WITH_TARGET, _WITH_SIZE = 88 * SPACE, 104 * SPACE
+_NARROWEST = 44 * SPACE
+
+
+class TransferTable(QTableView):
+    """Rows of transfers that know the keys of the list."""
+
+    cancel_wanted = Signal()
+    pause_wanted = Signal()
+    files_wanted = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(ROW)
+        self.setItemDelegateForColumn(TransferTableModel.PROGRESS, ProgressDelegate(theme, self))
+        self.setItemDelegateForColumn(TransferTableModel.FILES, EndElidedDelegate(self))
+        self.setAccessibleName(say("Transfers"))
+        self.doubleClicked.connect(self.files_wanted)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+        if event.key() == Qt.Key.Key_Delete and plain:
+            self.cancel_wanted.emit()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and plain:
+            self.files_wanted.emit()
+        elif event.key() == Qt.Key.Key_Space and plain:
+            if not event.isAutoRepeat():
+                self.pause_wanted.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class TransferView(QWidget):
+    """Shows TransferList; `confirm` asks the user before much is given up."""
+
+    def __init__(self, transfers: TransferList, theme: Theme, confirm: Confirm) -> None:
+        super().__init__()
+        self._transfers = transfers
+        self._theme = theme
+        self._confirm = confirm
+        self.model = TransferTableModel(transfers)
+        self.table = TransferTable(theme)
+        self.table.setModel(self.model)
+        header = self.table.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        for column in (TransferTableModel.SOURCE, TransferTableModel.TARGET):
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
+        widths = {
+            TransferTableModel.DIRECTION: 4,
+            TransferTableModel.PROGRESS: 20,
+            TransferTableModel.FILES: 16,
+            TransferTableModel.SIZE: 9,
+            TransferTableModel.RATE: 19,
+        }
+        for column, units in widths.items():
+            self.table.setColumnWidth(column, units * SPACE)
+        self.empty = EmptyPage(
+            say("Nothing is moving."),
+            say("Drop files on a bucket to upload them; fetch a run's outputs to bring them here."),
+        )
+        self.summary = ElidedLabel()
+        set_role(self.summary, "small")
+        self.begin = tool_button("check", say("Begin what was planned"), self._begin)
+        self.pause = tool_button("pause", say("Pause (Space)"), partial(self._do, TransferAction.PAUSE))
+        self.resume = tool_button("play", say("Go on (Space)"), partial(self._do, TransferAction.RESUME))
+        self.retry = tool_button("again", say("Try again"), partial(self._do, TransferAction.RETRY))
+        self.verify = tool_button(
+            "shield", say("Verify again: compare size and MD5"), partial(self._do, TransferAction.VERIFY)
+        )
+        self.first = tool_button(
+            "first", say("Move to the front of the queue"), partial(self._do, TransferAction.MOVE_FIRST)
+        )
+        self.list = tool_button("runs", say("Show the files (Return)"), self.show_files)
+        self.cancel = tool_button("close", say("Cancel transfer (Del)"), self._cancel)
+        self.clear = QPushButton(say("Clear finished"))
+        self.clear.setToolTip(say("Take what is over out of the list; the files stay."))
+        set_role(self.clear, "flat")
+        self.rate = QToolButton()
+        set_role(self.rate, "menu")
+        self.rate.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.rate.setToolTip(say("How fast all transfers together may be"))
+        self.rate.setMenu(QMenu(self))
+        self.rate.menu().aboutToShow.connect(self._offer_rates)
+        # All of them are in the menu, too: where there is no room for all, the last go first.
+        self._spare = (self.retry, self.list, self.verify, self.first, self.clear)
+        self._pages = QStackedLayout()
+        foot = QHBoxLayout()
+        foot.setContentsMargins(SPACE, HALF, SPACE, HALF)
+        foot.setSpacing(HALF)
+        foot.addWidget(self.summary, 1)
+        foot.addWidget(self.rate)
+        for button in (*self._tools(), self.clear):
+            foot.addWidget(button)
+        self._foot = QWidget()
+        self._foot.setLayout(foot)
+        self._foot.setMinimumWidth(_NARROWEST)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(self._pages, 1)
+        # Only now: without a parent the first of them would be shown as a window of its own.
+        self._pages.addWidget(self.empty)
+        self._pages.addWidget(self.table)
+        layout.addWidget(self._foot)
+        self.setFocusProxy(self.table)
+
+        self.table.cancel_wanted.connect(self._cancel)
+        self.table.pause_wanted.connect(self._pause_or_resume)
+        self.table.files_wanted.connect(self.show_files)
+        self.table.customContextMenuRequested.connect(self._show_menu)
+        self.table.selectionModel().selectionChanged.connect(self._on_changed)
+        self.clear.clicked.connect(transfers.clear_finished)
+        theme.changed.connect(self._apply_theme)
+        self._apply_theme()
+        transfers.changed.connect(self._on_changed)
+        self._on_changed()
+
+    def sizeHint(self) -> QSize:
+        return QSize(80 * SPACE, 20 * SPACE)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """What matters least makes room first, so that places can be told apart."""
+        super().resizeEvent(event)
+        self.table.setColumnHidden(TransferTableModel.TARGET, self.width() < _WITH_TARGET)
+        self.table.setColumnHidden(TransferTableModel.SIZE, self.width() < _WITH_SIZE)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        needed = [self.summary, self.rate, *(tool for tool in self._tools() if tool not in self._spare)]
+        room = self.width() - 2 * SPACE - sum(_room_of(widget) for widget in needed if not widget.isHidden())
+        for widget in self._spare:
+            room -= _room_of(widget)
+            widget.setVisible(room >= 0)
+
+    def selected_ids(self) -> list[int]:
+        return [self.model.row(index.row()).id for index in self.table.selectionModel().selectedRows()]
+
+    def show_files(self) -> None:
+        """What became of each file, where one transfer is chosen."""
+        chosen = self.selected_ids()
+        row = self._transfers.row(chosen[0]) if len(chosen) == 1 else None
+        if row is not None:
+            TransferFilesDialog(self._transfers, row, self._theme, self.window()).show()
+
+    def menu(self) -> QMenu:
+        """What can be done with what is chosen."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        # The keys are shown, not registered: the table itself acts on them.
+        self._add(menu, say("Show the files"), "Return", self.list, self.show_files)
+        menu.addSeparator()
+        self._add(menu, say("Begin what was planned"), "Space", self.begin, self._begin)
+        self._add(menu, say("Pause"), "Space", self.pause, partial(self._do, TransferAction.PAUSE))
+        self._add(menu, say("Go on"), "Space", self.resume, partial(self._do, TransferAction.RESUME))
+        self._add(menu, say("Try again"), "", self.retry, partial(self._do, TransferAction.RETRY))
+        self._add(menu, say("Verify again"), "", self.verify, partial(self._do, TransferAction.VERIFY))
+        self._add(
+            menu, say("Move to the front of the queue"), "", self.first, partial(self._do, TransferAction.MOVE_FIRST)
+        )
+        menu.addSeparator()
+        self._add(menu, say("Cancel transfer"), "Del", self.cancel, self._cancel)
+        clear = menu.addAction(say("Clear finished"))
+        clear.setEnabled(self.clear.isEnabled())
+        clear.triggered.connect(self._transfers.clear_finished)
+        return menu
+
+    @staticmethod
+    def _add(menu: QMenu, words: str, key: str, button: QToolButton, act: Callable[[], None]) -> None:
+        shown = QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
+        action = menu.addAction(f"{words}\t{shown}" if shown else words)
+        action.setEnabled(button.isEnabled())
+        action.triggered.connect(act)
+
+    def _tools(self) -> Iterator[QToolButton]:
+        yield from (self.begin, self.pause, self.resume, self.retry, self.verify, self.first, self.list, self.cancel)
+
+    def _do(self, asked: TransferAction, *_: bool) -> None:
+        self._transfers.do(asked, self.selected_ids())
+
+    def _cancel(self) -> None:
+        self._transfers.cancel(self.selected_ids(), self._confirm)
+
+    def _begin(self) -> None:
+        self._transfers.begin(self.selected_ids(), self._confirm)
+
+    def _pause_or_resume(self) -> None:
+        if self.begin.isEnabled():
+            self._begin()
+            return
+        self._do(TransferAction.PAUSE if self.pause.isEnabled() else TransferAction.RESUME)
+
+    def _offer_rates(self) -> None:
+        menu, limit = self.rate.menu(), self._transfers.rate_limit
+        menu.clear()
+        for rate in sorted({0, *_RATES, limit}):
+            action = menu.addAction(say("{rate}/s", rate=size_words(rate)) if rate else say("No limit"))
+            action.setCheckable(True)
+            action.setChecked(rate == limit)
+            action.triggered.connect(partial(self._limit, rate))
+        menu.addSeparator()
+        menu.addAction(say("Another limit…"), self._ask_rate)
+
+    def _limit(self, bytes_per_s: int, *_: bool) -> None:
+        self._transfers.limit_rate(bytes_per_s)
+
+    def _ask_rate(self) -> None:
+        dialog = QInputDialog(self.window())
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setWindowTitle(say("Limit of the transfers"))
+        dialog.setLabelText(say("Megabytes a second, for all transfers together:"))
+        dialog.setInputMode(QInputDialog.InputMode.DoubleInput)
+        dialog.setDoubleDecimals(2)
+        dialog.setDoubleRange(0.01, 100_000)
+        for box in dialog.findChildren(QDoubleSpinBox):
+            box.lineEdit().setTextMargins(HALF, 0, 0, 0)
+        dialog.setDoubleValue((self._transfers.rate_limit or _RATES[1]) / _MEGABYTE)
+        dialog.setOkButtonText(say("Set limit"))
+        dialog.setCancelButtonText(say("Cancel"))
+        dialog.doubleValueSelected.connect(lambda megabytes: self._limit(round(megabytes * _MEGABYTE)))
+        dialog.open()
+
+    def _show_menu(self, place: QPoint) -> None:
+        self.menu().popup(self.table.viewport().mapToGlobal(place))
+
+    def _apply_theme(self) -> None:
+        theme_tool_buttons(self, self._theme)
+        self.table.viewport().update()
+
+    def _on_changed(self, *_: object) -> None:
+        state = self._transfers.state
+        self._pages.setCurrentWidget(self.table if state.rows else self.empty)
+        self._foot.setVisible(bool(state.rows))
+        chosen = self.selected_ids()
+        for button, asked in (
+            (self.begin, TransferAction.BEGIN),
+            (self.pause, TransferAction.PAUSE),
+            (self.resume, TransferAction.RESUME),
+            (self.retry, TransferAction.RETRY),
+            (self.verify, TransferAction.VERIFY),
+            (self.first, TransferAction.MOVE_FIRST),
+            (self.cancel, TransferAction.CANCEL),
+        ):
+            button.setEnabled(bool(self._transfers.fitting(asked, chosen)))
+        self.list.setEnabled(len(chosen) == 1)
+        self.clear.setEnabled(state.live < len(state.rows))
+        self.begin.setVisible(self.begin.isEnabled())
+        limit = self._transfers.rate_limit
+        self.rate.setText(say("At most {rate}/s", rate=size_words(limit)) if limit else say("No limit"))
+        if state.bytes_per_s is not None:
+            rate = size_words(round(state.bytes_per_s))
+            self.summary.setText(say("{count} under way, {rate}/s", count=state.live, rate=rate))
+        else:
+            self.summary.setText(say("{count} under way", count=state.live) if state.live else say("All done."))
+        self._make_room()
+
+
+def _room_of(widget: QWidget) -> int:
+    return widget.minimumSizeHint().width() + HALF

@@ -1,0 +1,131 @@
+"""The accounts to choose from, and choosing."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Protocol
+
+from PySide6.QtCore import QObject, Signal
+
+from traindeck.domain.accounts.profiles import LAB, Profile
+from traindeck.domain.errors import KeysRefused
+from traindeck.domain.texts import text
+from traindeck.runtime.tasks import Listeners, Repeat, TaskScope
+from traindeck.services.accounts.environment import ENVIRONMENT
+from traindeck.viewmodels.ports import Confirm
+from traindeck.viewmodels.shell.notices import Notices
+
+
+class AccountBook(Protocol):
+    """The accounts of this user; asking is answered from memory."""
+
+    def all(self) -> list[Profile]: ...
+
+    @property
+    def current(self) -> str: ...
+
+    async def read(self) -> None: ...
+
+    async def use(self, name: str) -> None: ...
+
+    async def remove(self, name: str) -> bool: ...
+
+
+class Accounts(QObject):
+    """What the Account menu shows; `changed` comes when the list or the choice is another."""
+
+    changed = Signal()
+
+    def __init__(self, book: AccountBook, scope: TaskScope) -> None:
+        super().__init__()
+        self._book = book
+        self._scope = scope
+        self._told = self._now()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(profile.name for profile in self._book.all())
+
+    @property
+    def current(self) -> str:
+        return self._book.current
+
+    @property
+    def is_lab(self) -> bool:
+        return self.current == LAB
+
+    def look(self) -> None:
+        """Another program, or a dialog, may have changed them."""
+        self._scope.start("read the accounts", self._look, Repeat.REPLACE)
+
+    def use(self, name: str) -> None:
+        self._scope.start("use an account", partial(self._use, name), Repeat.REPLACE)
+
+    def remove_current(self, confirm: Confirm) -> None:
+        self._scope.start("remove an account", partial(self._remove, self.current, confirm))
+
+    async def _look(self) -> None:
+        await self._book.read()
+        self._tell()
+
+    async def _use(self, name: str) -> None:
+        await self._book.use(name)
+        self._tell()
+
+    async def _remove(self, name: str, confirm: Confirm) -> None:
+        question = text("Remove “{name}” and its keys from this computer? Its runs stay in the list.", name=name)
+        if await confirm(question, text("Remove")):
+            await self._book.remove(name)
+            self._tell()
+
+    def _tell(self) -> None:
+        now = self._now()
+        if now != self._told:
+            self._told = now
+            self.changed.emit()
+
+    def _now(self) -> tuple[tuple[str, ...], str]:
+        return self.names, self.current
+
+
+class KeyHolder(Protocol):
+    """Who knows which keys are refused, and lets everybody try them again."""
+
+    @property
+    def keys_refused(self) -> Listeners[str]: ...
+
+    def refusal(self, name: str) -> KeysRefused | None: ...
+
+    def release(self, name: str) -> None: ...
+
+
+class KeyNews(QObject):
+    """Tells it once for all that waits, until the keys of the account work."""
+
+    paste_wanted = Signal(str)
+    work_again = Signal(str)
+
+    def __init__(self, keys: KeyHolder, notices: Notices) -> None:
+        super().__init__()
+        self._keys = keys
+        self._notices = notices
+        self._ignore = keys.keys_refused.add(self._told)
+
+    def close(self) -> None:
+        self._ignore()
+
+    def _told(self, name: str) -> None:
+        refusal = self._keys.refusal(name)
+        if refusal is None:
+            self._notices.keys_work(name)
+            self.work_again.emit(name)
+        elif is_kept_here(name):
+            paste = partial(self.paste_wanted.emit, name)
+            self._notices.keys_refused(name, refusal, text("Paste new keys…"), paste)
+        else:
+            self._notices.keys_refused(name, refusal, text("Try again"), partial(self._keys.release, name))
+
+
+def is_kept_here(name: str) -> bool:
+    """Neither the Lab's account nor that of the environment can be given other keys."""
+    return name not in (LAB, ENVIRONMENT)

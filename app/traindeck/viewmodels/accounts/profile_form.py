@@ -1,0 +1,318 @@
+"""Adding or changing an account: the fields, what is wrong with them, and what the services say to the keys."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from PySide6.QtCore import QObject, Signal
+
+from traindeck.domain.accounts.keys import Credentials, Secret
+from traindeck.domain.accounts.profiles import (
+    LAB,
+    REGIONS,
+    CheckUp,
+    Profile,
+    Provider,
+    Proxy,
+    Signature,
+    is_profile_name,
+    is_region,
+    parse_proxy,
+)
+from traindeck.domain.errors import AppError, InvalidInput, KeyringMissing
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import Text, text
+from traindeck.runtime.tasks import TaskScope
+from traindeck.services.accounts.environment import ENVIRONMENT
+from traindeck.services.accounts.key_checks import Found, read_credentials
+
+TASK = "add an account"
+SECRETS = frozenset({"secret_key", "token", "proxy_password"})
+_ADDRESSES = ("obs_endpoint", "modelarts_endpoint", "iam_endpoint")
+
+
+class Accounts(Protocol):
+    """The part of the profile desk this form needs."""
+
+    def all(self) -> list[Profile]: ...
+
+    async def use(self, name: str) -> None: ...
+
+    async def add(
+        self,
+        profile: Profile,
+        credentials: Credentials,
+        *,
+        replace_old: bool = False,
+        this_session_only: bool = False,
+    ) -> Profile: ...
+
+    async def change(self, profile: Profile, proxy_password: Secret | None = None) -> Profile: ...
+
+    async def check(self, name: str, found: Found = ...) -> CheckUp: ...
+
+    async def keyring(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileFields:
+    """As typed, without blanks and line ends around it."""
+
+    name: str = ""
+    region: str = REGIONS[0][0]
+    access_key: str = ""
+    secret_key: Secret = field(default=Secret(""))
+    token: Secret = field(default=Secret(""))
+    work_in: str = ""
+    obs_endpoint: str = ""
+    signature: str = Signature.AUTO.value
+    path_style: bool = False
+    modelarts_endpoint: str = ""
+    iam_endpoint: str = ""
+    project_id: str = ""
+    ca_file: str = ""
+    proxy: str = ""
+    proxy_user: str = ""
+    proxy_password: Secret = field(default=Secret(""))
+
+    @classmethod
+    def of(cls, profile: Profile) -> ProfileFields:
+        """Everything but the keys, which are shown to nobody."""
+        proxy = parse_proxy(profile.proxy) if profile.proxy else None
+        return cls(
+            name=profile.name,
+            region=profile.region,
+            work_in=profile.work_in,
+            obs_endpoint=profile.obs_endpoint,
+            signature=profile.signature.value,
+            path_style=profile.path_style,
+            modelarts_endpoint=profile.modelarts_endpoint,
+            iam_endpoint=profile.iam_endpoint,
+            project_id=profile.project_id,
+            ca_file=profile.ca_file,
+            proxy=proxy.url if proxy else "",
+            proxy_user=proxy.user if proxy else "",
+        )
+
+    @property
+    def has_keys(self) -> bool:
+        return bool(self.access_key or self.secret_key or self.token)
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileFormState:
+    fields: ProfileFields = ProfileFields()
+    errors: Mapping[str, Text] = field(default_factory=dict)
+    error: AppError | None = None
+    busy: bool = False
+    told: CheckUp | None = None
+    saved: bool = False
+    keyring: str = ""  # its name; empty: not known, or there is none
+    is_change: bool = False
+    expires: datetime | None = None  # of temporary keys out of a file
+
+    @property
+    def has_no_keyring(self) -> bool:
+        return isinstance(self.error, KeyringMissing)
+
+    @property
+    def is_temporary(self) -> bool:
+        return bool(self.fields.token)
+
+
+class ProfileForm(QObject):
+    """One form, from the first letter to the answer of the services."""
+
+    changed = Signal()
+    added = Signal(str)
+    """The name of a profile that is there now, or is another than before."""
+
+    def __init__(self, accounts: Accounts, scope: TaskScope, existing: Profile | None = None) -> None:
+        super().__init__()
+        self._accounts = accounts
+        self._scope = scope
+        self._existing = existing
+        self._ours = existing.name if existing else ""  # the name this form may save again
+        self.state = ProfileFormState()
+        if existing is not None:
+            self.state = ProfileFormState(ProfileFields.of(existing), is_change=True)
+
+    @property
+    def key_hint(self) -> str:
+        """Enough of the access key in use to tell it from another."""
+        return self._existing.key_hint if self._existing else ""
+
+    def set(self, name: str, value: str) -> None:
+        """What was typed or pasted into one field."""
+        trimmed = value.strip()
+        change: dict[str, Any] = {name: Secret(trimmed) if name in SECRETS else trimmed}
+        self._set_fields(name, replace(self.state.fields, **change))
+        if name == "token" and self.state.expires is not None:
+            self._become(replace(self.state, expires=None))  # it was that of another token
+
+    def set_path_style(self, on: bool) -> None:
+        self._set_fields("path_style", replace(self.state.fields, path_style=on))
+
+    def look_for_keyring(self) -> None:
+        """Say early where the keys will be kept, or that there is no place for them."""
+
+        async def look() -> None:
+            try:
+                name = await self._accounts.keyring()
+            except KeyringMissing as error:
+                self._become(replace(self.state, error=self.state.error or error))
+            else:
+                self._become(replace(self.state, keyring=name))
+
+        self._scope.start("look for the keyring", look)
+
+    def load(self, path: Path) -> None:
+        """Take the keys out of a credentials.csv."""
+
+        async def read() -> None:
+            found = await asyncio.to_thread(read_credentials, path)
+            taken = replace(
+                self.state.fields,
+                access_key=found.access_key,
+                secret_key=found.secret_key,
+                token=found.token or Secret(""),
+            )
+            self._become(replace(self.state, fields=taken, errors={}, error=None, told=None, expires=found.expires))
+
+        self._start(read)
+
+    def submit(self) -> None:
+        """Keep the keys, use the profile, and ask the services what they think of it."""
+        self._send(this_session_only=False)
+
+    def keep_for_session(self) -> None:
+        """The same where there is no keyring: the keys are held until the program ends, and written nowhere."""
+        self._send(this_session_only=True)
+
+    def _send(self, *, this_session_only: bool) -> None:
+        errors = validate(self.state.fields, keys_may_stay=self.state.is_change)
+        self._become(replace(self.state, errors=errors, error=None, told=None))
+        if not errors:
+            self._start(partial(self._submit, this_session_only))
+
+    async def _submit(self, this_session_only: bool) -> None:
+        typed = self.state.fields
+        kept = await self._keep(typed, this_session_only)
+        is_new, self._ours = self._ours != kept.name, kept.name
+        if is_new:
+            await self._accounts.use(kept.name)
+        self._become(replace(self.state, saved=True))
+        self.added.emit(kept.name)
+        self._show(await self._accounts.check(kept.name, self._show))
+
+    async def _keep(self, typed: ProfileFields, this_session_only: bool) -> Profile:
+        profile = _profile(typed)
+        if self.state.is_change and not typed.has_keys:
+            return await self._accounts.change(profile, typed.proxy_password or None)
+        credentials = Credentials(
+            typed.access_key,
+            typed.secret_key,
+            typed.token or None,
+            typed.proxy_password or None,
+            self.state.expires if typed.token else None,
+        )
+        return await self._accounts.add(
+            profile, credentials, replace_old=profile.name == self._ours, this_session_only=this_session_only
+        )
+
+    def _show(self, told: CheckUp) -> None:
+        self._become(replace(self.state, told=told))
+
+    def _start(self, work: Callable[[], Awaitable[None]]) -> None:
+        async def shown_in_place() -> None:
+            try:
+                await work()
+            except AppError as error:
+                self._become(replace(self.state, error=error, told=None))
+            finally:
+                self._become(replace(self.state, busy=False))
+
+        if self._scope.start(TASK, shown_in_place):
+            self._become(replace(self.state, busy=True, error=None))
+
+    def _set_fields(self, name: str, typed: ProfileFields) -> None:
+        errors = {key: message for key, message in self.state.errors.items() if key != name}
+        self._become(replace(self.state, fields=typed, errors=errors))
+
+    def _become(self, state: ProfileFormState) -> None:
+        self.state = state
+        self.changed.emit()
+
+
+def validate(typed: ProfileFields, *, keys_may_stay: bool = False) -> dict[str, Text]:
+    """Each field's mistake that can be seen without asking anybody."""
+    wrong: dict[str, Text] = {}
+    if typed.name.casefold() in (LAB, ENVIRONMENT):
+        wrong["name"] = text("This name is taken by TrainDeck itself; choose another.")
+    elif not is_profile_name(typed.name):
+        wrong["name"] = text("1 to 40 letters, digits, “.”, “_” or “-”.")
+    if not is_region(typed.region):
+        wrong["region"] = text("Choose a region, or write one as in the console's address: cn-north-4.")
+    if not keys_may_stay or typed.has_keys:
+        wrong |= _wrong_keys(typed)
+    for place in _ADDRESSES:
+        address = str(getattr(typed, place))
+        if address and not address.startswith(("https://", "http://")):
+            wrong[place] = text("Write the whole address, beginning with https://.")
+    if typed.work_in:
+        try:
+            ObjectPath.parse(typed.work_in)
+        except InvalidInput:
+            wrong["work_in"] = text("Write it as obs://bucket/folder/.")
+    if typed.proxy:
+        try:
+            parse_proxy(typed.proxy)
+        except InvalidInput as error:
+            wrong["proxy"] = error.hint
+    elif typed.proxy_user or typed.proxy_password:
+        wrong["proxy"] = text("Whose user and password are these? Write http://host:port.")
+    return wrong
+
+
+def _wrong_keys(typed: ProfileFields) -> dict[str, Text]:
+    wrong: dict[str, Text] = {}
+    odd = text("There are characters in it that no key has.")
+    if not typed.access_key:
+        wrong["access_key"] = text("Paste the access key (AK).")
+    elif not _is_key(typed.access_key):
+        wrong["access_key"] = odd
+    if not typed.secret_key:
+        wrong["secret_key"] = text("Paste the secret key (SK).")
+    elif not _is_key(typed.secret_key.reveal()):
+        wrong["secret_key"] = odd
+    if not _is_key(typed.token.reveal()):
+        wrong["token"] = odd
+    return wrong
+
+
+def _is_key(word: str) -> bool:
+    return word.isascii() and word.isprintable() and " " not in word
+
+
+def _profile(typed: ProfileFields) -> Profile:
+    proxy = parse_proxy(typed.proxy) if typed.proxy else None
+    return Profile(
+        name=typed.name,
+        provider=Provider.MODELARTS,
+        region=typed.region,
+        obs_endpoint=typed.obs_endpoint.rstrip("/"),
+        modelarts_endpoint=typed.modelarts_endpoint.rstrip("/"),
+        iam_endpoint=typed.iam_endpoint.rstrip("/"),
+        project_id=typed.project_id,
+        signature=Signature(typed.signature),
+        path_style=typed.path_style,
+        ca_file=typed.ca_file,
+        proxy=Proxy(proxy.host, proxy.port, typed.proxy_user or proxy.user).address if proxy else "",
+        work_in=str(ObjectPath.parse(typed.work_in).as_folder()) if typed.work_in else "",
+    )

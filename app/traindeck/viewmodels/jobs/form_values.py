@@ -1,0 +1,161 @@
+"""What is typed into the form, and the job it means."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
+from pathlib import Path, PurePath
+from typing import Any
+
+from traindeck.domain.jobs.job import Engine, Flavor, JobSpec, Scalar, fits, wire_value
+from traindeck.domain.jobs.job_file import scalar_of
+from traindeck.domain.texts import Text, text
+
+Rows = tuple[tuple[str, str], ...]
+ROW_FIELDS = ("inputs", "outputs", "parameters", "environment")
+
+LABELS: dict[str, Text] = {
+    "name": text("Name"),
+    "target": text("Runs on"),
+    "description": text("Description"),
+    "code_folder": text("Code folder"),
+    "boot": text("Boot file"),
+    "command": text("Start command"),
+    "ignore": text("Left out of the code"),
+    "engine": text("Engine"),
+    "engine_version": text("Engine version"),
+    "image": text("Own image"),
+    "flavor": text("Specification"),
+    "nodes": text("Nodes"),
+    "pool": text("Resource pool"),
+    "stop_after": text("Stop after"),
+    "priority": text("Priority"),
+    "log_to": text("Log folder"),
+    "inputs": text("Inputs"),
+    "outputs": text("Outputs"),
+    "parameters": text("Running parameters"),
+    "environment": text("Environment variables"),
+    "checkpoint_folder": text("Checkpoint folder"),
+    "checkpoint_pattern": text("Checkpoint files"),
+}
+
+_ASSIGNMENT = re.compile(r"\s*-{0,2}([^\s=:]+)\s*[=:]\s*(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One value that is not as it was in the run the form was filled from."""
+
+    field: str
+    name: str
+    before: str
+    after: str
+
+
+def rows_of(spec: JobSpec, field: str) -> Rows:
+    return tuple((name, wire_value(value)) for name, value in getattr(spec, field))
+
+
+def with_rows(spec: JobSpec, field: str, rows: Rows, typed: JobSpec) -> JobSpec:
+    """The job with these rows; rows left empty do not count."""
+    kept = [(name.strip(), value) for name, value in rows if name.strip() or value.strip()]
+    if field == "parameters":
+        before = dict(typed.parameters)
+        return replace(spec, parameters=tuple((name, _scalar(value, before.get(name))) for name, value in kept))
+    cleaned: Any = tuple((name, value.strip() if field != "environment" else value) for name, value in kept)
+    return replace(spec, **{field: cleaned})
+
+
+def _scalar(written: str, before: Scalar | None) -> Scalar:
+    """The value as it was when its text did not change; else a number only if the script then sees what was typed."""
+    if before is not None and wire_value(before) == written:
+        return before
+    value = scalar_of(written)
+    if isinstance(value, float) and not math.isfinite(value):
+        return written
+    return value if wire_value(value) == written else written
+
+
+def rows_from_text(pasted: str) -> Rows:
+    """Rows of `a=1;b=2`, of lines, or of `--a=1 --b=2`."""
+    pasted = pasted.strip()
+    if "\n" not in pasted and ";" not in pasted and re.match(r"--\S+=", pasted):
+        pieces = pasted.split()
+    else:
+        pieces = re.split(r"[;\n]", pasted)
+    rows = []
+    for piece in pieces:
+        if not piece.strip():
+            continue
+        found = _ASSIGNMENT.fullmatch(piece)
+        name, value = (found[1], found[2]) if found else (piece, "")
+        value = value.strip()
+        if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+            value = value[1:-1]
+        rows.append((name.strip(), value))
+    return tuple(rows)
+
+
+def merged(rows: Rows, added: Rows) -> Rows:
+    """Pasted values replace those of the same name and follow the others."""
+    values = {name: value for name, value in rows if name or value}
+    values.update(added)
+    return tuple(values.items())
+
+
+def differences(before: JobSpec, after: JobSpec) -> tuple[Difference, ...]:
+    found: list[Difference] = []
+    for entry in fields(JobSpec):
+        old, new = getattr(before, entry.name), getattr(after, entry.name)
+        if old == new:
+            continue
+        if entry.name in ROW_FIELDS:
+            found += _row_differences(entry.name, rows_of(before, entry.name), rows_of(after, entry.name))
+        else:
+            found.append(Difference(entry.name, str(LABELS[entry.name]), _words(old), _words(new)))
+    return tuple(found)
+
+
+def _row_differences(field: str, before: Rows, after: Rows) -> Iterable[Difference]:
+    old, new = dict(before), dict(after)
+    for name in {**old, **new}:
+        if old.get(name) != new.get(name):
+            yield Difference(field, name, old.get(name, "–"), new.get(name, "–"))
+
+
+def _words(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(str(part) for part in value) or "–"
+    return str(value) or "–"
+
+
+def nearest_engine(spec: JobSpec, engines: Iterable[Engine]) -> Engine | None:
+    """The offered engine most like one that is not offered (any more)."""
+    engines = list(engines)
+    if not spec.engine_version or any((e.name, e.version) == (spec.engine, spec.engine_version) for e in engines):
+        return None
+    alike = [engine for engine in engines if engine.name == spec.engine] or engines
+    found = get_close_matches(spec.engine_version, [engine.version for engine in alike], 1, 0.0)
+    return next((engine for engine in alike if found and engine.version == found[0]), None)
+
+
+def nearest_flavor(spec: JobSpec, engines: Iterable[Engine], flavors: Iterable[Flavor]) -> Flavor | None:
+    """The offered specification most like the wanted one among those that fit the engine."""
+    flavors = list(flavors)
+    engine = next((e for e in engines if (e.name, e.version) == (spec.engine, spec.engine_version)), None)
+    wanted = next((flavor for flavor in flavors if flavor.id == spec.flavor), None)
+    if not spec.flavor or spec.pool or (wanted is not None and (engine is None or fits(engine, wanted))):
+        return None
+    fitting = [flavor for flavor in flavors if engine is None or fits(engine, flavor)]
+    found = get_close_matches(spec.flavor, [flavor.id for flavor in fitting], 1, 0.0)
+    return next((flavor for flavor in fitting if found and flavor.id == found[0]), None)
+
+
+def folder_words(folder: Path, base: Path | None) -> str:
+    """A folder as the job file should name it: below `base` relative, elsewhere in full."""
+    if base is not None and folder.is_relative_to(base):
+        return PurePath(folder.relative_to(base)).as_posix()
+    return str(folder)

@@ -1,0 +1,350 @@
+"""The job form: what is typed, what is wrong with it, and sending it once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from traindeck.domain.accounts.profiles import Profile
+from traindeck.domain.errors import AppError, InvalidInput
+from traindeck.domain.jobs import job_file
+from traindeck.domain.jobs.job import Engine, FieldError, Flavor, JobSpec, Run, Target, validate
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import Text, text
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.files import local_errors, write_whole
+from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.viewmodels.jobs.form_values import (
+    ROW_FIELDS,
+    Difference,
+    Rows,
+    differences,
+    folder_words,
+    merged,
+    nearest_engine,
+    nearest_flavor,
+    rows_from_text,
+    rows_of,
+    with_rows,
+)
+from traindeck.viewmodels.ports import REST_S, Offers, Profiles, Sender
+
+_EMPTY = JobSpec(code_folder="")
+"""A new form names no folder: the default of a job file, “.”, would be whatever folder the program runs in."""
+_USUAL_BOOT_FILES = ("train.py", "main.py", "run.py")
+
+
+@dataclass(frozen=True, slots=True)
+class FormState:
+    spec: JobSpec = _EMPTY
+    rows: Mapping[str, Rows] = field(default_factory=lambda: dict.fromkeys(ROW_FIELDS, ()))
+    """Inputs, outputs, parameters and environment as typed, empty rows included."""
+    base: Path = field(default_factory=Path)
+    file: Path | None = None
+    origin: Run | None = None
+    profile: str = ""
+    profiles: tuple[Profile, ...] = ()
+    engines: tuple[Engine, ...] = ()
+    flavors: tuple[Flavor, ...] = ()
+    offer_is_loading: bool = False
+    offer_is_known: bool = False
+    offer_trouble: AppError | None = None
+    boot_files: tuple[str, ...] = ()
+    all_errors: tuple[FieldError, ...] = ()
+    touched: frozenset[str] = frozenset()
+    """Fields whose mistakes are shown; after the first try to submit all are."""
+    nearest_engine: Engine | None = None
+    nearest_flavor: Flavor | None = None
+    stage: Text | None = None
+    """What sending is doing now; None while nothing is being sent."""
+    is_dirty: bool = False
+    changes: tuple[Difference, ...] = ()
+
+    @property
+    def errors(self) -> Mapping[str, Text]:
+        """The mistakes to show, the first of each field; those of a row have its name after a colon."""
+        shown: dict[str, Text] = {}
+        for error in self.all_errors:
+            if "*" in self.touched or error.field.partition(":")[0] in self.touched:
+                shown.setdefault(error.field, error.message)
+        return shown
+
+    @property
+    def code_place(self) -> Path:
+        return self.base / self.spec.code_folder
+
+    @property
+    def cost(self) -> Text:
+        """Unknown is said to be unknown; the Lab is this computer."""
+        if self.spec.target is Target.LAB:
+            return text("Free: runs on this computer")
+        return text("Cost unknown")
+
+    @property
+    def target_words(self) -> Text:
+        """Where the button will send the job."""
+        if self.spec.target is Target.LAB:
+            return text("the Lab")
+        return text("{profile}", profile=self.profile)
+
+
+class JobForm(QObject):
+    """One form; intents change it, `changed` tells the view to read `state` again."""
+
+    changed = Signal()
+    submitted = Signal(object)
+    refused = Signal(str)
+    """Submit was asked for with mistakes left; names the first field to mend."""
+
+    def __init__(
+        self,
+        sender: Sender,
+        offers: Offers,
+        profiles: Profiles,
+        disk: BlockingCalls,
+        scope: TaskScope,
+        base: Path | None = None,
+    ) -> None:
+        super().__init__()
+        self._sender = sender
+        self._offers = offers
+        self._profiles = profiles
+        self._disk = disk
+        self._scope = scope
+        self._typed = _EMPTY
+        self._clean = _EMPTY
+        self.state = FormState(base=base or Path.home())
+
+    def start(self) -> None:
+        """Read the profiles and what the current one offers."""
+        self.refresh_profiles()
+        if not self.state.profile:
+            self.choose_profile(self._profiles.current)
+
+    def refresh_profiles(self) -> None:
+        known = tuple(self._profiles.all())
+        self._become(replace(self.state, profiles=known))
+        if self.state.profile and all(profile.name != self.state.profile for profile in known):
+            self.choose_profile(self._profiles.current)
+
+    def choose_profile(self, name: str) -> None:
+        """Where the job goes; also decides which engines and specifications there are."""
+        is_lab = next((profile.is_lab for profile in self.state.profiles if profile.name == name), True)
+        spec = self.state.spec
+        if (spec.target is Target.LAB) != is_lab:
+            spec = replace(spec, target=Target.LAB if is_lab else Target.MODELARTS)
+        self._become(replace(self.state, spec=spec, profile=name))
+        self.load_offer()
+
+    def load_offer(self) -> None:
+        name = self.state.profile
+        empty = replace(self.state, engines=(), flavors=(), offer_is_known=False)
+        self._become(replace(empty, offer_is_loading=True, offer_trouble=None))
+        self._scope.start("load engines and specifications", lambda: self._load_offer(name), Repeat.REPLACE)
+
+    def new(self) -> None:
+        """An empty form for where the last one went."""
+        self._fill(replace(_EMPTY, target=self.state.spec.target), self.state.base, None, None)
+
+    def load_spec(self, spec: JobSpec, base: Path, origin: Run | None = None) -> None:
+        """Fill the form; `origin` is the run whose values these are."""
+        self._fill(spec, base, None, origin)
+        self._follow_target(origin.profile if origin else None)
+
+    def set_field(self, name: str, value: str | int | tuple[str, ...]) -> None:
+        if getattr(self.state.spec, name) == value:
+            return
+        changes: dict[str, Any] = {name: value}
+        if name == "engine":
+            versions = [engine.version for engine in self.state.engines if engine.name == value]
+            if versions and self.state.spec.engine_version not in versions:
+                changes["engine_version"] = versions[0]
+        spec = replace(self.state.spec, **changes)
+        shown = "engine" if name == "engine_version" else name
+        self._become(replace(self.state, spec=spec, touched=self.state.touched | {shown}))
+        if name == "code_folder":
+            self._look_for_boot_files()
+
+    def choose_code_folder(self, folder: Path) -> None:
+        """A folder that was picked or dropped."""
+        self.set_field("code_folder", folder_words(folder, self.state.base))
+
+    def set_rows(self, name: str, rows: Rows) -> None:
+        if self.state.rows[name] == rows:
+            return
+        spec = with_rows(self.state.spec, name, rows, self._typed)
+        shown = {**self.state.rows, name: rows}
+        self._become(replace(self.state, spec=spec, rows=shown, touched=self.state.touched | {name}))
+
+    def set_place(self, name: str, row: str, place: str) -> None:
+        """A place in OBS: that of a row, or of a field that has none."""
+        if name in ROW_FIELDS:
+            rows = self.state.rows[name]
+            self.set_rows(name, tuple((known, place if known == row else value) for known, value in rows))
+        else:
+            self.set_field(name, place)
+
+    def settle_places(self) -> None:
+        """Spell the places the one way they are shown everywhere; what is no place stays as it was typed."""
+        for name in ("inputs", "outputs"):
+            self.set_rows(name, tuple((row, _settled(value)) for row, value in self.state.rows[name]))
+        self.set_field("log_to", _settled(self.state.spec.log_to))
+
+    def paste_rows(self, name: str, pasted: str) -> None:
+        self.set_rows(name, merged(self.state.rows[name], rows_from_text(pasted)))
+
+    def take_nearest_engine(self) -> None:
+        if nearest := self.state.nearest_engine:
+            spec = replace(self.state.spec, engine=nearest.name, engine_version=nearest.version)
+            self._become(replace(self.state, spec=spec))
+
+    def take_nearest_flavor(self) -> None:
+        if nearest := self.state.nearest_flavor:
+            self.set_field("flavor", nearest.id)
+
+    def open_file(self, path: Path) -> None:
+        self._scope.start("open the job file", lambda: self._open(path), Repeat.REPLACE)
+
+    def save_file(self, path: Path) -> None:
+        self._scope.start("save the job file", lambda: self._save(path), Repeat.REPLACE)
+
+    def submit(self) -> None:
+        """Send what stands in the form now; while that is under way, asking again changes nothing."""
+        if self.state.stage is not None:
+            return
+        self._become(replace(self.state, touched=frozenset({"*"})))
+        if self.state.all_errors:
+            self.refused.emit(self.state.all_errors[0].field)
+            return
+        spec, base, profile = self.state.spec, self.state.base, self.state.profile
+        self._become(replace(self.state, stage=text("Checking the form…")))
+        if not self._scope.start("submit the job", lambda: self._submit(spec, base, profile)):
+            self._become(replace(self.state, stage=None))
+
+    async def _submit(self, spec: JobSpec, base: Path, profile: str) -> None:
+        try:
+            run = await self._sender.submit(spec, base, profile, stage=self._show_stage)
+        except BaseException:
+            self._become(replace(self.state, stage=None))
+            raise
+        self._clean = spec
+        self._become(replace(self.state, touched=frozenset(), stage=text("Sent {name}", name=run.name)))
+        self._scope.start("rest after sending", self._rest)
+        self.submitted.emit(run)
+
+    async def _rest(self) -> None:
+        """The button says what was sent before it can be pressed again."""
+        try:
+            await asyncio.sleep(REST_S)
+        finally:
+            self._become(replace(self.state, stage=None))
+
+    def _show_stage(self, words: Text) -> None:
+        self._become(replace(self.state, stage=words))
+
+    async def _load_offer(self, name: str) -> None:
+        try:
+            offer = await self._offers.load(name)
+        except AppError as error:
+            self._become(replace(self.state, offer_is_loading=False, offer_trouble=error))
+            return
+        known = replace(self.state, engines=offer.engines, flavors=offer.flavors, offer_is_known=True)
+        self._become(replace(known, offer_is_loading=False))
+
+    async def _open(self, path: Path) -> None:
+        source = await self._disk.run(lambda _: _read(path))
+        self._fill(job_file.parse(source), path.parent, path, None)
+        self._follow_target(None)
+
+    async def _save(self, path: Path) -> None:
+        spec, base = self.state.spec, path.parent
+        if base != self.state.base:
+            place = self.state.code_place.absolute()
+            spec = replace(spec, code_folder=folder_words(place, base))
+        content = job_file.to_toml(spec).encode()
+
+        def write(_: object) -> None:
+            with local_errors(path):
+                write_whole(path, content, 0o644)
+
+        await self._disk.run(write)
+        if self.state.spec.code_folder != spec.code_folder:
+            self.state = replace(self.state, spec=replace(self.state.spec, code_folder=spec.code_folder))
+        self._clean = spec
+        self._become(replace(self.state, base=base, file=path))
+
+    def _fill(self, spec: JobSpec, base: Path, file: Path | None, origin: Run | None) -> None:
+        self._typed = self._clean = spec
+        rows = {name: rows_of(spec, name) for name in ROW_FIELDS}
+        filled = replace(self.state, spec=spec, rows=rows, base=base, file=file, origin=origin)
+        self._become(replace(filled, touched=frozenset(), boot_files=()))
+        self._look_for_boot_files()
+
+    def _follow_target(self, profile: str | None) -> None:
+        known = [entry.name for entry in self.state.profiles]
+        if profile not in known:
+            profile = self._sender.profile_for(self.state.spec, None)
+        if profile != self.state.profile:
+            self.choose_profile(profile)
+            self._clean = replace(self._clean, target=self.state.spec.target)
+            self._become(self.state)
+
+    def _look_for_boot_files(self) -> None:
+        if not self.state.spec.code_folder.strip():
+            return
+        place = self.state.code_place
+        self._scope.start("list the boot files", lambda: self._list_boot_files(place), Repeat.REPLACE)
+
+    async def _list_boot_files(self, place: Path) -> None:
+        names = await self._disk.run(lambda _: _python_files(place))
+        self._become(replace(self.state, boot_files=names))
+        if not self.state.spec.boot and not self.state.spec.command:
+            usual = next((name for name in _USUAL_BOOT_FILES if name in names), names[0] if len(names) == 1 else "")
+            if usual:
+                self.set_field("boot", usual)
+
+    def _become(self, state: FormState) -> None:
+        engines = state.engines if state.offer_is_known else None
+        flavors = state.flavors if state.offer_is_known else None
+
+        self.state = replace(
+            state,
+            all_errors=tuple(validate(state.spec, engines, flavors)),
+            nearest_engine=nearest_engine(state.spec, engines) if engines is not None else None,
+            nearest_flavor=nearest_flavor(state.spec, engines or (), flavors) if flavors is not None else None,
+            is_dirty=state.spec != self._clean,
+            changes=differences(state.origin.spec, state.spec) if state.origin else (),
+        )
+        self.changed.emit()
+
+
+def _settled(place: str) -> str:
+    try:
+        return str(ObjectPath.parse(place)) if place.strip() else place
+    except InvalidInput:
+        return place
+
+
+def _read(path: Path) -> str:
+    with local_errors(path):
+        try:
+            return path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise InvalidInput(
+                text("“{file}” is not a text file in UTF-8.", file=path.name),
+                text("Save it as UTF-8, or choose another file."),
+                str(error),
+            ) from error
+
+
+def _python_files(place: Path) -> tuple[str, ...]:
+    """The scripts at the top of a folder; a folder that cannot be read has none, which validation and submit tell."""
+    try:
+        return tuple(sorted(entry.name for entry in place.iterdir() if entry.suffix == ".py" and entry.is_file()))
+    except OSError:
+        return ()

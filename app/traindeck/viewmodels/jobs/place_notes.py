@@ -1,0 +1,244 @@
+"""What the places in the job form come to: how much is there, and what to do about one that is not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+
+from PySide6.QtCore import QObject, Signal
+
+from traindeck.domain.accounts.profiles import Profile
+from traindeck.domain.errors import AppError, InvalidInput
+from traindeck.domain.storage.objects import ObjectPath, count_words, size_words
+from traindeck.domain.texts import Text, text
+from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.services.storage.place_facts import Missing, PlaceFacts
+from traindeck.viewmodels.jobs.job_form import JobForm
+from traindeck.viewmodels.ports import PlaceAsker
+
+QUIET_S = 0.4
+"""Somebody who types is not asked about after each letter."""
+
+_MOST_NAMED = 3
+_PLACES = ("inputs", "outputs")
+
+
+class Tone(Enum):
+    """How a note is meant."""
+
+    PLAIN = auto()
+    WARNING = auto()
+    TROUBLE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """One way out: another place to write, or, where `is_new`, this place to be made."""
+
+    words: Text
+    place: ObjectPath
+    is_new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceNote:
+    """What is said below a field; `row` is the name of the row in a table."""
+
+    field: str
+    row: str
+    words: Text
+    tone: Tone = Tone.PLAIN
+    remedies: tuple[Remedy, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Typed:
+    """A place as it stands in the form."""
+
+    field: str
+    row: str
+    spelling: str
+
+    @property
+    def path(self) -> ObjectPath | None:
+        """What is looked at: up to the first part that every run has of its own."""
+        try:
+            whole = ObjectPath.parse(self.spelling)
+        except InvalidInput:
+            return None
+        head, brace, _ = whole.key.partition("{")
+        return ObjectPath(whole.bucket, head.rpartition("/")[0] + "/" if "/" in head else "") if brace else whole
+
+    @property
+    def is_of_each_run(self) -> bool:
+        return "{" in self.spelling
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was found out for one account."""
+
+    profile: str = ""
+    facts: dict[ObjectPath, PlaceFacts | AppError] = field(default_factory=dict)
+
+
+class PlaceNotes(QObject):
+    """Watches the places of a form; `notes` are by field and row."""
+
+    changed = Signal()
+    completed = Signal(list)
+    """What the place that is being typed may become."""
+
+    def __init__(self, form: JobForm, places: PlaceAsker, scope: TaskScope) -> None:
+        super().__init__()
+        self.notes: Mapping[tuple[str, str], PlaceNote] = {}
+        self._form = form
+        self._places = places
+        self._scope = scope
+        self._seen = _Seen()
+        self._typed: tuple[_Typed, ...] = ()
+        form.changed.connect(self._on_form)
+
+    def of(self, field: str) -> list[PlaceNote]:
+        return [note for (name, _), note in self.notes.items() if name == field]
+
+    def complete(self, typed: str) -> None:
+        """Find out what may be meant; `completed` tells."""
+        profile = self._form.state.profile
+
+        async def ask() -> None:
+            await asyncio.sleep(QUIET_S / 2)
+            try:
+                found = await self._places.complete(profile, typed)
+            except AppError:
+                return  # the note below the field says what is wrong
+            self.completed.emit([str(path) for path in found])
+
+        if profile:
+            self._scope.start("complete a place", ask, Repeat.REPLACE)
+
+    def take(self, note: PlaceNote, remedy: Remedy) -> None:
+        """Go this way out."""
+        if not remedy.is_new:
+            self._form.set_place(note.field, note.row, str(remedy.place))
+            return
+        profile = self._form.state.profile
+
+        async def create() -> None:
+            await self._places.create(profile, remedy.place)
+            self.look_again()
+
+        self._scope.start(f"create {remedy.place}", create)
+
+    def look_again(self) -> None:
+        """Forget what is known and find it out anew."""
+        self._seen = _Seen()
+        self._typed = ()
+        self._on_form()
+
+    def _on_form(self) -> None:
+        state = self._form.state
+        rows = [_Typed(name, row, place) for name in _PLACES for row, place in state.rows[name] if place.strip()]
+        if state.spec.log_to.strip():
+            rows.append(_Typed("log_to", "", state.spec.log_to))
+        typed = tuple(rows)
+        if self._seen.profile != state.profile:
+            self._seen = _Seen(state.profile)
+        elif typed == self._typed:
+            return
+        self._typed = typed
+        self._show()
+        if state.profile and any(one.path is not None and one.path not in self._seen.facts for one in typed):
+            self._scope.start("look at the places of the form", self._look, Repeat.REPLACE)
+
+    async def _look(self) -> None:
+        await asyncio.sleep(QUIET_S)
+        seen = self._seen
+        for path in {one.path for one in self._typed}:
+            if path is None or path in seen.facts:
+                continue
+            try:
+                seen.facts[path] = await self._places.look(seen.profile, path)
+            except AppError as error:
+                seen.facts[path] = error
+            self._show()
+
+    def _show(self) -> None:
+        notes = {}
+        for one in self._typed:
+            found = self._seen.facts.get(one.path) if one.path is not None else None
+            if found is not None and (note := self._note(one, found)) is not None:
+                notes[one.field, one.row] = note
+        if notes != self.notes:
+            self.notes = notes
+            self.changed.emit()
+
+    def _note(self, one: _Typed, found: PlaceFacts | AppError) -> PlaceNote | None:
+        if isinstance(found, AppError):
+            return PlaceNote(one.field, one.row, found.title, Tone.TROUBLE)
+        profile = next((entry for entry in self._form.state.profiles if entry.name == self._seen.profile), None)
+        if found.missing is Missing.BUCKET:
+            return _without_bucket(one, found)
+        note = _input_note(one, found) if one.field == "inputs" else _output_note(one, found)
+        return _with_region(note, found, profile)
+
+
+def _without_bucket(one: _Typed, found: PlaceFacts) -> PlaceNote:
+    bucket = found.path.bucket
+    words = text("There is no bucket “{bucket}”.", bucket=bucket)
+    ways = [Remedy(text("Use {place}", place=str(near)), near) for near in found.nearest]
+    made = Remedy(text("Create the bucket {bucket}", bucket=bucket), ObjectPath(bucket), is_new=True)
+    return PlaceNote(one.field, one.row, words, Tone.TROUBLE, (*ways, made))
+
+
+def _input_note(one: _Typed, found: PlaceFacts) -> PlaceNote:
+    folder = found.path.as_folder()
+    if found.missing is Missing.CONTENT:
+        words = text("There is nothing at {place}.", place=str(found.path))
+        ways = [Remedy(text("Use {place}", place=str(near)), near) for near in found.nearest]
+        made = Remedy(text("Create the folder {place}", place=str(folder)), folder, is_new=True)
+        return PlaceNote(one.field, one.row, words, Tone.TROUBLE, (*ways, made))
+    if found.takes_in and not found.is_object:
+        names = ", ".join(found.takes_in[:_MOST_NAMED]) + (" …" if len(found.takes_in) > _MOST_NAMED else "")
+        words = text("“{name}” also takes in {names}.", name=found.path.name, names=names)
+        slash = Remedy(text("Use {place}", place=str(folder)), folder)
+        return PlaceNote(one.field, one.row, words, Tone.WARNING, (slash,))
+    return PlaceNote(one.field, one.row, _amount(found))
+
+
+def _output_note(one: _Typed, found: PlaceFacts) -> PlaceNote:
+    if found.missing is Missing.CONTENT or one.is_of_each_run or not found.count:
+        return PlaceNote(one.field, one.row, text("The run makes this folder."))
+    words = text("This folder is not empty: {amount}. Write {run} into it for a folder of each run.",
+                 amount=_amount(found), run="{run}")  # fmt: skip
+    own = ObjectPath(found.path.bucket, found.path.as_folder().key + "{run}/")
+    return PlaceNote(one.field, one.row, words, Tone.WARNING, (Remedy(text("Use {place}", place=str(own)), own),))
+
+
+def _amount(found: PlaceFacts) -> Text:
+    if found.is_object and not found.count:
+        return text("one object")
+    size = size_words(found.size_bytes)
+    if found.count == 1:
+        return text("one object, {size}", size=size)
+    if not found.is_all:
+        return text("more than {count} objects, {size}", count=count_words(found.count), size=size)
+    if not found.count:
+        return text("empty")
+    return text("{count} objects, {size}", count=count_words(found.count), size=size)
+
+
+def _with_region(note: PlaceNote, found: PlaceFacts, profile: Profile | None) -> PlaceNote:
+    if not found.region or profile is None:
+        return note
+    if profile.region and found.region != profile.region and not profile.is_lab:
+        words = text(
+            "The bucket is in {there}, the job runs in {here}. {rest}",
+            there=found.region, here=profile.region, rest=note.words,
+        )  # fmt: skip
+        return replace(note, words=words, tone=Tone.WARNING if note.tone is Tone.PLAIN else note.tone)
+    if note.tone is Tone.PLAIN:
+        return replace(note, words=text("{words} · {region}", words=note.words, region=found.region))
+    return note

@@ -1,0 +1,222 @@
+"""The list of runs: what was submitted, how it goes, and what can be done to it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from traindeck.domain.errors import AppError
+from traindeck.domain.jobs.job import Run
+from traindeck.domain.texts import Text, text
+from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.services.ports import Clock
+from traindeck.viewmodels.ports import REST_S, Confirm, RunActions, Sender, Watch
+
+_TICK_MS = 1000
+_AGE_MS = 30_000
+
+_RunWork = Callable[[], Awaitable[None]]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class RunListState:
+    runs: tuple[Run, ...] = ()
+    is_loading: bool = False
+    is_known: bool = False
+    trouble: AppError | None = None
+    selected: str = ""
+    busy: Mapping[str, Text] = field(default_factory=dict)
+
+    @property
+    def selected_run(self) -> Run | None:
+        return next((run for run in self.runs if run.id == self.selected), None)
+
+
+class RunList(QObject):
+    """Live runs on top, then the newest; kept true by the watch."""
+
+    changed = Signal()
+    ticked = Signal()
+    """Only times moved on; no run did."""
+    opened = Signal(object)
+    log_wanted = Signal(object)
+    edit_wanted = Signal(object)
+    submitted = Signal(object)
+
+    def __init__(
+        self, service: RunActions, sender: Sender, watch: Watch, scope: TaskScope, clock: Clock = _now
+    ) -> None:
+        super().__init__()
+        self._service = service
+        self._sender = sender
+        self._scope = scope
+        self.clock = clock
+        self.state = RunListState()
+        self._runs: dict[str, Run] = {}
+        self._deaf_until = 0.0
+        self._seconds = QTimer(self, interval=_TICK_MS)
+        self._seconds.timeout.connect(self.ticked)
+        self._ages = QTimer(self, interval=_AGE_MS)
+        self._ages.timeout.connect(self.ticked)
+        self._remove_listeners = (watch.changed.add(self._on_changed), watch.gone.add(self._on_gone))
+
+    def close(self) -> None:
+        for remove in self._remove_listeners:
+            remove()
+        self._seconds.stop()
+        self._ages.stop()
+
+    def refresh(self) -> None:
+        self._become(replace(self.state, is_loading=True))
+        self._scope.start("read the runs", self._read, Repeat.REPLACE)
+
+    def run(self, run_id: str) -> Run | None:
+        return self._runs.get(run_id)
+
+    def select(self, run_id: str) -> None:
+        if run_id != self.state.selected:
+            self.state = replace(self.state, selected=run_id)
+            self.changed.emit()
+
+    def rerun(self, run_id: str) -> None:
+        """Same again; while one is on its way, asking again changes nothing."""
+        # For all runs at once: the new run is selected by itself, and a second press would mean that one.
+        if time.monotonic() < self._deaf_until:
+            return
+        self._act("run again", run_id, lambda: self._rerun(run_id), text("Running again…"))
+
+    def check_again(self, run_id: str) -> None:
+        """Look once more whether a job without an answer exists."""
+        self._act(f"check {run_id}", run_id, lambda: self._check_again(run_id), text("Looking for the job…"))
+
+    def edit_again(self, run_id: str) -> None:
+        if run := self._runs.get(run_id):
+            self.edit_wanted.emit(run)
+
+    def stop(self, run_ids: Sequence[str], confirm: Confirm) -> None:
+        """Ask the service to end these jobs, when the user agrees."""
+        runs = [run for run in self._chosen(run_ids) if run.state.can_stop]
+        if runs:
+            self._scope.start("stop runs", lambda: self._stop_all(runs, confirm))
+
+    def remove(self, run_ids: Sequence[str], confirm: Confirm) -> None:
+        """Delete runs that are over, when the user agrees."""
+        runs = [run for run in self._chosen(run_ids) if run.state.is_over]
+        if runs:
+            self._scope.start("delete runs", lambda: self._remove_all(runs, confirm))
+
+    def open(self, run_id: str) -> None:
+        if run := self._runs.get(run_id):
+            self.opened.emit(run)
+
+    def show_log(self, run_id: str) -> None:
+        if run := self._runs.get(run_id):
+            self.log_wanted.emit(run)
+
+    def _act(self, name: str, run_id: str, work: _RunWork, words: Text) -> None:
+        async def told() -> None:
+            self._say(run_id, words)
+            try:
+                await work()
+            finally:
+                self._say(run_id, None)
+
+        self._scope.start(name, told)
+
+    def _say(self, run_id: str, words: Text | None) -> None:
+        busy = {key: said for key, said in self.state.busy.items() if key != run_id}
+        if words is not None:
+            busy[run_id] = words
+        self._become(replace(self.state, busy=busy))
+
+    async def _read(self) -> None:
+        try:
+            runs = await self._service.recent()
+        except AppError as error:
+            self._become(replace(self.state, is_loading=False, trouble=error))
+            return
+        self._runs = {run.id: run for run in runs}
+        self._become(replace(self.state, is_loading=False, is_known=True, trouble=None))
+
+    async def _rerun(self, run_id: str) -> None:
+        run = await self._sender.rerun(run_id, stage=lambda words: self._say(run_id, words))
+        self._on_changed(run)
+        self._deaf_until = time.monotonic() + REST_S
+        self.submitted.emit(run)
+
+    async def _check_again(self, run_id: str) -> None:
+        self._on_changed(await self._sender.check_again(run_id))
+
+    async def _stop_all(self, runs: Sequence[Run], confirm: Confirm) -> None:
+        question = text("Stop “{name}”? What it has written so far stays.", name=runs[0].name)
+        if len(runs) > 1:
+            question = text("Stop {count} runs? What they have written so far stays.", count=len(runs))
+        if await confirm(question, text("Stop")):
+            for run in runs:
+                self._act(f"stop {run.id}", run.id, partial(self._stop, run.id), text("Asking the service to stop…"))
+
+    async def _remove_all(self, runs: Sequence[Run], confirm: Confirm) -> None:
+        question = text(
+            "Delete “{name}” from the list and its job from the service? What it wrote to OBS stays.", name=runs[0].name
+        )
+        if len(runs) > 1:
+            question = text(
+                "Delete {count} runs from the list and their jobs from the service? What they wrote to OBS stays.",
+                count=len(runs),
+            )
+        if await confirm(question, text("Delete")):
+            for run in runs:
+                self._act(f"remove {run.id}", run.id, partial(self._remove, run.id), text("Deleting…"))
+
+    async def _stop(self, run_id: str) -> None:
+        self._on_changed(await self._service.stop(run_id))
+
+    async def _remove(self, run_id: str) -> None:
+        await self._service.remove(run_id)
+        self._on_gone(run_id)
+
+    def _chosen(self, run_ids: Sequence[str]) -> list[Run]:
+        return [self._runs[run_id] for run_id in run_ids if run_id in self._runs]
+
+    def _on_changed(self, run: Run) -> None:
+        if self._runs.get(run.id) != run:
+            self._runs[run.id] = run
+            self._become(self.state)
+
+    def _on_gone(self, run_id: str) -> None:
+        if self._runs.pop(run_id, None) is not None:
+            self._become(self.state)
+
+    def _become(self, state: RunListState) -> None:
+        runs = tuple(sorted(self._runs.values(), key=lambda run: (run.state.is_over, -run.number)))
+        selected = state.selected if state.selected in self._runs else ""
+        self.state = replace(state, runs=runs, selected=selected)
+        live = any(run.started is not None and not run.state.is_over for run in _live(runs))
+        _keep(self._seconds, live)
+        _keep(self._ages, bool(runs))
+        self.changed.emit()
+
+
+def _live(runs: tuple[Run, ...]) -> list[Run]:
+    found = []
+    for run in runs:
+        if run.state.is_over:
+            break
+        found.append(run)
+    return found
+
+
+def _keep(timer: QTimer, wanted: bool) -> None:
+    if wanted and not timer.isActive():
+        timer.start()
+    elif not wanted:
+        timer.stop()

@@ -1,0 +1,298 @@
+"""The log of one worker of one run: its last lines at once, then what arrives, in batches."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import re
+from collections import deque
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from traindeck.domain.errors import AppError
+from traindeck.domain.jobs.job import Run
+from traindeck.domain.storage.objects import size_words
+from traindeck.domain.texts import say
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.services.ports import Clock
+from traindeck.viewmodels.ports import Logs, Watch
+
+LONGEST_LINE = 4000
+"""Longer ones are shown as several; one line of a megabyte would stop the window."""
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+# Qt begins a new line at U+2028 and U+2029, which would spoil the count of lines.
+_CONTROLS: dict[int, str | None] = {0x2028: " ", 0x2029: " "}
+_CONTROLS |= dict.fromkeys((*range(0x09), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F, *range(0x80, 0xA0)))
+
+
+class LogText:
+    """Decodes piece by piece; a progress bar redrawn with a carriage return stays one line."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._rest = ""
+
+    def feed(self, data: bytes) -> list[str]:
+        """The lines that are complete now."""
+        pieces = (self._rest + self._decoder.decode(data)).split("\n")
+        self._rest = pieces.pop()
+        lines: list[str] = []
+        for piece in pieces:
+            lines.extend(_shown(piece))
+        if len(self._rest) > LONGEST_LINE:
+            self._rest = _last_redraw(self._rest)
+            while len(self._rest) > LONGEST_LINE:
+                lines.extend(_shown(self._rest[:LONGEST_LINE]))
+                self._rest = self._rest[LONGEST_LINE:]
+        return lines
+
+    @property
+    def open_line(self) -> str:
+        """What stands after the last line end: a progress bar, or half a line."""
+        return "".join(_shown(self._rest))
+
+    def break_line(self) -> list[str]:
+        """End the open line, because what follows does not belong to it."""
+        rest = self._rest + self._decoder.decode(b"", final=True)
+        self._decoder.reset()
+        self._rest = ""
+        return _shown(rest) if rest else []
+
+
+def _shown(line: str) -> list[str]:
+    if not line.isprintable():
+        line = _ESCAPES.sub("", _last_redraw(line)).rstrip("\r").translate(_CONTROLS)
+    if len(line) <= LONGEST_LINE:
+        return [line]
+    return [line[start : start + LONGEST_LINE] for start in range(0, len(line), LONGEST_LINE)]
+
+
+def _last_redraw(line: str) -> str:
+    """What is left to see of `10%\\r20%\\r`; the end is kept, a line end may follow."""
+    body = line.rstrip("\r")
+    return body[body.rfind("\r") + 1 :] + line[len(body) :]
+
+
+BEAT_MS = 60
+MOST_LINES = 5000
+_TAIL_BYTES = 1 << 19
+_BLOCK_BYTES = 1 << 18
+_LOOK_AGAIN_S = 0.5
+_TICK_MS = 1000
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class LogBatch:
+    """What one beat brings: whole lines, then the line that is still being written."""
+
+    lines: tuple[str, ...]
+    open_line: str
+    skipped: int = 0
+    """Lines that came too fast to be shown; they are in the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogState:
+    run: Run | None = None
+    task: str = ""
+    is_read: bool = False
+    size_bytes: int = 0
+    run_seconds: float | None = None
+    answer_age_s: float | None = None
+    trouble: AppError | None = None
+    next_look_s: float | None = None
+    is_following: bool = True
+    new_lines: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    lines: list[str]
+    open_line: str
+    position: int
+    began_anew: bool
+    has_more: bool
+
+
+class LogFeed(QObject):
+    """Hands lines on in batches, so that a chatty job costs one repaint per beat."""
+
+    changed = Signal()
+    cleared = Signal()
+    arrived = Signal(object)
+
+    def __init__(self, logs: Logs, watch: Watch, disk: BlockingCalls, scope: TaskScope, clock: Clock = _now) -> None:
+        super().__init__()
+        self._logs = logs
+        self._watch = watch
+        self._disk = disk
+        self._scope = scope
+        self._clock = clock
+        self.state = LogState()
+        self._work = ""
+        self._kept: deque[str] = deque(maxlen=MOST_LINES)
+        self._waiting: deque[str] = deque(maxlen=MOST_LINES)
+        self._skipped = 0
+        self._open_line = ""
+        self._beat = QTimer(self, singleShot=True, interval=BEAT_MS)
+        self._beat.timeout.connect(self._hand_on)
+        self._seconds = QTimer(self, interval=_TICK_MS)
+        self._seconds.timeout.connect(self._tick)
+        self._remove_listeners = (
+            watch.changed.add(self._on_changed),
+            watch.connection_state.add(self._on_connection_state),
+        )
+
+    def close(self) -> None:
+        """Stop following for good; the panel goes away."""
+        for remove in self._remove_listeners:
+            remove()
+        self._scope.cancel(self._work)
+        self._beat.stop()
+        self._seconds.stop()
+
+    def show(self, run: Run, task: str = "worker-0") -> None:
+        """Follow this worker of this run from now on."""
+        self._scope.cancel(self._work)
+        self._waiting.clear()
+        self._kept.clear()
+        self._skipped = 0
+        self._open_line = ""
+        self._beat.stop()
+        self.cleared.emit()
+        self._become(LogState(run=run, task=task))
+        self._work = f"follow {task} of {run.id}"
+        self._scope.start(self._work, lambda: self._follow(run.id, task), Repeat.REPLACE)
+
+    def follow_end(self, wanted: bool) -> None:
+        """Whether the view stays at the newest line."""
+        if wanted != self.state.is_following:
+            self._become(replace(self.state, is_following=wanted, new_lines=0))
+
+    def lines_so_far(self) -> LogBatch:
+        """What a view that opens now must show first."""
+        return LogBatch(tuple(self._kept), self._open_line)
+
+    async def _follow(self, run_id: str, task: str) -> None:
+        reader = _LogReader(self._logs, run_id, task)
+        grown = asyncio.Event()
+        stop_listening = self._logs.grew.add(lambda news: grown.set() if news.run_id == run_id else None)
+        try:
+            while True:
+                grown.clear()
+                reading = await self._disk.run(lambda _: reader.read())
+                self._take(reading)
+                if not reading.has_more:
+                    await self._wait(grown)
+        finally:
+            stop_listening()
+
+    async def _wait(self, grown: asyncio.Event) -> None:
+        run = self.state.run
+        # Another program may be the one that writes: while the run lives, look even when nobody tells.
+        limit = None if run is None or run.state.is_over else _LOOK_AGAIN_S
+        try:
+            async with asyncio.timeout(limit):
+                await grown.wait()
+        except TimeoutError:
+            return
+
+    def _take(self, reading: _Reading) -> None:
+        if reading.began_anew:
+            self._waiting.clear()
+            self._kept.clear()
+            self.cleared.emit()
+        self._skipped += max(0, len(self._waiting) + len(reading.lines) - MOST_LINES)
+        self._waiting.extend(reading.lines)
+        grew = bool(reading.lines) or reading.open_line != self._open_line
+        self._open_line = reading.open_line
+        if grew and not self._beat.isActive():
+            self._beat.start()
+        if (reading.position, True) != (self.state.size_bytes, self.state.is_read):
+            self._become(replace(self.state, size_bytes=reading.position, is_read=True))
+
+    def _hand_on(self) -> None:
+        batch = LogBatch(tuple(self._waiting), self._open_line, self._skipped)
+        lines = batch.lines
+        self._kept.extend(lines)
+        self._waiting.clear()
+        self._skipped = 0
+        self.arrived.emit(batch)
+        if not self.state.is_following and lines:
+            self._become(replace(self.state, new_lines=self.state.new_lines + len(lines) + batch.skipped))
+
+    def _on_changed(self, run: Run) -> None:
+        if self.state.run is not None and run.id == self.state.run.id:
+            self._become(replace(self.state, run=run))
+
+    def _on_connection_state(self, profile: str) -> None:
+        if self.state.run is not None and profile == self.state.run.profile:
+            self._become(self.state)
+
+    def _tick(self) -> None:
+        self._become(self.state)
+
+    def _become(self, state: LogState) -> None:
+        run, now = state.run, self._clock()
+        if run is not None:
+            last, due = self._watch.last_answer(run.profile), self._watch.next_look(run.profile)
+            last = max((moment for moment in (last, run.checked) if moment is not None), default=None)
+            state = replace(
+                state,
+                run_seconds=run.run_seconds(now),
+                answer_age_s=None if last is None else max(0.0, (now - last).total_seconds()),
+                trouble=None if run.state.is_over else self._watch.trouble(run.profile),
+                next_look_s=None if due is None else max(0.0, (due - now).total_seconds()),
+            )
+        self.state = state
+        is_live = run is not None and not run.state.is_over
+        if is_live and not self._seconds.isActive():
+            self._seconds.start()
+        elif not is_live:
+            self._seconds.stop()
+        self.changed.emit()
+
+
+class _LogReader:
+    """Reads on from where it was; lives in a worker."""
+
+    def __init__(self, logs: Logs, run_id: str, task: str) -> None:
+        self._logs = logs
+        self._run_id = run_id
+        self._task = task
+        self._text = LogText()
+        self._position = max(0, logs.size(run_id, task) - _TAIL_BYTES)
+        self._in_first_line = self._position > 0
+
+    def read(self) -> _Reading:
+        began_anew = self._logs.size(self._run_id, self._task) < self._position
+        lines: list[str] = []
+        if began_anew:
+            self._text, self._position, self._in_first_line = LogText(), 0, False
+            lines.append(say("— the service began this log anew; the old one is kept beside it —"))
+        data = self._logs.read(self._run_id, self._task, self._position, _BLOCK_BYTES)
+        has_more = len(data) == _BLOCK_BYTES
+        end = self._position + len(data)
+        if self._in_first_line and data:
+            # The tail begins somewhere inside a line, perhaps inside a character.
+            cut = data.find(b"\n") + 1
+            data, self._in_first_line = data[cut:], cut == 0
+            self._position = end - len(data)
+        for gap in self._logs.gaps(self._run_id, self._task):
+            if self._position <= gap.offset < end:
+                before, data = data[: gap.offset - self._position], data[gap.offset - self._position :]
+                lines += self._text.feed(before) + self._text.break_line()
+                missing = size_words(gap.missing)
+                lines.append(say("— {size} missing here: the service no longer had them —", size=missing))
+                self._position = gap.offset
+        lines += self._text.feed(data)
+        self._position = end
+        return _Reading(lines, self._text.open_line, end, began_anew, has_more)

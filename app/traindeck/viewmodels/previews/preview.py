@@ -1,0 +1,295 @@
+"""The preview of what is chosen: read while it is looked at, given up when something else is chosen."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+
+from traindeck.domain.errors import AppError, NotFound
+from traindeck.domain.previews import (
+    MOST_EDITED,
+    ArchivePage,
+    BytesPage,
+    NotShown,
+    Page,
+    PicturePage,
+    TablePage,
+    TensorsPage,
+    TextPage,
+)
+from traindeck.domain.storage.objects import ObjectPath, size_words
+from traindeck.domain.texts import say
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.services.previews.reading import ObjectPreview, OnPlane, open_preview
+from traindeck.services.storage.data_ports import Found
+from traindeck.viewmodels.jobs.run_page import moment_words
+from traindeck.viewmodels.previews.picture_grid import Draw, GridState, PictureGrid, not_drawn
+
+LARGEST_SIDE = 2048
+"""Pictures are drawn no larger; a screen shows no more in a panel."""
+
+_PACKED = (".gz", ".bz2", ".xz")
+_SETTLING_S = 0.12
+_WORK, _MORE = "preview", "preview more"
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewState:
+    """What the panel shows beside its pages; `place` is None while nothing is chosen."""
+
+    profile: str = ""
+    place: ObjectPath | None = None
+    found: Found | None = None
+    is_reading: bool = False
+    is_reading_more: bool = False
+    trouble: AppError | None = None
+    pages: tuple[Page, ...] = ()
+    drawn: object = None
+    """The picture, ready to be painted."""
+    within: ObjectPath | None = None
+    """The folder whose pictures were shown when this one was opened."""
+
+    @property
+    def is_folder(self) -> bool:
+        return self.place is not None and self.place.is_folder
+
+    @property
+    def has_more(self) -> bool:
+        return bool(self.pages) and self.pages[-1].has_more
+
+    @property
+    def can_edit(self) -> bool:
+        """It is a text, and short enough to be edited as a whole."""
+        is_text = bool(self.pages) and isinstance(self.pages[0], TextPage | TablePage)
+        if not is_text or self.found is None:
+            return False
+        return self.found.size_bytes <= MOST_EDITED and not self.found.path.key.lower().endswith(_PACKED)
+
+
+class Preview(QObject):
+    """One for the program; what is chosen in whichever tab is shown in it."""
+
+    changed = Signal()
+    grew = Signal()
+    """The last page was added to those before."""
+    wanted = Signal()
+    """Somebody asks for the panel to be shown, or hidden again."""
+    edit_wanted = Signal(str, object)
+    """The text of this account and place."""
+
+    def __init__(self, planes: OnPlane, calls: BlockingCalls, scope: TaskScope, draw: Draw) -> None:
+        super().__init__()
+        self.state = PreviewState()
+        self.pictures = PictureGrid(planes, calls, scope, draw)
+        self._planes = planes
+        self._calls = calls
+        self._scope = scope
+        self._draw = draw
+        self._preview: ObjectPreview | None = None
+        self._watchers: set[object] = set()
+        self._is_read = True
+
+    def choose(self, profile: str, place: ObjectPath | None) -> None:
+        """An object, or a folder whose pictures are shown; it is read once somebody looks."""
+        if (profile, place) != (self.state.profile, self.state.place):
+            self._begin(PreviewState(profile, place))
+
+    def open_picture(self, number: int) -> None:
+        """One of the folder; the others stay as they are."""
+        folder, path = self.state.place, self.pictures.path(number)
+        self._begin(PreviewState(self.state.profile, path, within=folder), keeps_pictures=True)
+
+    def back(self) -> None:
+        """To the pictures of the folder."""
+        if self.state.within is not None:
+            self._begin(PreviewState(self.state.profile, self.state.within), keeps_pictures=True)
+
+    def look_again(self) -> None:
+        """As it is now."""
+        self._begin(PreviewState(self.state.profile, self.state.place))
+
+    def watch(self, watcher: object, is_seen: bool) -> None:
+        """Whether this panel is in sight; those of two windows may be there at the same time."""
+        if is_seen:
+            self._watchers.add(watcher)
+        else:
+            self._watchers.discard(watcher)
+        if self._watchers and not self._is_read:
+            self._read()
+        elif not self._watchers and self.state.is_reading:
+            self._scope.cancel(_WORK)
+            self._is_read = False
+
+    def more(self) -> None:
+        if self.state.has_more and self._preview is not None:
+            self._scope.start(_MORE, partial(self._load_more, self._preview))
+
+    def edit(self) -> None:
+        if self.state.place is not None and not self.state.is_folder:
+            self.edit_wanted.emit(self.state.profile, self.state.place)
+
+    def saved(self, place: ObjectPath) -> None:
+        """Its content is another one now."""
+        if place == self.state.place:
+            self.look_again()
+
+    def _begin(self, state: PreviewState, *, keeps_pictures: bool = False) -> None:
+        self._scope.cancel(_WORK)
+        self._scope.cancel(_MORE)
+        self._preview = None
+        self._is_read = False
+        if not keeps_pictures:
+            self.pictures.clear()
+        self._become(state)
+        if self._watchers:
+            self._read()
+
+    def _read(self) -> None:
+        place = self.state.place
+        self._is_read = True
+        if place is None:
+            return
+        if place.is_folder:
+            if self.pictures.state.folder != place:
+                self.pictures.show(self.state.profile, place)
+        else:
+            self._become(replace(self.state, is_reading=True))
+            self._scope.start(_WORK, partial(self._load, self.state.profile, place), Repeat.REPLACE)
+
+    async def _load(self, profile: str, place: ObjectPath) -> None:
+        # Who runs over a list with the keys does not want every row.
+        await asyncio.sleep(_SETTLING_S)
+        try:
+            preview = await open_preview(self._planes, self._calls, profile, place)
+            self._become(replace(self.state, found=preview.found))
+            page = await preview.next_page()
+            drawn = None
+            if isinstance(page, PicturePage):
+                drawn = await self._drawn(page)
+                page = replace(page, content=b"")  # up to twenty megabytes that nobody needs any more
+        except AppError as error:
+            # Said in the panel, where the content would be.
+            self._become(replace(self.state, is_reading=False, trouble=error))
+            return
+        self._preview = preview
+        pages = () if page is None else (page,)
+        self._become(replace(self.state, is_reading=False, pages=pages, drawn=drawn))
+
+    async def _drawn(self, page: PicturePage) -> object:
+        drawn = await self._calls.run(lambda _: self._draw(page.content, LARGEST_SIDE))
+        if drawn is None:
+            raise not_drawn()
+        return drawn
+
+    async def _load_more(self, preview: ObjectPreview) -> None:
+        self._become(replace(self.state, is_reading_more=True, trouble=None))
+        try:
+            page = await preview.next_page()
+        except AppError as error:
+            state = self.state
+            if isinstance(error, NotShown | NotFound):  # what follows cannot be shown; what is there stays
+                state = replace(state, pages=(*state.pages[:-1], replace(state.pages[-1], has_more=False)))
+            self._become(replace(state, is_reading_more=False, trouble=error))
+            return
+        pages = self.state.pages
+        self.state = replace(self.state, is_reading_more=False, pages=pages if page is None else (*pages, page))
+        if page is None:
+            self.changed.emit()
+        else:
+            self.grew.emit()
+
+    def _become(self, state: PreviewState) -> None:
+        self.state = state
+        self.changed.emit()
+
+
+_BETWEEN = " · "
+
+
+def about_words(state: PreviewState) -> str:
+    """Kind, size and age of what is shown."""
+    found = state.found
+    if state.is_folder:
+        return say("Folder")
+    if found is None:
+        return ""
+    words = [_kind_words(state.pages[0])] if state.pages else []
+    words.append(size_words(found.size_bytes))
+    if found.modified is not None:
+        words.append(moment_words(found.modified)[:16])
+    return _BETWEEN.join(words)
+
+
+def waiting_words(state: PreviewState) -> tuple[str, str]:
+    """While there is no content: why."""
+    if state.trouble is not None:
+        return say(state.trouble.title), say(state.trouble.hint)
+    return say("Reading…"), ""
+
+
+def more_words(state: PreviewState) -> str:
+    """How much of it is shown."""
+    if state.is_reading_more:
+        return say("Reading…")
+    if not state.pages:
+        return ""
+    first = state.pages[0]
+    if isinstance(first, TextPage):
+        return say("There is more of it.") if state.has_more else ""
+    count = f"{sum(_rows_in(page) for page in state.pages):,}"
+    match first:
+        case TablePage():
+            return say("the first {count} rows", count=count) if state.has_more else say("{count} rows", count=count)
+        case TensorsPage() if first.tensors and not first.tensors[0].name:
+            return ""
+        case TensorsPage():
+            some = say("the first {count} tensors", count=count)
+            return some if state.has_more else say("{count} tensors", count=count)
+        case ArchivePage():
+            some = say("the first {count} entries", count=count)
+            return some if state.has_more else say("{count} entries", count=count)
+        case _:
+            return ""
+
+
+def grid_words(state: GridState, count: int) -> tuple[str, str, str]:
+    """For a folder: title and hint where no picture is, and the line below."""
+    found = say("{count} pictures", count=f"{count:,}") if count else ""
+    if count and (state.has_more or state.is_listing):
+        found = say("{count} pictures so far", count=f"{count:,}")
+    if state.is_listing:
+        return say("Looking for pictures…"), "", found
+    if state.trouble is not None:
+        return say(state.trouble.title), say(state.trouble.hint), ""
+    if state.has_more:
+        looked_at = say("{count} objects were looked through.", count=f"{state.looked_at:,}")
+        return say("No pictures so far."), looked_at, found
+    return say("There are no pictures in this folder."), say("Choose an object to look into it."), found
+
+
+def _kind_words(page: Page) -> str:
+    match page:
+        case TextPage():
+            return say("Text, {encoding}", encoding=page.encoding)
+        case TablePage():
+            return say("Table, {count} columns", count=f"{len(page.columns):,}")
+        case PicturePage():
+            return f"{page.format}{_BETWEEN}{page.width:,} × {page.height:,}"
+        case TensorsPage() | ArchivePage() | BytesPage():
+            return say(page.what)
+
+
+def _rows_in(page: Page) -> int:
+    match page:
+        case TablePage():
+            return len(page.rows)
+        case TensorsPage():
+            return len(page.tensors)
+        case ArchivePage():
+            return len(page.members)
+        case _:
+            return 0

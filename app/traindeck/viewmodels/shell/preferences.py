@@ -1,0 +1,115 @@
+"""Language and theme: what is chosen, and choosing."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import logging
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from traindeck.domain.errors import AppError
+from traindeck.runtime import language
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.files import local_errors, write_whole
+from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.store.settings import Settings, SettingsFile
+
+SYSTEM, LIGHT, DARK = "", "light", "dark"
+
+
+class Preferences(QObject):
+    """What the user chose in the View menu; takes effect at once, and is kept."""
+
+    theme_changed = Signal(str)
+    language_changed = Signal()
+    """Everything is said in another language from now on: the window must be built again."""
+
+    def __init__(self, file: SettingsFile, disk: BlockingCalls, scope: TaskScope, settings: Settings) -> None:
+        super().__init__()
+        self._file = file
+        self._disk = disk
+        self._scope = scope
+        self._chosen: dict[str, Any] = {}
+        self.theme = settings.theme
+        self.language = settings.language or language.system_language()
+
+    def choose_theme(self, theme: str) -> None:
+        if theme != self.theme:
+            self.theme = theme
+            self._keep("theme", theme)
+            self.theme_changed.emit(theme)
+
+    def choose_language(self, chosen: str) -> None:
+        if chosen != self.language:
+            language.speak(chosen)
+            self.language = chosen
+            self._keep("language", chosen)
+            self.language_changed.emit()
+
+    def keep_rate(self, bytes_per_s: int) -> None:
+        """How fast all transfers together may be, at the next start too."""
+        self._keep("bytes_per_s", bytes_per_s)
+
+    def _keep(self, setting: str, value: str | int) -> None:
+        self._chosen[setting] = value
+        chosen = dict(self._chosen)
+
+        async def write() -> None:
+            await self._disk.run(lambda _: self._file.change(lambda settings: replace(settings, **chosen)))
+
+        self._scope.start("keep the preferences", write, Repeat.REPLACE)
+
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """As Qt gives it; only a window with the same docks can take `docks` back."""
+
+    geometry: bytes
+    docks: bytes
+
+
+class WindowState:
+    """The layout in a small file. Losing it costs the user a second, so trouble with it is logged, not shown."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def load(self, version: int) -> Layout | None:
+        """None when there is none for this version of the window."""
+        try:
+            content = json.loads(self._path.read_text(encoding="utf-8"))
+            if content["version"] != version:
+                return None
+            return Layout(_bytes(content["geometry"]), _bytes(content["docks"]))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            log.warning("the saved layout cannot be used: %s", error)
+            return None
+
+    def save(self, version: int, layout: Layout) -> None:
+        content = {"version": version, "geometry": _word(layout.geometry), "docks": _word(layout.docks)}
+        try:
+            with local_errors(self._path):
+                write_whole(self._path, json.dumps(content).encode())
+        except AppError as error:
+            log.warning("the layout was not saved: %s %s", error, error.detail)
+
+
+def _word(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
+
+
+def _bytes(word: str) -> bytes:
+    try:
+        return base64.b64decode(word, validate=True)
+    except binascii.Error as error:
+        raise ValueError(str(error)) from error

@@ -1,0 +1,198 @@
+"""The status bar: who, what is live, what it costs, how fast, how fresh."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from traindeck.domain.accounts.profiles import LAB, REGIONS, Profile
+from traindeck.domain.errors import AppError
+from traindeck.domain.jobs.job import Run, duration_words
+from traindeck.domain.storage.objects import size_words
+from traindeck.domain.texts import CHINESE, say, spoken
+from traindeck.runtime.tasks import Listeners, Repeat, TaskScope
+from traindeck.services.transfers import Transfer, TransferState
+from traindeck.viewmodels.ports import Profiles, RunActions, Watch
+
+BEAT_MS = 1000
+_RATE_OVER_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class StatusState:
+    """None is what nobody knows yet."""
+
+    profile: Profile | None = None
+    live: int | None = None
+    paid: int | None = None  # live and not in the Lab
+    moving: int = 0
+    bytes_per_s: float | None = None
+    last_answer: datetime | None = None
+    trouble: AppError | None = None
+    lab_is_stopped: bool = False
+
+
+class Status(QObject):
+    """What holds for the whole window, in words."""
+
+    changed = Signal()
+
+    def __init__(
+        self, profiles: Profiles, service: RunActions, watch: Watch, moved: Listeners[Transfer], scope: TaskScope
+    ) -> None:
+        super().__init__()
+        self.state = StatusState()
+        self._profiles = profiles
+        self._service = service
+        self._watch = watch
+        self._scope = scope
+        self._live: dict[str, Run] | None = None
+        self._transfers: dict[int, Transfer] = {}
+        self._moved_bytes = 0
+        self._samples: deque[tuple[float, int]] = deque()
+        self._deaf = [
+            watch.changed.add(self._on_run),
+            watch.gone.add(self._on_gone),
+            watch.connection_state.add(self._on_connection_state),
+            moved.add(self._on_transfer),
+        ]
+        self._beat = QTimer(self)
+        self._beat.setInterval(BEAT_MS)
+        self._beat.timeout.connect(self.refresh)
+        self._beat.start()
+
+    def close(self) -> None:
+        self._beat.stop()
+        for stop_listening in self._deaf:
+            stop_listening()
+
+    def lab_stopped(self, is_stopped: bool) -> None:
+        self.state = replace(self.state, lab_is_stopped=is_stopped)
+        self.changed.emit()
+
+    def load(self) -> None:
+        """Read anew which profile is in use and which runs are live."""
+        self._scope.start("read the status", self._load, Repeat.REPLACE)
+
+    async def _load(self) -> None:
+        profile = self._current_profile()
+        live = {run.id: run for run in await self._service.recent() if not run.state.is_over}
+        self._live = live
+        self.state = replace(self.state, profile=profile)
+        self.refresh()
+
+    def _current_profile(self) -> Profile | None:
+        current = self._profiles.current
+        return next((profile for profile in self._profiles.all() if profile.name == current), None)
+
+    def _on_run(self, run: Run) -> None:
+        if self._live is None:
+            return
+        if run.state.is_over:
+            self._live.pop(run.id, None)
+        else:
+            self._live[run.id] = run
+        self.refresh()
+
+    def _on_gone(self, run_id: str) -> None:
+        if self._live is not None and run_id in self._live:
+            del self._live[run_id]
+            self.refresh()
+
+    def _on_connection_state(self, _profile: str) -> None:
+        self.refresh()
+
+    def _on_transfer(self, transfer: Transfer) -> None:
+        before = self._transfers.get(transfer.id)
+        if transfer.state is TransferState.RUNNING:
+            # A cancelled or finished one may jump to its end; only what ran counts as moved.
+            self._moved_bytes += max(0, transfer.done_bytes - (before.done_bytes if before else 0))
+        if transfer.state.is_over:
+            self._transfers.pop(transfer.id, None)
+        else:
+            self._transfers[transfer.id] = transfer
+
+    def refresh(self) -> None:
+        live = self._live
+        answers = [answer for profile in self._looked_at() if (answer := self._watch.last_answer(profile))]
+        troubles = [trouble for profile in self._looked_at() if (trouble := self._watch.trouble(profile))]
+        self.state = replace(
+            self.state,
+            live=None if live is None else len(live),
+            paid=None if live is None else sum(run.profile != LAB for run in live.values()),
+            moving=len(self._transfers),
+            bytes_per_s=self._rate(),
+            last_answer=min(answers, default=None),
+            trouble=troubles[0] if troubles else None,
+        )
+        self.changed.emit()
+
+    def _looked_at(self) -> set[str]:
+        """The profiles with live runs, else the one in use."""
+        live = {run.profile for run in (self._live or {}).values()}
+        current = self.state.profile
+        return live or ({current.name} if current else set())
+
+    def _rate(self) -> float | None:
+        now = time.monotonic()
+        self._samples.append((now, self._moved_bytes))
+        while self._samples[0][0] < now - _RATE_OVER_S and len(self._samples) > 1:
+            self._samples.popleft()
+        begun, before = self._samples[0]
+        seconds = now - begun
+        return (self._moved_bytes - before) / seconds if self._transfers and seconds > 0 else None
+
+    def profile_words(self) -> str:
+        profile = self.state.profile
+        if profile is None:
+            return "–"
+        if profile.is_lab:
+            return say("Lab (not running)") if self.state.lab_is_stopped else say("Lab on this computer")
+        return say("{profile} · {region}", profile=profile.name, region=region_words(profile.region))
+
+    def live_words(self) -> str:
+        live = self.state.live
+        if live is None:
+            return say("Live jobs: –")
+        return say("Live jobs: {count}", count=live)
+
+    def price_words(self) -> str:
+        """Never 0 for a job that bills: what is not known is said so."""
+        if self.state.paid is None:
+            return say("Price: –")
+        if self.state.paid:
+            return say("Price: unknown")
+        return say("Price: nothing bills")
+
+    def rate_words(self) -> str:
+        if not self.state.moving:
+            return say("No transfers")
+        if self.state.bytes_per_s is None:
+            return say("Transfers: –")
+        return say("Transfers: {rate}/s", rate=size_words(int(self.state.bytes_per_s)))
+
+    def answer_words(self) -> str:
+        if self.state.last_answer is None:
+            return say("No answer yet") if self.state.live else ""
+        age_s = max(0.0, (datetime.now(UTC) - self.state.last_answer).total_seconds())
+        if age_s < 2:
+            return say("Answered just now")
+        return say("Answered {age} ago", age=age_words(age_s))
+
+
+def age_words(seconds: float) -> str:
+    if seconds < 60:
+        return say("{count} s", count=int(seconds))
+    return duration_words(seconds)
+
+
+def region_words(region: str) -> str:
+    """The region's name in the user's language; one we do not know stays as it is."""
+    for name, english, chinese in REGIONS:
+        if name == region:
+            return chinese if spoken() == CHINESE else english
+    return region

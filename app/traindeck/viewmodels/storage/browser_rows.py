@@ -1,0 +1,234 @@
+"""The rows of a browser by rank: put in order in a worker, read in blocks when they are looked at."""
+
+from __future__ import annotations
+
+import asyncio
+from array import array
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+
+from traindeck.domain.errors import InvalidInput
+from traindeck.domain.storage.objects import Look, ObjectEntry, Shown, Size
+from traindeck.domain.texts import text
+from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.store.object_index import ObjectIndex, Order
+
+BLOCK = 128
+MOST_CHOSEN = 100_000
+_BLOCKS_KEPT = 32
+_WANTED_KEPT = 6
+_MOST_KEPT_IDS = 5_000
+_SHORTEST_PAUSE_S = 0.25
+_REST = 5  # an order is followed by a rest so many times as long, while a listing goes on
+
+_Blocks = Mapping[int, list[Shown | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Arranged:
+    """All that is shown of one look, from one moment."""
+
+    look: Look
+    order: Order
+    blocks: _Blocks
+    as_of: datetime | None
+    below: Size | None
+    target: int | None
+
+
+class BrowserRows(QObject):
+    """What one tab shows, a row at a time; the old order stays until the new one is there."""
+
+    replaced = Signal()
+    """Every row may be another one."""
+    read = Signal(int, int)
+    """These rows were read since they were asked for."""
+    pointed = Signal(int)
+    """The row that was to be shown was found."""
+
+    def __init__(self, calls: BlockingCalls, scope: TaskScope, name: str) -> None:
+        super().__init__()
+        self._calls = calls
+        self._scope = scope
+        self._arranging, self._reading = f"{name} arrange", f"{name} rows"
+        self._index: ObjectIndex | None = None
+        self._look = Look()
+        self._shown = _Arranged(Look(), Order(array("i"), 0, 0, {}), {}, None, None, None)
+        self._blocks: OrderedDict[int, list[Shown | None]] = OrderedDict()
+        self._wanted: list[int] = []
+        self._seen = (0, 0)
+        self._kept: tuple[int, ...] = ()
+        self._target = ""
+        self._invalidated = asyncio.Event()
+        self._missed = asyncio.Event()
+
+    def close(self) -> None:
+        self._scope.cancel(self._arranging)
+        self._scope.cancel(self._reading)
+
+    # what is shown
+
+    @property
+    def count(self) -> int:
+        return len(self._shown.order.ids)
+
+    @property
+    def folders(self) -> int:
+        return self._shown.order.folders
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the objects among the rows; what is in folders is not in it."""
+        return self._shown.order.size_bytes
+
+    @property
+    def look(self) -> Look:
+        """How the rows that are shown were chosen and sorted."""
+        return self._shown.look
+
+    @property
+    def as_of(self) -> datetime | None:
+        """When these rows were all there was; None while that is not known."""
+        return self._shown.as_of
+
+    @property
+    def below(self) -> Size | None:
+        """Everything below the folder, if it was ever listed."""
+        return self._shown.below
+
+    @property
+    def places(self) -> Mapping[int, int]:
+        """Where the rows that were to be kept are now."""
+        return self._shown.order.places
+
+    def row(self, rank: int) -> Shown | None:
+        """None while it is read, and where it is gone."""
+        block = rank // BLOCK
+        rows = self._blocks.get(block)
+        if rows is None:
+            self._want(block)
+            return None
+        at = rank - block * BLOCK
+        return rows[at] if at < len(rows) else None
+
+    def id_at(self, rank: int) -> int:
+        return self._shown.order.ids[rank]
+
+    async def entries(self, ranges: Sequence[tuple[int, int]]) -> list[ObjectEntry]:
+        """What the rows of these ranks (first and last) are."""
+        count = sum(last - first + 1 for first, last in ranges)
+        if count > MOST_CHOSEN:
+            raise InvalidInput(
+                text("{count} rows are chosen; {most} is the most for one go.", count=count, most=MOST_CHOSEN),
+                text("Choose fewer, or the folder they are in."),
+            )
+        ids = [self.id_at(rank) for first, last in ranges for rank in range(first, last + 1)]
+        index = self._index
+        if index is None:
+            return []
+        rows = await self._calls.run(lambda _: index.rows(ids))
+        return [rows[row_id].entry for row_id in ids if row_id in rows]
+
+    # asking for another order
+
+    def use(self, index: ObjectIndex | None) -> None:
+        self._index = index
+
+    def arrange(self, look: Look) -> None:
+        """Show this; an order that is on its way is given up."""
+        self._look = look
+        self._invalidated.set()
+        if self._index is not None:
+            self._scope.start(self._arranging, partial(self._arrange, self._index), Repeat.REPLACE)
+
+    def invalidate(self) -> None:
+        """The index changed; what is shown follows now and then."""
+        self._invalidated.set()
+        if self._index is not None:
+            self._scope.start(self._arranging, partial(self._arrange, self._index))
+
+    def keep(self, ids: Sequence[int]) -> None:
+        """Rows to be found again in the next order."""
+        self._kept = tuple(ids[:_MOST_KEPT_IDS])
+
+    def see(self, first: int, last: int) -> None:
+        """These are on the screen: the next order has them read before it is shown."""
+        self._seen = (first, last)
+
+    def point_to(self, key: str) -> None:
+        """Tell where this object is, once it is among the rows."""
+        self._target = key
+
+    # inside
+
+    async def _arrange(self, index: ObjectIndex) -> None:
+        """Goes on until the tab is closed: an end could fall together with the next wish."""
+        loop = asyncio.get_running_loop()
+        while await self._invalidated.wait():
+            self._invalidated.clear()
+            began, look = loop.time(), self._look
+            seen = self._seen if look == self._shown.look else (0, BLOCK - 1)
+            work = partial(_arranged, index, look, self._kept, seen, self._target)
+            self._show(await self._calls.run(work))
+            if self.count:
+                await asyncio.sleep(max(_SHORTEST_PAUSE_S, _REST * (loop.time() - began)))
+
+    def _show(self, arranged: _Arranged) -> None:
+        self._shown = arranged
+        self._blocks = OrderedDict(arranged.blocks)
+        self._wanted = []
+        self.replaced.emit()
+        if arranged.target is not None:
+            self._target = ""
+            self.pointed.emit(arranged.target)
+
+    def _want(self, block: int) -> None:
+        if block not in self._wanted:
+            # What was scrolled past meanwhile is not worth reading.
+            self._wanted = [*self._wanted[-_WANTED_KEPT + 1 :], block]
+        self._missed.set()
+        if self._index is not None:
+            self._scope.start(self._reading, partial(self._read, self._index))
+
+    async def _read(self, index: ObjectIndex) -> None:
+        while await self._missed.wait():
+            if not self._wanted:
+                self._missed.clear()
+                continue
+            block, shown = self._wanted.pop(), self._shown
+            rows = await self._calls.run(partial(_read_block, index, shown.order, block))
+            if shown is not self._shown:
+                continue  # another order came: these ranks mean other rows now
+            self._blocks[block] = rows
+            while len(self._blocks) > _BLOCKS_KEPT:
+                self._blocks.popitem(last=False)
+            self.read.emit(block * BLOCK, block * BLOCK + len(rows) - 1)
+
+
+def _arranged(
+    index: ObjectIndex, look: Look, kept: Sequence[int], seen: tuple[int, int], target: str, token: CancelToken
+) -> _Arranged:
+    number = index.number_of(target) if target else None
+    order = index.order(look, kept if number is None else (*kept, number), token)
+    last = min(seen[1], len(order.ids) - 1)
+    blocks = {block: _block(index, order, block) for block in range(seen[0] // BLOCK, last // BLOCK + 1)}
+    is_search = bool(look.search)
+    as_of = index.listed(look.folder, deep=is_search)
+    below = None if is_search else index.size(look.folder, token)
+    return _Arranged(look, order, blocks, as_of, below, None if number is None else order.places.get(number))
+
+
+def _block(index: ObjectIndex, order: Order, block: int) -> list[Shown | None]:
+    ids = order.ids[block * BLOCK : (block + 1) * BLOCK]
+    rows = index.rows(ids)
+    return [rows.get(row_id) for row_id in ids]
+
+
+def _read_block(index: ObjectIndex, order: Order, block: int, _: CancelToken) -> list[Shown | None]:
+    return _block(index, order, block)

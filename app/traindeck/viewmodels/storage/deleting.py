@@ -1,0 +1,240 @@
+"""Deleting objects and folders: counted, asked about, then done by pages; and taken back where that is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from itertools import groupby
+
+from PySide6.QtCore import QObject, Signal
+
+from traindeck.domain.errors import AppError
+from traindeck.domain.storage.objects import ObjectPath, outermost, size_words
+from traindeck.domain.texts import Text, text
+from traindeck.domain.transfers.records import Kind, Order, Rules, TransferState, removal_of
+from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.services.storage.data_ports import DataPlane, VersionPage
+from traindeck.services.storage.planes import Planes
+from traindeck.services.transfers import Transfer
+from traindeck.viewmodels.ports import Confirm, Relocator
+
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What was done, and what takes it back."""
+
+    message: Text
+    undo: Callable[[], None] | None = None
+
+
+class Deleting(QObject):
+    """Says what would go, and does it as a transfer."""
+
+    busy = Signal(object)
+    """What it is doing now, or None."""
+    touched = Signal(object)
+    """What is in this folder is other than it was."""
+    arrived = Signal(object)
+    """This folder came back with all that is below it."""
+    told = Signal(object)
+    """News."""
+
+    def __init__(self, mover: Relocator, scope: TaskScope) -> None:
+        super().__init__()
+        self._mover = mover
+        self._scope = scope
+
+    def remove(self, profile: str, paths: Sequence[ObjectPath], confirm: Confirm) -> None:
+        """Count what would be deleted, ask, and delete."""
+        chosen = outermost(paths)
+        if chosen:
+            self._scope.start("delete from OBS", lambda: self._remove(profile, chosen, confirm))
+
+    def restore(self, profile: str, folder: ObjectPath, names: Sequence[str] = ()) -> None:
+        """Bring back what was deleted below a folder; with `names` only that."""
+        paths = [ObjectPath(folder.bucket, folder.key + name) for name in names] or [folder]
+        order = removal_of(profile, paths, Kind.RESTORE)
+        self._scope.start(f"restore in {folder}", lambda: self._bring_back(order, (folder, *paths)))
+
+    async def _remove(self, profile: str, paths: tuple[ObjectPath, ...], confirm: Confirm) -> None:
+        try:
+            await self._remove_objects(profile, paths, confirm)
+        finally:
+            self.busy.emit(None)
+
+    async def _remove_objects(self, profile: str, paths: Sequence[ObjectPath], confirm: Confirm) -> None:
+        planned: list[Transfer] = []
+        is_meant = False
+        try:
+            for _, same in groupby(paths, key=lambda path: path.bucket):
+                here = list(same)
+                self.busy.emit(text("Counting what is in {place}…", place=_names(here)))
+                planned.append(await self._mover.planned(removal_of(profile, here), is_preview=True))
+            if any(row.state is not TransferState.READY for row in planned):
+                return  # cancelled in the list of transfers
+            keeps = all([await self._keeps_versions(profile, bucket) for bucket in {path.bucket for path in paths}])
+            self.busy.emit(None)
+            is_meant = await confirm(_question(paths, planned, keeps=keeps), text("Delete"))
+        finally:
+            if not is_meant:
+                for row in planned:
+                    await self._mover.drop(row.id)
+        if is_meant:
+            # Apart, so that something else can be deleted while this goes on.
+            work = partial(self._carry_out, profile, tuple(paths), planned, keeps=keeps)
+            self._scope.start(f"deletion {planned[0].id}", work)
+
+    async def _carry_out(
+        self, profile: str, paths: Sequence[ObjectPath], planned: Sequence[Transfer], *, keeps: bool
+    ) -> None:
+        for row in planned:
+            self._mover.confirm(row.id)
+        count = sum(row.removals for row in planned)
+        self.busy.emit(text("Deleting {count} objects; the list of transfers shows how far it is.", count=count))
+        troubles: list[AppError] = []
+        folders = tuple({path.parent for path in paths})
+        try:
+            for row in planned:
+                try:
+                    await self._mover.finished(row.id)
+                except AppError as error:
+                    troubles.append(error)
+        finally:
+            self.busy.emit(None)
+            for folder in folders:
+                self.touched.emit(folder)
+        if keeps:
+            message = text("{count} objects were deleted.", count=count) if count > 1 else text("1 object was deleted.")
+            self.told.emit(News(message, lambda: self._undo(profile, planned, paths)))
+        if troubles:
+            raise troubles[0]
+
+    def _undo(self, profile: str, removed: Sequence[Transfer], paths: Sequence[ObjectPath]) -> None:
+        for row in removed:
+            order = Order(Kind.RESTORE, profile, row.source, "", Rules(undoes=row.id))
+            self._scope.start(f"undo {row.id}", partial(self._bring_back, order, paths))
+
+    async def _bring_back(self, order: Order, paths: Sequence[ObjectPath]) -> None:
+        try:
+            row = await self._mover.finished(await self._mover.begin(order))
+        finally:
+            for folder in {path.parent for path in paths}:
+                self.touched.emit(folder)
+            for path in paths:
+                if path.is_folder:
+                    self.arrived.emit(path)
+        message = text("{count} objects were restored.", count=row.done_files)
+        if not row.done_files:
+            message = text("There was nothing to restore.")
+        self.told.emit(News(message if row.done_files != 1 else text("1 object was restored.")))
+
+    async def _keeps_versions(self, profile: str, bucket: str) -> bool:
+        try:
+            return await self._mover.keeps_versions(profile, bucket)
+        except AppError:
+            return False  # nobody knows, so nothing is promised
+
+
+def _names(paths: Sequence[ObjectPath]) -> str:
+    return ", ".join(str(path) for path in paths[:_NAMED]) + (" …" if len(paths) > _NAMED else "")
+
+
+def _question(paths: Sequence[ObjectPath], planned: Sequence[Transfer], *, keeps: bool) -> Text:
+    names, count = _names(paths), sum(row.removals for row in planned)
+    size = size_words(sum(row.removal_bytes for row in planned))
+    if keeps and count == 1:
+        return text("Delete one object ({size})? This is {names}. It can be restored.", size=size, names=names)
+    if keeps:
+        return text(
+            "Delete {count} objects ({size})? This is {names}. They can be restored.",
+            count=count, size=size, names=names,
+        )  # fmt: skip
+    if count == 1:
+        return text("Delete one object ({size}) for good? This is {names}.", size=size, names=names)
+    return text("Delete {count} objects ({size}) for good? This is {names}.", count=count, size=size, names=names)
+
+
+MOST = 10_000
+"""So many are listed; all of them can be restored at once all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """One object that is not there any more."""
+
+    name: str
+    deleted: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedState:
+    is_reading: bool = True
+    keeps_versions: bool | None = None
+    is_cut: bool = False
+    trouble: AppError | None = None
+
+
+class DeletedObjects(QObject):
+    """Of one folder and all below it; `rows` grow while it is read."""
+
+    changed = Signal()
+    grew = Signal(int)
+    """Rows came; the number is that of the first."""
+
+    def __init__(self, profile: str, folder: ObjectPath, planes: Planes, deleting: Deleting, scope: TaskScope) -> None:
+        super().__init__()
+        self.folder = folder
+        self.rows: list[Gone] = []
+        self.state = DeletedState()
+        self._profile = profile
+        self._planes = planes
+        self._deleting = deleting
+        self._scope = scope
+        self._name = f"deleted in {folder}"
+
+    def read(self) -> None:
+        self._scope.start(self._name, self._read, Repeat.REPLACE)
+
+    def close(self) -> None:
+        self._scope.cancel(self._name)
+
+    def restore(self, numbers: Sequence[int] | None = None) -> None:
+        """The rows of these numbers, or everything there is."""
+        names = [self.rows[number].name for number in numbers or ()]
+        self._deleting.restore(self._profile, self.folder, names)
+
+    async def _read(self) -> None:
+        try:
+            keeps = await self._planes.run(self._profile, lambda plane: plane.keeps_versions(self.folder.bucket))
+            self._become(keeps_versions=keeps)
+            after = version = ""
+            while True:
+                page = await self._planes.run(self._profile, partial(_page, self.folder, after, version))
+                found = [
+                    Gone(row.key[len(self.folder.key) :], row.modified)
+                    for row in page.rows
+                    if row.is_latest and row.is_marker
+                ]
+                if found:
+                    self.rows += found
+                    self.grew.emit(len(self.rows) - len(found))
+                after, version = page.next_key, page.next_version
+                if not after or len(self.rows) >= MOST:
+                    break
+            self._become(is_cut=bool(after))
+        except AppError as error:
+            self._become(trouble=error)
+        finally:
+            self._become(is_reading=False)
+
+    def _become(self, **changes: object) -> None:
+        self.state = replace(self.state, **changes)  # type: ignore[arg-type]
+        self.changed.emit()
+
+
+async def _page(folder: ObjectPath, after: str, version: str, plane: DataPlane) -> VersionPage:
+    return await plane.versions(folder.bucket, folder.key, after=after, after_version=version)

@@ -1,0 +1,307 @@
+"""Copying, moving and renaming within an account: names that are taken are asked about, the rest is a transfer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from itertools import count, groupby
+
+from PySide6.QtCore import QObject, Signal
+
+from traindeck.domain.errors import AppError, Conflict, InvalidInput
+from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, outermost, size_words
+from traindeck.domain.texts import text
+from traindeck.domain.transfers.records import TransferState, relocation_of
+from traindeck.runtime.tasks import TaskScope
+from traindeck.services.transfers import Transfer
+from traindeck.viewmodels.ports import Confirm, Relocator
+
+OBJECTS = "application/x-traindeck-objects"
+"""The MIME type; another window of this program understands it too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What is carried from one place to another."""
+
+    profile: str
+    paths: tuple[ObjectPath, ...]
+    is_cut: bool = False
+
+    def to_bytes(self) -> bytes:
+        places = [[path.bucket, path.key] for path in self.paths]
+        return json.dumps({"profile": self.profile, "cut": self.is_cut, "places": places}).encode()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Carried | None:
+        """None: somebody else's, or another version's."""
+        try:
+            values = json.loads(content)
+            paths = tuple(ObjectPath(str(bucket), str(key)) for bucket, key in values["places"])
+            return cls(str(values["profile"]), paths, values["cut"] is True)
+        except (ValueError, TypeError, KeyError):
+            return None
+
+    def to_text(self) -> str:
+        return "\n".join(str(path) for path in self.paths)
+
+
+class CutObjects(QObject):
+    """What was cut and not yet pasted, to be shown dimmed."""
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._profile = ""
+        self._paths: frozenset[ObjectPath] = frozenset()
+
+    def put(self, profile: str, paths: Iterable[ObjectPath]) -> None:
+        before, self._paths = self._paths, frozenset(paths)
+        self._profile = profile
+        if before != self._paths:
+            self.changed.emit()
+
+    def clear(self) -> None:
+        self.put("", ())
+
+    def has(self, profile: str, path: ObjectPath) -> bool:
+        return path in self._paths and profile == self._profile
+
+    def __bool__(self) -> bool:
+        return bool(self._paths)
+
+
+class Taken(Enum):
+    """What becomes of those whose names are taken."""
+
+    REPLACE = "replace"
+    KEEP_BOTH = "both"
+    SKIP = "skip"
+
+
+AskTaken = Callable[[ObjectPath, Sequence[str]], Awaitable[Taken | None]]
+"""Asks once for all of the names in a folder; None: nothing at all is to be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """An object or folder, and the name it is to have."""
+
+    path: ObjectPath
+    name: str
+
+
+class Moving(QObject):
+    """Every copy and move that a window begins."""
+
+    touched = Signal(object)
+    """What is in this folder is other than it was."""
+    arrived = Signal(object)
+    """This folder came with all that is below it."""
+
+    def __init__(self, mover: Relocator, scope: TaskScope) -> None:
+        super().__init__()
+        self._mover = mover
+        self._scope = scope
+        self._numbers = count(1)
+
+    def put(
+        self,
+        carried: Carried,
+        profile: str,
+        target: ObjectPath,
+        ask: AskTaken,
+        confirm: Confirm | None = None,
+        done: Callable[[], None] | None = None,
+    ) -> None:
+        """Bring what is carried into a folder; `confirm` is asked before whole folders are moved."""
+        self._start(partial(self._put, carried, profile, target.as_folder(), ask, confirm, done))
+
+    def rename(self, profile: str, path: ObjectPath, name: str) -> None:
+        self._start(partial(self._rename, profile, path, name))
+
+    def _start(self, work: Callable[[], Awaitable[None]]) -> None:
+        self._scope.start(f"move #{next(self._numbers)}", work)
+
+    async def _put(
+        self,
+        carried: Carried,
+        profile: str,
+        target: ObjectPath,
+        ask: AskTaken,
+        confirm: Confirm | None,
+        done: Callable[[], None] | None,
+    ) -> None:
+        if carried.profile != profile:
+            raise InvalidInput(
+                text("These objects are of another account: “{profile}”.", profile=carried.profile),
+                text("No service copies between two accounts. Download them, then upload them here."),
+            )
+        paths = [path for path in outermost(carried.paths) if not path.is_bucket]
+        if carried.is_cut:
+            paths = [path for path in paths if path.parent != target]
+        for path in paths:
+            if path.holds(target):
+                raise InvalidInput(
+                    text("“{target}” is inside “{source}”.", target=str(target), source=str(path)),
+                    text("Choose a place outside of it."),
+                )
+        wanted = await self._agreed(profile, target, [_Wanted(path, _name(path)) for path in paths], ask)
+        if wanted:
+            await self._carry_out(profile, wanted, target, is_cut=carried.is_cut, confirm=confirm)
+        if done is not None:
+            done()
+
+    async def _agreed(self, profile: str, target: ObjectPath, wanted: list[_Wanted], ask: AskTaken) -> list[_Wanted]:
+        """With names that are free, or may be written over."""
+        taken = await self._mover.taken(profile, target, [entry.name for entry in wanted])
+        twice = _repeated([entry.name for entry in wanted])
+        beside = [entry for entry in wanted if entry.path.parent == target]  # a copy beside itself has another name
+        meant = [entry for entry in wanted if entry.path.parent != target and entry.name in taken | twice]
+        answer: Taken | None = Taken.KEEP_BOTH
+        if meant:
+            answer = await ask(target, sorted({entry.name for entry in meant}))
+        if answer is None:
+            return []
+        if answer is Taken.SKIP:
+            skipped = {entry for entry in meant if entry.name in taken}
+            wanted = [entry for entry in wanted if entry not in skipped]
+        renamed = [*beside, *(meant if answer is Taken.KEEP_BOTH else _later(meant, twice))]
+        numbered_ones = set(renamed)
+        kept = [entry for entry in wanted if entry not in numbered_ones]
+        renamed = [entry for entry in wanted if entry in numbered_ones]
+        return [*kept, *await self._with_free_names(profile, target, renamed, {one.name for one in kept} | taken)]
+
+    async def _with_free_names(
+        self, profile: str, target: ObjectPath, wanted: Sequence[_Wanted], used: set[str]
+    ) -> list[_Wanted]:
+        used, found, left, number = set(used), list[_Wanted](), list(wanted), 1
+        while left:
+            number += 1
+            offered = {entry: numbered(_name(entry.path), number) for entry in left}
+            used |= await self._mover.taken(profile, target, sorted(set(offered.values())))
+            left = []
+            for entry, name in offered.items():
+                if name in used:
+                    left.append(entry)
+                else:
+                    used.add(name)
+                    found.append(_Wanted(entry.path, name))
+        return found
+
+    async def _rename(self, profile: str, path: ObjectPath, name: str) -> None:
+        check_name(name, path)
+        entry = _Wanted(path, name + ("/" if path.is_folder else ""))
+        if entry.name == _name(path):
+            return
+        if await self._mover.taken(profile, path.parent, [entry.name]):
+            raise Conflict(
+                text("There is something called “{name}” already.", name=name),
+                text("Choose another name, or move that away first."),
+            )
+        await self._carry_out(profile, [entry], path.parent, is_cut=True)
+
+    async def _carry_out(
+        self,
+        profile: str,
+        wanted: Sequence[_Wanted],
+        target: ObjectPath,
+        *,
+        is_cut: bool,
+        confirm: Confirm | None = None,
+    ) -> None:
+        orders = [
+            relocation_of(profile, [(entry.path, entry.name) for entry in same], target, keeps_source=not is_cut)
+            for same in _by_bucket(wanted)
+        ]
+        numbers: list[int] = []
+        if confirm is not None and is_cut and any(entry.path.is_folder for entry in wanted):
+            planned = [await self._mover.planned(order, is_preview=True) for order in orders]
+            if not await self._is_meant(planned, target, confirm):
+                return
+            numbers = [row.id for row in planned]
+        else:
+            numbers = [await self._mover.begin(order) for order in orders]
+        troubles: list[AppError] = []
+        try:
+            for number in numbers:
+                try:
+                    await self._mover.finished(number)
+                except AppError as error:
+                    troubles.append(error)
+        finally:
+            for folder in {target, *(entry.path.parent for entry in wanted if is_cut)}:
+                self.touched.emit(folder)
+            for entry in wanted:
+                if entry.path.is_folder:
+                    self.arrived.emit(target.join(entry.name))
+        if troubles:
+            raise troubles[0]
+
+    async def _is_meant(self, planned: Sequence[Transfer], target: ObjectPath, confirm: Confirm) -> bool:
+        is_meant = False
+        try:
+            if all(row.state is TransferState.READY for row in planned):
+                files = sum(row.files for row in planned)
+                size = size_words(sum(row.total_bytes or 0 for row in planned))
+                place = str(target)
+                question = text("Move {count} objects ({size}) to {target}?", count=files, size=size, target=place)
+                is_meant = await confirm(question, text("Move"))
+        finally:
+            for row in planned:
+                if is_meant:
+                    self._mover.confirm(row.id)
+                else:
+                    await asyncio.shield(self._mover.drop(row.id))
+        return is_meant
+
+
+def check_name(name: str, path: ObjectPath) -> None:
+    """Raises where no object or folder should be called so."""
+    trouble = None
+    if not name or name.strip(".") == "" or name.strip() != name:
+        trouble = text("“{name}” cannot be a name.", name=name)
+    elif "/" in name or "\\" in name or not name.isprintable():
+        trouble = text("“{name}” holds a slash or a character that cannot be shown.", name=ascii(name)[1:-1])
+    elif len((path.parent.key + name).encode()) >= MAX_KEY_BYTES:
+        trouble = text("This name is too long: with its folders it has more than 1,024 bytes.")
+    if trouble is not None:
+        raise InvalidInput(trouble, text("Choose another name."))
+
+
+def numbered(name: str, number: int) -> str:
+    """`a (2).txt`, `folder (2)/`: beside what has the name already."""
+    if name.endswith("/"):
+        return f"{name[:-1]} ({number})/"
+    stem, dot, ending = name.rpartition(".")
+    return f"{stem} ({number}).{ending}" if dot and stem else f"{name} ({number})"
+
+
+def _name(path: ObjectPath) -> str:
+    return path.key[len(path.parent.key) :]
+
+
+def _repeated(names: Sequence[str]) -> set[str]:
+    return {name for name, times in Counter(names).items() if times > 1}
+
+
+def _later(wanted: Sequence[_Wanted], twice: set[str]) -> list[_Wanted]:
+    """All but the first of each name: two cannot have it."""
+    seen: set[str] = set()
+    later = []
+    for entry in wanted:
+        if entry.name in twice and entry.name in seen:
+            later.append(entry)
+        seen.add(entry.name)
+    return later
+
+
+def _by_bucket(wanted: Sequence[_Wanted]) -> list[list[_Wanted]]:
+    ordered = sorted(wanted, key=lambda entry: entry.path)
+    return [list(same) for _, same in groupby(ordered, key=lambda entry: entry.path.bucket)]

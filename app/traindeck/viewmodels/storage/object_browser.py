@@ -1,0 +1,394 @@
+"""One tab over a bucket: where one is, what is listed for it, and how far that has come."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+
+from traindeck.domain.errors import AppError, InvalidInput, NoRight, Unexpected
+from traindeck.domain.storage.objects import Column, Look, ObjectEntry, ObjectPath
+from traindeck.domain.texts import Text, text
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.services.storage.bucket_listing import BucketListing, Progress
+from traindeck.store.object_index import ObjectIndex
+from traindeck.viewmodels.ports import Listings, Opener
+from traindeck.viewmodels.storage.browser_rows import BrowserRows
+from traindeck.viewmodels.storage.places import MissingPlace, missing_place
+
+MOST_SWEPT = 2_000_000
+"""So many objects are listed without anybody asking for more."""
+
+MakeFolder = Callable[[str, ObjectPath], Awaitable[None]]
+"""Puts the empty object that stands for a folder: the account, and the place."""
+
+_COMPLETIONS = 30
+_PAGE_ROWS = 1000
+_YOUNG, _OLD = timedelta(minutes=1), timedelta(hours=1)
+_LARGE_ROWS = 5 * _PAGE_ROWS
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserState:
+    """What the tab says beside its rows; what is None is not known."""
+
+    place: ObjectPath
+    look: Look
+    is_reading: bool = False
+    """The level that is seen is on its way."""
+    swept: int | None = None
+    """So many objects came so far, while everything below is listed."""
+    is_cut: bool = False
+    """There are more objects than are listed without being asked to."""
+    trouble: AppError | None = None
+    address_trouble: AppError | None = None
+    missing: MissingPlace | None = None
+    """What was typed and is not there."""
+    busy: Text | None = None
+    can_go_back: bool = False
+    can_go_forward: bool = False
+
+
+class ObjectBrowser(QObject):
+    """Where one is in a bucket; `rows` are what is there."""
+
+    changed = Signal()
+    moved = Signal()
+    """Another place is shown."""
+    created = Signal(object)
+    """This folder has something new in it; None: there is a new bucket."""
+    completed = Signal(list)
+    """What the address that is being typed may become."""
+
+    def __init__(
+        self,
+        profile: str,
+        place: ObjectPath,
+        listings: Listings,
+        connections: Opener,
+        calls: BlockingCalls,
+        scope: TaskScope,
+        name: str,
+    ) -> None:
+        super().__init__()
+        self.profile = profile
+        self.rows = BrowserRows(calls, scope, name)
+        self.state = BrowserState(place.as_folder(), Look(place.as_folder().key))
+        self.bucket_names: Callable[[], Iterable[str]] = tuple
+        self.make_folder: MakeFolder = _nowhere
+        self._listings = listings
+        self._connections = connections
+        self._calls = calls
+        self._scope = scope
+        self._name = name
+        self._listing: BucketListing[ObjectIndex] | None = None
+        self._trail = [self.state.place]
+        self._at = 0
+        self._is_watched = True
+        self._swept_folder = ""
+
+    def start(self) -> None:
+        self._arrive(self.state.place)
+
+    def close(self) -> None:
+        for work in ("show", "read", "sweep", "complete", "resolve", "create", "count", "choose"):
+            self._scope.cancel(self._named(work))
+        self.rows.close()
+
+    # where one is
+
+    def go(self, place: ObjectPath) -> None:
+        """Look into a folder."""
+        place = place.as_folder()
+        self._become(address_trouble=None, missing=None)
+        if place != self.state.place:
+            self._trail[self._at + 1 :] = [place]
+            self._at += 1
+            self._arrive(place)
+
+    def go_typed(self, spelling: str) -> None:
+        """Go where an address leads; that of an object leads to its folder."""
+        try:
+            path = ObjectPath.parse(spelling)
+        except InvalidInput as error:
+            self._become(address_trouble=error, missing=None)
+            return
+        self._become(address_trouble=None, missing=None)
+        self._scope.start(self._named("resolve"), partial(self._resolve, path), Repeat.REPLACE)
+
+    def create_missing(self) -> None:
+        """Make the folder or the bucket that was typed, and go there."""
+        missing = self.state.missing
+        if missing is not None:
+            self._scope.start(self._named("create"), partial(self._create, missing))
+
+    def back(self) -> None:
+        if self._at > 0:
+            self._at -= 1
+            self._arrive(self._trail[self._at])
+
+    def forward(self) -> None:
+        if self._at + 1 < len(self._trail):
+            self._at += 1
+            self._arrive(self._trail[self._at])
+
+    def up(self) -> None:
+        if not self.state.place.is_bucket:
+            self.go(self.state.place.parent)
+
+    def watch(self, is_seen: bool) -> None:
+        """Nothing is listed while nobody looks; it goes on when somebody does."""
+        if is_seen == self._is_watched:
+            return
+        self._is_watched = is_seen
+        if is_seen:
+            self._read()
+        else:
+            self._scope.cancel(self._named("read"))
+            self._scope.cancel(self._named("sweep"))
+
+    def complete(self, typed: str) -> None:
+        self._scope.start(self._named("complete"), partial(self._complete, typed), Repeat.REPLACE)
+
+    # how it is shown
+
+    def sort(self, column: Column, descending: bool) -> None:
+        self._show_as(replace(self.state.look, column=column, descending=descending))
+
+    def search(self, words: str) -> None:
+        """Only what is named so, here and everywhere below; empty: the folder itself again."""
+        self._show_as(replace(self.state.look, search=words.strip()))
+        if words.strip():
+            self._sweep()
+
+    def refresh(self) -> None:
+        """List what is seen once more; only what is new there is written."""
+        self._read(force=True)
+
+    def list_everything(self) -> None:
+        """List all below once more, however much it is."""
+        self._sweep(force=True)
+
+    def stop_listing(self) -> None:
+        """What came so far stays."""
+        self._scope.cancel(self._named("sweep"))
+        self._become(is_cut=True)
+
+    def calculate(self, folders: Sequence[ObjectPath]) -> None:
+        """Count what is below these folders; what was never listed is listed for it."""
+        self._scope.start(self._named("count"), partial(self._calculate, tuple(folders)), Repeat.REPLACE)
+
+    def touched(self, folder: ObjectPath | None) -> None:
+        """Something of ours changed what is in this folder."""
+        if folder is not None and folder.bucket == self.state.place.bucket and self._listing is not None:
+            work = partial(self._list_again, self._listing, folder)
+            self._scope.start(self._named(f"touched {folder}"), work, Repeat.REPLACE)
+
+    def arrived(self, folder: ObjectPath) -> None:
+        """A folder of ours came with all that is below it: without a look there, the counts above it were wrong."""
+        if folder.bucket == self.state.place.bucket and self._listing is not None:
+            work = partial(self._list_arrived, self._listing, folder)
+            self._scope.start(self._named(f"arrived {folder}"), work, Repeat.REPLACE)
+
+    def with_chosen(self, ranges: Sequence[tuple[int, int]], use: Callable[[list[ObjectEntry]], None]) -> None:
+        """Find out what the rows of these ranks are, and hand that on."""
+
+        async def find_out() -> None:
+            use(await self.rows.entries(ranges))
+
+        self._scope.start(self._named("choose"), find_out, Repeat.REPLACE)
+
+    # inside
+
+    def _arrive(self, place: ObjectPath) -> None:
+        if place.bucket != self.state.place.bucket:
+            self._listing = None
+            self._scope.cancel(self._named("sweep"))
+        self._scope.cancel(self._named("read"))
+        self._become(
+            place=place,
+            look=replace(self.state.look, folder=place.key, search=""),
+            is_reading=True,
+            is_cut=False,
+            trouble=None,
+            address_trouble=None,
+            missing=None,
+            can_go_back=self._at > 0,
+            can_go_forward=self._at + 1 < len(self._trail),
+        )
+        self.moved.emit()
+        self._scope.start(self._named("show"), partial(self._show, place), Repeat.REPLACE)
+
+    async def _show(self, place: ObjectPath) -> None:
+        """What is known first, then what the service says."""
+        if self._listing is None:
+            try:
+                self._listing = await self._listings.open(self.profile, place.bucket)
+            except AppError as error:
+                self._become(is_reading=False, trouble=error)
+                return
+            self.rows.use(self._listing.index)
+        self.rows.arrange(self.state.look)
+        self._read()
+
+    def _show_as(self, look: Look) -> None:
+        if look != self.state.look:
+            self._become(look=look)
+            self.rows.arrange(look)
+
+    def _read(self, *, force: bool = False) -> None:
+        if self._listing is not None and self._is_watched:
+            work = partial(self._list_level, self._listing, self.state.place.key, force)
+            self._scope.start(self._named("read"), work, Repeat.REPLACE)
+
+    async def _list_level(self, listing: BucketListing[ObjectIndex], folder: str, force: bool) -> None:
+        as_of = await self._calls.run(lambda _: listing.index.listed(folder, deep=False))
+        if force or as_of is None or not self._is_recent(as_of):
+            self._become(is_reading=True, trouble=None)
+            try:
+                await listing.list_level(folder, self._level_came)
+            except AppError as error:
+                # Said in the tab, where the missing rows would be.
+                self._become(is_reading=False, trouble=error)
+                return
+            self.rows.invalidate()
+        self._become(is_reading=False)
+        self._sweep()
+
+    def _level_came(self, progress: Progress) -> None:
+        if progress.changed:
+            self.rows.invalidate()
+        if progress.found >= _PAGE_ROWS:
+            self._sweep()  # more than a page: side by side it comes faster
+
+    def _is_recent(self, as_of: datetime) -> bool:
+        """A level of many pages is not asked for again with every look."""
+        is_large = self.rows.count > _LARGE_ROWS
+        return datetime.now(UTC) - as_of < (_OLD if is_large else _YOUNG)
+
+    async def _list_again(self, listing: BucketListing[ObjectIndex], folder: ObjectPath) -> None:
+        await listing.list_level(folder.key, lambda _: None)
+        self.rows.invalidate()
+
+    async def _list_arrived(self, listing: BucketListing[ObjectIndex], folder: ObjectPath) -> None:
+        await listing.list_below(folder.key, lambda _: None)
+        place = self.state.place.key
+        await self._calls.run(lambda token: listing.index.keep_sizes(place, token))
+        self.rows.invalidate()
+
+    def _sweep(self, *, force: bool = False) -> None:
+        """Begin to list all below, unless that is known or on its way."""
+        if self._listing is None or not self._is_watched or (self.state.is_cut and not force):
+            return
+        folder = self.state.place.key
+        is_running = self._scope.is_running(self._named("sweep"))
+        if force or not (is_running and folder.startswith(self._swept_folder)):
+            self._swept_folder = folder
+            work = partial(self._list_below, self._listing, folder, force)
+            self._scope.start(self._named("sweep"), work, Repeat.REPLACE)
+
+    async def _list_below(self, listing: BucketListing[ObjectIndex], folder: str, force: bool) -> None:
+        if force or await self._calls.run(lambda _: listing.index.listed(folder, deep=True)) is None:
+            self._become(swept=0, is_cut=False)
+            try:
+                await listing.list_below(folder, partial(self._below_came, force))
+            except _Enough:
+                self._become(is_cut=True)
+                return
+            except AppError as error:
+                self._become(trouble=error)
+                return
+            finally:
+                self._become(swept=None)
+            if folder == self.state.place.key:
+                self._scope.cancel(self._named("read"))  # this was part of it
+                self._become(is_reading=False)
+        place = self.state.place.key
+        await self._calls.run(lambda token: listing.index.keep_sizes(place, token))
+        self.rows.invalidate()
+
+    def _below_came(self, force: bool, progress: Progress) -> None:
+        self._become(swept=progress.found)
+        if progress.changed:
+            self.rows.invalidate()
+        if progress.found > MOST_SWEPT and not force:
+            raise _Enough
+
+    async def _calculate(self, folders: tuple[ObjectPath, ...]) -> None:
+        listing = self._listing
+        if listing is None:
+            return
+        try:
+            for folder in folders:
+                self._become(busy=text("Counting what is in {place}…", place=str(folder)))
+                if await self._calls.run(partial(listing.index.keep_size, folder.key)) is None:
+                    await listing.list_below(folder.key, lambda _: None)
+                    await self._calls.run(partial(listing.index.keep_size, folder.key))
+                self.rows.invalidate()
+        finally:
+            self._become(busy=None)
+
+    async def _resolve(self, path: ObjectPath) -> None:
+        try:
+            storage = (await self._connections.open(self.profile)).storage
+            missing = await missing_place(storage, path)
+            found = None if missing or path.is_folder else await storage.info(path)
+        except NoRight:
+            self.go(path.as_folder())  # who may not look there may yet look into it
+            return
+        except AppError as error:
+            self._become(address_trouble=error, missing=None)
+            return
+        if missing is not None:
+            self._become(address_trouble=None, missing=missing)
+            return
+        if found is None or found.is_folder:
+            self.go(path.as_folder())
+            return
+        self.rows.point_to(path.key)
+        self.go(path.parent)
+        self.rows.invalidate()
+
+    async def _create(self, missing: MissingPlace) -> None:
+        if missing.has_bucket:
+            await self.make_folder(self.profile, missing.folder)
+        else:
+            await (await self._connections.open(self.profile)).storage.create_bucket(missing.folder.bucket)
+        self.created.emit(missing.folder.parent if missing.has_bucket else None)
+        self.go(missing.folder)
+
+    async def _complete(self, typed: str) -> None:
+        try:
+            path = ObjectPath.parse(typed)
+        except InvalidInput:
+            path = None
+        begun = typed.strip().rpartition("/")[2]
+        if path is None or (path.is_bucket and not typed.rstrip().endswith("/")):
+            names = sorted(name for name in self.bucket_names() if name.startswith(begun))
+            self.completed.emit([str(ObjectPath(name)) for name in names[:_COMPLETIONS]])
+            return
+        listing = self._listing
+        if listing is not None and path.bucket == self.state.place.bucket:
+            keys = await self._calls.run(lambda _: listing.index.beginning_with(path.key, _COMPLETIONS))
+            self.completed.emit([str(ObjectPath(path.bucket, key)) for key in keys])
+
+    def _named(self, work: str) -> str:
+        return f"{self._name} {work}"
+
+    def _become(self, **changes: object) -> None:
+        state = replace(self.state, **changes)  # type: ignore[arg-type]
+        if state != self.state:
+            self.state = state
+            self.changed.emit()
+
+
+async def _nowhere(profile: str, folder: ObjectPath) -> None:
+    raise Unexpected(f"nobody makes {folder}")
+
+
+class _Enough(Exception):
+    """The limit of what is listed without being asked for."""

@@ -1,0 +1,254 @@
+"""One object for the pages of its properties."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from PySide6.QtCore import QObject, Signal
+
+from traindeck.domain.errors import AppError
+from traindeck.domain.storage.access import Acl, Grantees
+from traindeck.domain.storage.buckets import BulkReport, Tally
+from traindeck.domain.storage.object_facts import (
+    HeadChange,
+    ObjectFacts,
+    ObjectVersion,
+    RestoreSpeed,
+    Restoring,
+    SignedLink,
+)
+from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, count_words
+from traindeck.domain.texts import Text, text
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.services.storage.bulk_changes import BulkChange, Work, changing, restoring, tally
+from traindeck.services.storage.data_ports import DataPlane
+from traindeck.services.storage.ports import Access, ObjectProperties
+from traindeck.services.transfers.version_files import fetch_version
+from traindeck.viewmodels.ports import Opener, Tasks
+from traindeck.viewmodels.shell.notices import Notices
+
+Result = TypeVar("Result")
+
+
+class PlaneRunner(Protocol):
+    """Runs work where the data of accounts is moved."""
+
+    async def run(self, profile: str, work: Callable[[DataPlane], Awaitable[Result]]) -> Result: ...
+
+
+class ObjectSheet(QObject):
+    """Asks about one object and changes it; nothing is kept here, each page has what it was told."""
+
+    changed = Signal()
+    """The object was changed from here: what the pages know of it may be old."""
+
+    def __init__(
+        self, profile: str, path: ObjectPath, connections: Opener, planes: PlaneRunner, disk: BlockingCalls
+    ) -> None:
+        super().__init__()
+        self.path = path
+        self.most_metadata_bytes = 0
+        self._profile = profile
+        self._connections = connections
+        self._planes = planes
+        self._disk = disk
+
+    async def facts(self) -> ObjectFacts:
+        objects = await self._objects()
+        self.most_metadata_bytes = objects.most_metadata_bytes
+        return await objects.facts(self.path)
+
+    async def is_public(self) -> bool | None:
+        return await (await self._objects()).is_public(self.path)
+
+    async def change(self, change: HeadChange, seen: ObjectFacts) -> ObjectFacts:
+        """Conflict: somebody else has changed it since it was seen."""
+        now = await (await self._objects()).change(self.path, change, seen)
+        self.changed.emit()
+        return now
+
+    async def grantees(self) -> tuple[Grantees, ...]:
+        """Whom a grant may be for here."""
+        return (await self._access()).grantees
+
+    async def acl(self) -> Acl:
+        return await (await self._access()).acl(self.path)
+
+    async def set_acl(self, acl: Acl) -> None:
+        await (await self._access()).set_acl(self.path, acl)
+
+    async def tags(self) -> dict[str, str]:
+        return await (await self._objects()).tags(self.path)
+
+    async def set_tags(self, tags: Mapping[str, str]) -> None:
+        await (await self._objects()).set_tags(self.path, tags)
+        self.changed.emit()
+
+    async def restore(self, days: int, speed: RestoreSpeed) -> Restoring:
+        done = await (await self._objects()).restore(self.path, days, speed)
+        self.changed.emit()
+        return done
+
+    async def versions(self) -> Sequence[ObjectVersion]:
+        return await (await self._objects()).versions(self.path)
+
+    async def fetch(self, version: ObjectVersion, target: Path) -> None:
+        await self._planes.run(
+            self._profile, lambda plane: fetch_version(plane, self._disk, self.path, version, target)
+        )
+
+    async def make_current(self, version: ObjectVersion) -> None:
+        await (await self._objects()).make_current(self.path, version.version)
+        self.changed.emit()
+
+    async def remove_version(self, version: ObjectVersion) -> None:
+        await (await self._objects()).remove_version(self.path, version.version)
+        self.changed.emit()
+
+    async def link(self, lasts: timedelta, method: str, version: str) -> SignedLink:
+        return await (await self._objects()).link(self.path, lasts, method=method, version=version)
+
+    async def _objects(self) -> ObjectProperties:
+        return (await self._connections.open(self._profile)).objects
+
+    async def _access(self) -> Access:
+        return (await self._connections.open(self._profile)).access
+
+
+@dataclass(frozen=True, slots=True)
+class ManyState:
+    """What is known, and how far the work is."""
+
+    tally: Tally | None = None
+    is_counting: bool = False
+    count_trouble: AppError | None = None
+    is_changing: bool = False
+    report: BulkReport | None = None
+    ending: Text | None = None
+    """How the last change ended; None while there was none, or while it goes on."""
+    trouble: AppError | None = None
+
+
+AtWork = set["ManyObjects"]
+"""Those whose change goes on, whether anybody looks or not."""
+
+
+class ManyObjects(QObject):
+    """A selection: objects, and folders with all below them."""
+
+    changed = Signal()
+    ended = Signal(object)
+    """The change that was begun is over, however it ended."""
+
+    def __init__(
+        self, profile: str, chosen: Sequence[ObjectEntry], connections: Opener, scope: Tasks, at_work: AtWork
+    ) -> None:
+        super().__init__()
+        self._at_work = at_work
+        self.profile = profile
+        self.chosen = tuple(chosen)
+        self.state = ManyState()
+        self.is_seen = False
+        """Somebody looks at how it goes."""
+        self._connections = connections
+        self._scope = scope
+        self._name = f"many objects {id(self)}"
+
+    def count(self) -> None:
+        """Go through all of them; what was counted so far is shown meanwhile."""
+        self._scope.start(f"{self._name} count", self._count)
+
+    def stop_counting(self) -> None:
+        self._scope.cancel(f"{self._name} count")
+
+    def change(self, change: HeadChange) -> None:
+        """InvalidInput: this cannot be said about any object."""
+        change.check()
+        self._begin(lambda objects: changing(objects, change))
+
+    def restore(self, days: int, speed: RestoreSpeed) -> None:
+        self._begin(lambda objects: restoring(objects, days, speed))
+
+    def stop(self) -> None:
+        """What is done stays done."""
+        self._scope.cancel(self._name)
+
+    async def _count(self) -> None:
+        self._become(tally=None, is_counting=True, count_trouble=None)
+        try:
+            storage = (await self._connections.open(self.profile)).storage
+            found = await tally(storage, self.chosen, self._counted)
+            self._become(tally=found)
+        except AppError as error:
+            self._become(count_trouble=error)
+        finally:
+            self._become(is_counting=False)
+
+    def _begin(self, make: Callable[[ObjectProperties], Work]) -> None:
+        async def work() -> None:
+            self._become(is_changing=True, report=BulkReport(), ending=None, trouble=None)
+            self._at_work.add(self)
+            ending: Text | None = text("Stopped.")
+            try:
+                connection = await self._connections.open(self.profile)
+                job = BulkChange(connection.storage, make(connection.objects), self._told)
+                report = await job.run(self.chosen)
+                ending = text("Done.") if not report.failed else text("Done, but not everything could be changed.")
+            except AppError as error:
+                ending = None
+                self._become(trouble=error)
+            finally:
+                self._become(is_changing=False, ending=ending)
+                self._at_work.discard(self)
+                self.ended.emit(self)
+
+        self._scope.start(self._name, work)
+
+    def _counted(self, so_far: Tally) -> None:
+        self._become(tally=so_far)
+
+    def _told(self, report: BulkReport) -> None:
+        self._become(report=report)
+
+    def _become(self, **changes: object) -> None:
+        self.state = replace(self.state, **changes)  # type: ignore[arg-type]
+        self.changed.emit()
+
+
+class BulkWork:
+    """Gives the selections their objects: whoever comes back to one that is being changed finds it at work."""
+
+    def __init__(self, connections: Opener, scope: Tasks, notices: Notices) -> None:
+        self._connections = connections
+        self._scope = scope
+        self._notices = notices
+        self._at_work: AtWork = set()
+
+    def of(self, profile: str, chosen: Sequence[ObjectEntry]) -> ManyObjects:
+        paths = [entry.path for entry in chosen]
+        for many in self._at_work:
+            if many.profile == profile and [entry.path for entry in many.chosen] == paths:
+                return many
+        many = ManyObjects(profile, chosen, self._connections, self._scope, self._at_work)
+        many.ended.connect(self._on_ended)
+        return many
+
+    def _on_ended(self, many: ManyObjects) -> None:
+        report, state = many.state.report, many.state
+        if many.is_seen or report is None:
+            return
+        if state.trouble is not None:
+            self._notices.news(state.trouble.title, state.trouble.hint, name="many objects")
+            return
+        self._notices.news(
+            text(
+                "Objects changed: {changed}. Failed: {failed}.",
+                changed=count_words(report.changed),
+                failed=count_words(report.failed),
+            ),
+            name="many objects",
+        )

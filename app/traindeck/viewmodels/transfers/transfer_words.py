@@ -1,0 +1,333 @@
+"""How a transfer is put into words."""
+
+from __future__ import annotations
+
+from traindeck.domain.jobs.job import duration_words
+from traindeck.domain.storage.objects import size_words
+from traindeck.domain.texts import Text, say, text
+from traindeck.domain.transfers.records import (
+    Action,
+    Item,
+    ItemState,
+    Kind,
+    TransferState,
+    WaitsFor,
+)
+from traindeck.viewmodels.jobs.run_page import Tone, moment_words
+from traindeck.viewmodels.transfers.transfer_list import TransferRow
+
+_TONES = {
+    TransferState.QUEUED: Tone.WAITING,
+    TransferState.PLANNING: Tone.RUNNING,
+    TransferState.READY: Tone.WAITING,
+    TransferState.RUNNING: Tone.RUNNING,
+    TransferState.WAITING: Tone.WAITING,
+    TransferState.PAUSED: Tone.QUIET,
+    TransferState.DONE: Tone.GOOD,
+    TransferState.PARTLY: Tone.DOUBTFUL,
+    TransferState.FAILED: Tone.BAD,
+    TransferState.CANCELLED: Tone.QUIET,
+}
+_SIGNS = {
+    Kind.UPLOAD: "↑",
+    Kind.DOWNLOAD: "↓",
+    Kind.COPY: "→",
+    Kind.PACK: "▣",
+    Kind.CHECK: "=",
+    Kind.REMOVE: "×",
+    Kind.RESTORE: "↺",
+}
+# These do not pass by themselves: somebody has to do something.
+_NEEDS_SOMEBODY = (WaitsFor.KEYS, WaitsFor.CLOCK, WaitsFor.DISK)
+_MOVED = {
+    Kind.UPLOAD: text("Uploaded"),
+    Kind.DOWNLOAD: text("Downloaded"),
+    Kind.COPY: text("Copied"),
+    Kind.PACK: text("Packed"),
+    Kind.REMOVE: text("Deleted"),
+    Kind.RESTORE: text("Restored"),
+    Kind.CHECK: text("Verified"),
+}
+_TO_MOVE = {
+    Kind.UPLOAD: text("To upload"),
+    Kind.DOWNLOAD: text("To download"),
+    Kind.COPY: text("To copy"),
+    Kind.PACK: text("To pack"),
+    Kind.REMOVE: text("To remove"),
+    Kind.RESTORE: text("To restore"),
+    Kind.CHECK: text("To verify"),
+}
+_ITEM_TONES = {
+    ItemState.QUEUED: Tone.QUIET,
+    ItemState.WAITING: Tone.WAITING,
+    ItemState.DONE: Tone.GOOD,
+    ItemState.EQUAL: Tone.QUIET,
+    ItemState.SKIPPED: Tone.DOUBTFUL,
+    ItemState.FAILED: Tone.BAD,
+    ItemState.DIFFERENT: Tone.BAD,
+    ItemState.MISSING_HERE: Tone.BAD,
+    ItemState.MISSING_THERE: Tone.BAD,
+    ItemState.UNKNOWN: Tone.DOUBTFUL,
+}
+UNCONFIRMED = "–"
+_NOT_DONE = {False: text("Not moved"), True: text("Could not be read")}
+_FOUND = {
+    ItemState.DIFFERENT: text("Different"),
+    ItemState.MISSING_HERE: text("Missing here"),
+    ItemState.MISSING_THERE: text("Missing there"),
+    ItemState.UNKNOWN: text("Cannot be checked"),
+}
+
+
+def transfer_tone(row: TransferRow) -> Tone:
+    if row.transfer.waits_for in _NEEDS_SOMEBODY:
+        return Tone.DOUBTFUL
+    if row.transfer.kind is Kind.CHECK and row.transfer.differences and row.transfer.state.is_over:
+        return Tone.BAD
+    if row.transfer.unknown_files and row.transfer.state is TransferState.DONE:
+        return Tone.DOUBTFUL  # what nobody could check is not good
+    return _TONES[row.transfer.state]
+
+
+def kind_sign(row: TransferRow) -> str:
+    return _SIGNS[row.transfer.kind]
+
+
+def way_words(row: TransferRow) -> str:
+    """From where to where; a deletion goes nowhere."""
+    transfer = row.transfer
+    return f"{transfer.source} → {transfer.target}" if transfer.target else transfer.source
+
+
+def kind_words(row: TransferRow) -> str:
+    if row.transfer.is_move:
+        return say("Move")
+    match row.transfer.kind:
+        case Kind.REMOVE:
+            return say("Delete")
+        case Kind.RESTORE:
+            return say("Restore deleted objects")
+        case Kind.UPLOAD:
+            return say("Upload")
+        case Kind.DOWNLOAD:
+            return say("Download")
+        case Kind.COPY:
+            return say("Copy in the service")
+        case Kind.PACK:
+            return say("Pack into tar shards")
+        case Kind.CHECK:
+            return say("Verification: nothing moves")
+
+
+def progress_words(row: TransferRow) -> str:
+    """How far it is, what it waits for, or how it ended; a failure with its reason."""
+    transfer = row.transfer
+    error = transfer.error
+    match transfer.state:
+        case TransferState.RUNNING:
+            return size_words(transfer.done_bytes) if row.share is None else f"{row.share:.0%}"
+        case TransferState.PARTLY if transfer.differences:
+            return say("{count} differ", count=f"{transfer.differences:,}")
+        case TransferState.FAILED | TransferState.PARTLY:
+            return say(error.title) if error else say("Transfer failed")
+        case TransferState.WAITING:
+            return say(waiting_words(transfer.waits_for))
+        case TransferState.QUEUED:
+            return say("Waiting")
+        case TransferState.PLANNING:
+            return say("Looking what there is")
+        case TransferState.READY:
+            return say("Ready to begin")
+        case TransferState.PAUSED:
+            return say("Paused at {share}", share=f"{row.share:.0%}") if row.share else say("Paused")
+        case TransferState.CANCELLED:
+            return say("Cancelled")
+        case TransferState.DONE:
+            if transfer.is_verified:
+                return f"✓ {say('Verified')}"
+            if transfer.unknown_files:
+                return say("Cannot be checked: {count}", count=f"{transfer.unknown_files:,}")
+            return say("Done")
+
+
+def verified_words(row: TransferRow) -> str:
+    """What is known of the contents of a transfer that is over; empty while it is not."""
+    transfer = row.transfer
+    moved = transfer.done_files + transfer.equal_files - transfer.removals
+    if not transfer.state.is_over or moved <= 0:
+        return ""
+    if transfer.is_verified:
+        return say("✓ Size and MD5 of all {count} files are confirmed by the service.", count=f"{moved:,}")
+    unsure = moved - transfer.verified_files + transfer.unknown_files
+    if unsure <= 0:
+        return ""
+    return say(
+        "Not confirmed by size and MD5: {count} files. “Not confirmed” in the list names them.", count=f"{unsure:,}"
+    )
+
+
+def rate_words(row: TransferRow) -> str:
+    """How fast, and how long still; empty when nothing moves."""
+    if row.bytes_per_s is None:
+        return ""
+    rate = size_words(round(row.bytes_per_s))
+    if row.seconds_left is None:
+        return say("{rate}/s", rate=rate)
+    return say("{rate}/s, {time} left", rate=rate, time=duration_words(row.seconds_left))
+
+
+def waiting_words(waits_for: WaitsFor | None) -> Text:
+    match waits_for:
+        case WaitsFor.NETWORK:
+            return text("Waits for the network")
+        case WaitsFor.SERVICE:
+            return text("Waits for the service")
+        case WaitsFor.KEYS:
+            return text("Waits for new keys")
+        case WaitsFor.CLOCK:
+            return text("Waits for the clock")
+        case WaitsFor.DISK:
+            return text("Waits for disk space")
+        case None:
+            return text("Waiting")
+
+
+def reason_words(row: TransferRow) -> str:
+    """All that is known about why it stands as it does: the reason, what to do, and when it tries again."""
+    transfer = row.transfer
+    parts = [progress_words(row)]
+    if transfer.error is not None:
+        parts = [transfer.error.sentence()]
+        if transfer.waits_for is not None:
+            parts.insert(0, progress_words(row))
+    if words := verified_words(row):
+        parts.append(words)
+    if transfer.next_try is not None:
+        parts.append(say("Next try: {moment}", moment=moment_words(transfer.next_try)[11:]))
+    return "\n".join(parts)
+
+
+def counts_words(row: TransferRow) -> str:
+    """How many files stand where; only what there is, and failures first, for the end may not be seen."""
+    transfer = row.transfer
+    parts = []
+    if transfer.failed_files:
+        parts.append(say("{count} failed", count=f"{transfer.failed_files:,}"))
+    if transfer.files and not transfer.state.is_over:
+        parts.append(say("{done} of {all}", done=f"{transfer.done_files:,}", all=f"{transfer.files:,}"))
+    elif transfer.done_files and transfer.kind is not Kind.CHECK:
+        parts.append(say("{count} done", count=f"{transfer.done_files:,}"))
+    if transfer.differences:
+        parts.append(say("{count} differ", count=f"{transfer.differences:,}"))
+    if transfer.unknown_files:
+        parts.append(say("{count} cannot be checked", count=f"{transfer.unknown_files:,}"))
+    says_more = transfer.kind is Kind.CHECK or not transfer.is_verified
+    if transfer.state.is_over and transfer.verified_files and says_more:
+        parts.append(say("{count} verified", count=f"{transfer.verified_files:,}"))
+    if transfer.skipped_files:
+        parts.append(say("{count} skipped", count=f"{transfer.skipped_files:,}"))
+    if transfer.copied_files and transfer.state.is_over:
+        parts.append(say("{count} at both places", count=f"{transfer.copied_files:,}"))
+    if transfer.equal_files:
+        parts.append(say("{count} equal", count=f"{transfer.equal_files:,}"))
+    return " · ".join(parts)
+
+
+def plan_words(row: TransferRow) -> str:
+    """What a plan would do, in one line."""
+    transfer = row.transfer
+    moves = transfer.files - transfer.removals - transfer.failed_files
+    parts = []
+    if moves:
+        what, count = say(_TO_MOVE[transfer.kind]), f"{moves:,}"
+        if transfer.total_bytes is None:
+            parts.append(say("{what}: {count}", what=what, count=count))
+        else:
+            size = size_words(transfer.total_bytes)
+            parts.append(say("{what}: {count}, {size}", what=what, count=count, size=size))
+    if transfer.removals:
+        parts.append(say("{what}: {count}", what=say("To remove"), count=f"{transfer.removals:,}"))
+    if transfer.failed_files:
+        parts.append(say("cannot be moved: {count}", count=f"{transfer.failed_files:,}"))
+    if transfer.skipped_files:
+        parts.append(say("left out: {count}", count=f"{transfer.skipped_files:,}"))
+    if transfer.equal_files:
+        parts.append(say("equal: {count}", count=f"{transfer.equal_files:,}"))
+    if not moves and not transfer.removals:
+        parts.insert(0, say("Nothing would change"))
+    return " · ".join(parts)
+
+
+def item_tone(item: Item) -> Tone:
+    if item.action is Action.REMOVE and item.state.is_open:
+        return Tone.DOUBTFUL
+    return _ITEM_TONES[item.state]
+
+
+def item_words(item: Item, kind: Kind) -> str:
+    """What became of one file."""
+    if item.action is Action.LEAVE:
+        return say("Moved") if item.state is ItemState.DONE else say("Copied; still at both places")
+    match item.state:
+        case ItemState.QUEUED:
+            is_removal = item.action is Action.REMOVE and kind is not Kind.RESTORE
+            return say("To remove") if is_removal else say(_TO_MOVE[kind])
+        case ItemState.WAITING:
+            return say("Waiting")
+        case ItemState.EQUAL:
+            return say("Equal")
+        case ItemState.SKIPPED:
+            return say("Skipped")
+        case ItemState.FAILED:
+            return say("Not restored") if kind is Kind.RESTORE else say(_not_done(item, kind))
+        case ItemState.DONE:
+            pass
+        case found:
+            return say(_FOUND[found])
+    if item.action is Action.REMOVE and kind not in (Kind.REMOVE, Kind.RESTORE):
+        return say("Removed")
+    return say(_MOVED[kind])
+
+
+def _not_done(item: Item, kind: Kind) -> Text:
+    return text("Not removed") if item.action is Action.REMOVE else _NOT_DONE[kind is Kind.CHECK]
+
+
+def confirmed_sign(item: Item) -> str:
+    """Whether size and MD5 are confirmed: a tick, a dash where that is unknown, nothing where it is no question."""
+    if item.is_verified:
+        return "✓"
+    is_question = item.state in (ItemState.DONE, ItemState.EQUAL, ItemState.UNKNOWN)
+    return UNCONFIRMED if is_question and item.action is not Action.REMOVE else ""
+
+
+def confirmed_words(item: Item) -> str:
+    match confirmed_sign(item):
+        case "":
+            return ""
+        case sign if sign == UNCONFIRMED:
+            return say("Not confirmed: the service does not say what its MD5 is, or nobody asked.")
+        case _:
+            return say("Size and MD5 are confirmed.")
+
+
+def result_names(kind: Kind) -> list[tuple[ItemState, str]]:
+    """The ends that a file can come to, in the words of a list to choose from."""
+    states = [(ItemState.DONE, say(_MOVED[kind]))]
+    if kind is Kind.CHECK:
+        states += [(state, say(words)) for state, words in _FOUND.items()]
+    else:
+        states.append((ItemState.EQUAL, say("Equal")))
+    return [*states, (ItemState.SKIPPED, say("Skipped")), (ItemState.FAILED, say(_NOT_DONE[kind is Kind.CHECK]))]
+
+
+def item_place(item: Item, row: TransferRow) -> str:
+    return item.name or row.transfer.source.rstrip("/").replace("\\", "/").rpartition("/")[2]
+
+
+def item_line(item: Item, row: TransferRow) -> str:
+    """One line of text that a table program can take apart."""
+    reason = item.error.sentence() if item.error else ""
+    result = item_words(item, row.transfer.kind)
+    cells = (result, confirmed_sign(item), item_place(item, row), size_words(item.size_bytes), reason)
+    return "\t".join(" ".join(cell.split()) for cell in cells).rstrip()

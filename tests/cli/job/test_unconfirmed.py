@@ -1,0 +1,67 @@
+"""A submission whose program died before the answer, seen from the commands that come after it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from support.cli_commands import Traindeck
+from traindeck.domain.jobs.job import JobSpec, Run, RunState
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.store.database import open_database
+from traindeck.store.runs import RunStore
+
+SPEC = JobSpec(name="digits", outputs=(("train_url", "obs://digits/{run}/"),))
+
+
+def left_behind(home: Path, state: RunState, profile: str) -> None:
+    """What the records hold when a program was killed in this state."""
+
+    async def write() -> None:
+        writer = BlockingCalls(1, "records")
+        try:
+            database = await writer.run(lambda _: open_database(home / "records.db"))
+            with closing(database):
+                records = RunStore(database, home / "records.db", writer)
+                await records.add(Run("aabb0011", 0, "digits-1118-1200-abcd", profile, SPEC, state, datetime.now(UTC)))
+        finally:
+            writer.close()
+
+    asyncio.run(write())
+
+
+def test_one_that_was_never_sent_is_said_to_be_so(traindeck: Traindeck, tmp_path: Path) -> None:
+    left_behind(tmp_path / "home", RunState.PREPARING, "lab")
+    (run,) = traindeck("job", "ls", "--json").must_be(0).document
+    assert run["state"] == "NotSent"
+    assert traindeck("job", "wait", "last", "--json").must_be(1).document["state"] == "NotSent"
+    assert traindeck("job", "rm", "last").must_be(0).said == ""
+
+
+@pytest.mark.parametrize("state", [RunState.SUBMITTING, RunState.UNCONFIRMED])
+def test_one_that_cannot_be_looked_for_stays_unknown_and_blocks_nothing(
+    traindeck: Traindeck, tmp_path: Path, state: RunState
+) -> None:
+    left_behind(tmp_path / "home", state, "gone")
+    listed = traindeck("job", "ls", "--json").must_be(0)
+    assert listed.document[0]["state"] == state.value
+    assert "may exist and bill" in listed.said
+    assert "gone" in listed.said
+    shown = traindeck("job", "show", "last", "--json").must_be(0)
+    assert shown.document["state"] == state.value
+    assert ("Checking again" in shown.said) is (state is RunState.UNCONFIRMED)
+    assert traindeck("job", "wait", "last", "--json").must_be(4).error["kind"] == "not_found"
+
+
+def test_one_that_is_not_at_the_service_is_looked_for_again(
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]
+) -> None:
+    left_behind(tmp_path / "home", RunState.UNCONFIRMED, "lab")
+    for words in (("job", "show", "last"), ("job", "wait", "last")):
+        answer = traindeck(*words)
+        assert answer.code == (0 if "show" in words else 1)
+        assert "Checking again" in answer.said and "was not found" in answer.said

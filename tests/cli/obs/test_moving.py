@@ -1,0 +1,86 @@
+"""Moving and removing from the command line, against the real Lab."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from support.cli_commands import Traindeck
+
+NAMES = ["数据.txt", "a b.bin", "sub/deep/ü.txt", "sub/two.txt"]
+
+
+def make_tree(folder: Path) -> dict[str, bytes]:
+    content = {name: os.urandom(300) + name.encode() for name in NAMES}
+    for name, data in content.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return content
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def keys(traindeck: Traindeck, place: str = "obs://cli-bucket/") -> list[str]:
+    return [row["key"] for row in traindeck("obs", "ls", "-r", place, "--json").must_be(0).rows if not row["folder"]]
+
+
+def test_files_and_folders_move_up_about_and_down(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
+    content = make_tree(tmp_path / "one")
+    (tmp_path / "one/hollow").mkdir()
+    traindeck("obs", "mb", "obs://cli-bucket").must_be(0)
+    sent = traindeck("obs", "mv", "one", "obs://cli-bucket/up/", "--json").must_be(0)
+    assert sent.document == {"files": 5, "target": "obs://cli-bucket/up/"}
+    assert not (tmp_path / "one").exists()
+    assert sorted(keys(traindeck)) == sorted(f"up/{name}" for name in (*NAMES, "hollow/") if not name.endswith("/"))
+
+    traindeck("obs", "mv", "obs://cli-bucket/up/", "obs://cli-bucket/Up/").must_be(0)
+    traindeck("obs", "mv", "obs://cli-bucket/Up/a b.bin", "obs://cli-bucket/b.bin").must_be(0)
+    assert sorted(keys(traindeck)) == sorted(["b.bin", *(f"Up/{name}" for name in NAMES if name != "a b.bin")])
+    traindeck("obs", "mv", "obs://cli-bucket/Up/", "obs://cli-bucket/b.bin", "down").must_be(0)
+    rest = {f"Up/{name}": data for name, data in content.items() if name != "a b.bin"}
+    assert tree(tmp_path / "down") == rest | {"b.bin": content["a b.bin"]}
+    assert (tmp_path / "down/Up/hollow").is_dir()
+    assert keys(traindeck) == []
+
+
+def test_what_cannot_move_is_refused_and_stays(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
+    content = make_tree(tmp_path / "one")
+    traindeck("obs", "mb", "obs://cli-bucket").must_be(0)
+    traindeck("obs", "cp", "one", "obs://cli-bucket/in/").must_be(0)
+    inside = traindeck("obs", "mv", "obs://cli-bucket/in/", "obs://cli-bucket/in/sub/x/", "--json").must_be(2)
+    assert "is inside" in inside.rows[-1]["error"]["title"]
+    traindeck("obs", "mv", "obs://cli-bucket/in/two", "obs://cli-bucket/in/two").must_be(2)
+    traindeck("obs", "mv", "obs://cli-bucket/in/a b.bin", "obs://cli-bucket/in/").must_be(2)
+    traindeck("obs", "mv", "one", "two").must_be(2)
+    traindeck("obs", "mv", "-", "obs://cli-bucket/x").must_be(2)
+    traindeck("obs", "mv", "one", "obs://no-such-bucket/x/").must_be(4)
+    assert len(keys(traindeck)) == len(NAMES)
+    assert tree(tmp_path / "one") == content
+
+
+def test_removing_shows_first_and_can_be_undone(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
+    import boto3
+
+    make_tree(tmp_path / "one")
+    traindeck("obs", "mb", "obs://cli-bucket").must_be(0)
+    traindeck("obs", "cp", "one", "obs://cli-bucket/one/").must_be(0)
+    shown = traindeck("obs", "rm", "-r", "obs://cli-bucket/one", "--dry-run", "--json").must_be(0).rows
+    assert [row["path"] for row in shown[:-1]] == sorted(f"obs://cli-bucket/one/{name}" for name in NAMES)
+    assert (shown[-1]["removed"], shown[-1]["to_remove"]) == (0, 4)
+    lost = traindeck("obs", "rm", "--undo", "obs://cli-bucket/one/").must_be(1)
+    assert "keeps no versions" in lost.said
+
+    client = boto3.client(
+        "s3", endpoint_url=lab["obs"], region_name="lab",
+        aws_access_key_id=lab["access_key"], aws_secret_access_key=lab["secret_key"],
+    )  # fmt: skip
+    client.put_bucket_versioning(Bucket="cli-bucket", VersioningConfiguration={"Status": "Enabled"})
+    client.close()
+    several = ["obs://cli-bucket/one/sub/", "obs://cli-bucket/one/a b.bin", "obs://cli-bucket/one/sub/two.txt"]
+    removed = traindeck("obs", "rm", "-r", "--yes", *several, "--json").must_be(0)
+    assert removed.document["removed"] == 3
+    assert keys(traindeck) == ["one/数据.txt"]
+    assert traindeck("obs", "rm", "--undo", "obs://cli-bucket/one/", "--json").must_be(0).document == {"restored": 3}
+    assert len(keys(traindeck)) == 4

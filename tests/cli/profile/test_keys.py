@@ -1,0 +1,36 @@
+"""Keys come from the environment or lines, and say what is missing without saying what is there."""
+
+from __future__ import annotations
+
+import pytest
+
+from traindeck.cli.profile import keys
+from traindeck.domain.errors import InvalidInput
+
+AK, SK = "ACCESSKEY1234567890X", "secret/key+that=nobody.sees"
+
+
+def test_temporary_keys_are_refused_with_the_way_to_use_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert keys.from_lines([AK, SK, ""]).token is None
+    monkeypatch.setenv("HUAWEICLOUD_SDK_AK", AK)
+    monkeypatch.setenv("HUAWEICLOUD_SDK_SK", SK)
+    monkeypatch.setenv("HUAWEICLOUD_SDK_SECURITY_TOKEN", " token\n")
+    for gathering in (lambda: keys.from_lines([AK, SK, "token"]), keys.from_environment):
+        with pytest.raises(InvalidInput, match="Temporary keys") as caught:
+            gathering()
+        assert "--profile environment" in caught.value.sentence() and SK not in caught.value.sentence()
+
+
+@pytest.mark.parametrize("lines", [[], [AK], ["", SK]])
+def test_a_missing_line_is_named(lines: list[str]) -> None:
+    with pytest.raises(InvalidInput, match="keys are missing"):
+        keys.from_lines(lines)
+
+
+def test_the_environment_serves_machines_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InvalidInput, match="environment holds no keys"):
+        keys.from_environment()
+    monkeypatch.setenv("HUAWEICLOUD_SDK_AK", AK)
+    monkeypatch.setenv("HUAWEICLOUD_SDK_SK", SK)
+    assert keys.from_environment().secret_key.reveal() == SK
+    assert keys.from_environment().token is None

@@ -1,0 +1,101 @@
+"""Rules and sizes of transfers, and failures that are told later."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from traindeck.domain import errors as kept_errors
+from traindeck.domain.errors import (
+    AccessRefused,
+    AppError,
+    ClockOff,
+    DiskFull,
+    InvalidInput,
+    NotFound,
+    ServiceTrouble,
+    Unexpected,
+    Unreachable,
+)
+from traindeck.domain.texts import text
+from traindeck.domain.transfers.records import (
+    MOST_OBJECT_BYTES,
+    MOST_PART_BYTES,
+    CompareBy,
+    Kind,
+    Links,
+    Order,
+    Rules,
+    WaitsFor,
+    part_bytes,
+    part_count,
+    refusal,
+    waits_for,
+)
+
+words = text("“{place}” does not exist.", place="x")
+
+
+@given(st.integers(1, MOST_OBJECT_BYTES))
+def test_every_file_the_service_takes_fits_into_its_parts(size: int) -> None:
+    each = part_bytes(size)
+    assert 100_000 <= each <= MOST_PART_BYTES
+    assert part_count(size, each) <= 10_000
+    assert (part_count(size, each) - 1) * each < size <= part_count(size, each) * each
+
+
+@given(st.builds(Rules, compare=st.none() | st.sampled_from(CompareBy), ignore=st.lists(st.text()).map(tuple),
+                 delete=st.booleans(), max_delete=st.integers(0), links=st.sampled_from(Links)))  # fmt: skip
+def test_rules_come_back_from_the_journal(rules: Rules) -> None:
+    assert Rules.from_json(rules.to_json()) == rules
+
+
+def test_rules_of_a_newer_program_are_read_as_far_as_they_are_known() -> None:
+    assert Rules.from_json('{"delete": true, "of_tomorrow": 1}') == Rules(delete=True)
+
+
+def test_an_order_keeps_a_key_letter_by_letter() -> None:
+    order = Order(Kind.DOWNLOAD, "lab", "obs://bucket/ a//b?c ", "/tmp/x")
+    assert order.remote_source.key == " a//b?c "
+
+
+@pytest.mark.parametrize(
+    ("key", "problem"),
+    [("é" * 512, None), ("é" * 512 + "x", "1,024 bytes"), ("a\\b", "backslash"), ("a\nb", "control"),
+     ("a\udcff", "UTF-8"), ("data/a b+c%:?*.txt", None)],
+)  # fmt: skip
+def test_names_no_service_could_keep_are_refused_before_a_byte_goes_up(key: str, problem: str | None) -> None:
+    error = refusal(key, 1)
+    assert (problem is None) == (error is None)
+    if error:
+        assert isinstance(error, InvalidInput)
+        assert problem in error.sentence()
+        error.sentence().encode()
+
+
+def test_a_file_over_the_limit_of_the_service_is_refused() -> None:
+    assert refusal("a", MOST_OBJECT_BYTES) is None
+    assert refusal("a", MOST_OBJECT_BYTES + 1) is not None
+
+
+def test_what_may_pass_waits_and_the_rest_does_not() -> None:
+    reasons = {
+        Unreachable: WaitsFor.NETWORK, ServiceTrouble: WaitsFor.SERVICE, AccessRefused: WaitsFor.KEYS,
+        ClockOff: WaitsFor.CLOCK, DiskFull: WaitsFor.DISK, NotFound: None, InvalidInput: None,
+    }  # fmt: skip
+    assert {kind: waits_for(kind(words, words)) for kind in reasons} == reasons
+
+
+def test_a_failure_comes_back_with_its_kind_and_its_words() -> None:
+    inner = text("Look at the network.")
+    error = ServiceTrouble(text("It failed: {why}", why=inner, at=3), inner, "HTTP 503", 3.0)
+    read = kept_errors.from_json(kept_errors.to_json(error))
+    assert type(read) is ServiceTrouble
+    assert (read.sentence(), read.detail, read.title) == (error.sentence(), "HTTP 503", error.title)
+    assert type(kept_errors.from_json(kept_errors.to_json(Unexpected("oh")))) is Unexpected
+
+
+def test_a_failure_of_a_newer_program_is_a_failure_all_the_same() -> None:
+    content = kept_errors.to_json(NotFound(words, words)).replace("NotFound", "OfTomorrow")
+    assert type(kept_errors.from_json(content)) is AppError

@@ -1,0 +1,86 @@
+"""The whole Lab as a process: its log links open, and after a kill it ends and marks what it left behind."""
+
+import urllib.request
+from pathlib import Path
+
+import psutil
+
+from support.lab_app import BUCKET, Jobs, job_body, sdk_client, wait_for
+from support.servers.lab_process import LabProcess
+from traindeck.lab import root_folder
+from traindeck.lab.accounts import Accounts, LabAccount
+from traindeck.lab.obs.store import ObjectStore
+
+SCRIPT = """
+import os, subprocess, sys, time
+child = "import os, time; print('pid', os.getpid(), flush=True); time.sleep(600)"
+subprocess.Popen([sys.executable, "-c", child], start_new_session=True)
+print('pid', os.getpid())
+time.sleep(600)
+"""
+
+
+def prepared(root: Path) -> LabAccount:
+    root.mkdir()
+    account = Accounts(root).first
+    objects = ObjectStore(root)
+    objects.create_bucket(BUCKET, account.domain_id)
+    objects.put(BUCKET, "code/job/train.py", SCRIPT.encode())
+    objects.put(BUCKET, "code/job/short.py", b"print('short')")
+    objects.close()
+    return account
+
+
+def orphans_in(log: str) -> list[psutil.Process]:
+    return [psutil.Process(int(line.split()[1])) for line in log.splitlines() if line.startswith("pid ")]
+
+
+def test_a_job_of_a_killed_lab_ends_as_lost_with_all_its_processes(tmp_path: Path) -> None:
+    account = prepared(tmp_path / "lab")
+    with LabProcess(tmp_path / "lab") as lab:
+        with sdk_client(lab.modelarts, account) as client:
+            jobs = Jobs(None, client)
+            job_id = jobs.create(job_body())["metadata"]["id"]
+            wait_for(lambda: jobs.log(job_id).count("pid ") == 2)
+            log = jobs.log(job_id)
+        orphans = orphans_in(log)
+        lab.kill()
+        assert all(orphan.is_running() for orphan in orphans)
+
+        lab.restart()
+        with sdk_client(lab.modelarts, account) as client:
+            jobs = Jobs(None, client)
+            job = jobs.show(job_id)
+            assert (job["status"]["phase"], job["status"]["secondary_phase"]) == ("Abnormal", "Lost")
+            assert "ended unexpectedly" in jobs.messages(job_id, level="Error")
+            assert not any(orphan.is_running() and orphan.status() != "zombie" for orphan in orphans)
+            assert jobs.log(job_id).startswith(log)
+            short = f"/{BUCKET}/code/job/short.py"
+            assert jobs.run(job_body("job-2", algorithm__boot_file=short))["status"]["phase"] == "Completed"
+            assert jobs.delete(job_id) == 202
+
+
+def test_what_a_killed_lab_left_running_ends_when_its_folder_is_emptied(tmp_path: Path) -> None:
+    account = prepared(tmp_path / "lab")
+    with LabProcess(tmp_path / "lab") as lab:
+        with sdk_client(lab.modelarts, account) as client:
+            jobs = Jobs(None, client)
+            job_id = jobs.create(job_body())["metadata"]["id"]
+            wait_for(lambda: jobs.log(job_id).count("pid ") == 2)
+            orphans = orphans_in(jobs.log(job_id))
+        lab.kill()
+        root_folder.empty(tmp_path / "lab")
+        assert not any(orphan.is_running() and orphan.status() != "zombie" for orphan in orphans)
+
+
+def test_the_log_link_opens_the_log_without_keys(tmp_path: Path) -> None:
+    account = prepared(tmp_path / "lab")
+    with LabProcess(tmp_path / "lab") as lab, sdk_client(lab.modelarts, account) as client:
+        jobs = Jobs(None, client)
+        body = job_body(
+            algorithm__boot_file=f"/{BUCKET}/code/job/short.py",
+            spec__log_export_path={"obs_url": f"/{BUCKET}/日志 1/"},
+        )
+        job_id = jobs.run(body)["metadata"]["id"]
+        with urllib.request.urlopen(jobs.log_link(job_id), timeout=10) as reply:
+            assert reply.read().decode("utf-8") == jobs.log(job_id)

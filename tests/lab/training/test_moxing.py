@@ -1,0 +1,72 @@
+"""The stand-in for MoXing, run by old and new Pythons against a real Lab."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.servers.lab_process import LabProcess
+from traindeck.lab.accounts import Accounts
+from traindeck.lab.obs.store import ObjectStore
+from traindeck.runtime.resources import resource
+
+SCRIPT = Path(__file__).with_name("moxing_script.py")
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
+    root = tmp_path_factory.mktemp("moxing") / "lab"
+    root.mkdir()
+    account = Accounts(root).first
+    objects = ObjectStore(root)
+    objects.create_bucket("lab-bucket", account.domain_id)
+    for number in range(1005):
+        objects.put("lab-bucket", f"many/{number:04}", b"")
+    objects.close()
+    with LabProcess(root) as lab:
+        yield lab
+
+
+def pythons() -> Iterator[str]:
+    """The oldest and the newest of this computer, beside our own."""
+    yield sys.executable
+    for name in ("python3.7", "python3.13"):
+        known = sorted(Path.home().glob(f".pyenv/versions/{name.removeprefix('python')}*/bin/{name}"))
+        yield str(known[0]) if known else name
+
+
+@pytest.mark.parametrize("scheme", ["obs://", "s3://"])
+@pytest.mark.parametrize("python", list(pythons()), ids=lambda python: Path(python).name)
+def test_every_operation_means_what_its_documentation_says(
+    lab: LabProcess, tmp_path: Path, python: str, scheme: str
+) -> None:
+    try:
+        subprocess.run([python, "--version"], capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip(f"{python} is not here")
+    if scheme == "s3://" and python != sys.executable:
+        pytest.skip("one Python is enough for the other spelling")
+    place = f"obs://lab-bucket/{Path(python).name}-{scheme[:3]}/运行 1"
+    environment = {
+        **{name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "S3_ENDPOINT")},
+        "PYTHONPATH": str(resource("lab", "moxing")),
+        "PYTHONUTF8": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "S3_ENDPOINT": lab.obs.partition("://")[2],
+        "ACCESS_KEY_ID": lab.access_key,
+        "SECRET_ACCESS_KEY": lab.secret_key,
+    }
+    run = subprocess.run(
+        [python, "-W", "error", str(SCRIPT), place, scheme, str(tmp_path)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=100,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "ALL GOOD\n"

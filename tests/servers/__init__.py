@@ -1,1 +1,0 @@
-"""Programs that tests talk to over real sockets."""

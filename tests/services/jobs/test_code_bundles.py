@@ -1,0 +1,106 @@
+"""Freezing code: by content, with ignore rules, within limits."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from traindeck.domain.errors import InvalidInput, NotFound
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.services.jobs import code_bundles
+from traindeck.services.jobs.code_bundles import CodeBundles
+
+
+@pytest.fixture
+def bundles(tmp_path: Path) -> Iterator[CodeBundles]:
+    calls = BlockingCalls(2, "disk")
+    yield CodeBundles(tmp_path / "bundles", calls)
+    calls.close()
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Path:
+    folder = tmp_path / "我的 code"
+    for name, content in {"train.py": "print(1)", "lib/net.py": "x = 1", "data/big.bin": "0" * 100,
+                          ".git/config": "", "lib/__pycache__/net.pyc": "", "out.ckpt": ""}.items():  # fmt: skip
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content, encoding="utf-8")
+    return folder
+
+
+def names(bundle: code_bundles.Bundle) -> list[str]:
+    return sorted(file.path for file in bundle.files)
+
+
+async def test_what_runs_is_what_was_there_at_the_click(bundles: CodeBundles, code: Path) -> None:
+    bundle = await bundles.freeze(code, "train.py", ["data/", "*.ckpt"])
+    (code / "train.py").write_text("print(2)", encoding="utf-8")
+    assert names(bundle) == ["lib/net.py", "train.py"]
+    assert bundle.folder_name == "我的 code"
+    again = await bundles.open(bundle.id)
+    assert again == bundle
+    frozen = next(file for file in again.files if file.path == "train.py")
+    assert again.path_of(frozen).read_text(encoding="utf-8") == "print(1)"
+
+
+async def test_equal_code_is_one_bundle_and_a_changed_byte_another(bundles: CodeBundles, code: Path) -> None:
+    first = await bundles.freeze(code, "train.py", [])
+    assert (await bundles.freeze(code, "train.py", [])).id == first.id
+    (code / "lib" / "net.py").write_text("x = 2", encoding="utf-8")
+    assert (await bundles.freeze(code, "train.py", [])).id != first.id
+    assert not [path for path in first.root.parent.iterdir() if path.name.startswith(".part-")]
+
+
+async def test_ignore_files_count(bundles: CodeBundles, code: Path) -> None:
+    (code / ".gitignore").write_text("*.ckpt\n", encoding="utf-8")
+    (code / ".traindeckignore").write_text("data/\n!data/keep.txt\n", encoding="utf-8")
+    assert names(await bundles.freeze(code, "train.py", [])) == [".gitignore", ".traindeckignore", "lib/net.py",
+                                                                 "train.py"]  # fmt: skip
+
+
+@pytest.mark.parametrize(("boot", "ignore", "error"), [("main.py", [], NotFound), ("train.py", ["*.py"], InvalidInput)])
+async def test_a_boot_file_that_would_not_be_there_is_refused(
+    bundles: CodeBundles, code: Path, boot: str, ignore: list[str], error: type[Exception]
+) -> None:
+    with pytest.raises(error, match=boot):
+        await bundles.freeze(code, boot, ignore)
+
+
+async def test_no_folder_is_refused(bundles: CodeBundles, tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="does not exist"):
+        await bundles.freeze(tmp_path / "nothing", "train.py", [])
+
+
+async def test_more_files_than_the_service_takes_are_refused(bundles: CodeBundles, code: Path) -> None:
+    for number in range(code_bundles.MOST_ENTRIES):
+        (code / f"f{number}.txt").touch()
+    with pytest.raises(InvalidInput, match="1000 files"):
+        await bundles.freeze(code, "train.py", [])
+
+
+async def test_a_bundle_that_was_deleted_says_so(bundles: CodeBundles) -> None:
+    with pytest.raises(NotFound, match="no longer on this computer"):
+        await bundles.open("0" * 32)
+
+
+async def test_links_to_folders_do_not_lead_in_circles(bundles: CodeBundles, code: Path) -> None:
+    (code / "loop").symlink_to(code, target_is_directory=True)
+    assert "train.py" in names(await bundles.freeze(code, "train.py", ["loop"]))
+
+
+async def test_a_name_that_is_not_utf_8_is_named_unless_it_is_ignored(bundles: CodeBundles, code: Path) -> None:
+    odd = os.fsdecode("训练.txt".encode("gbk"))
+    try:
+        (code / odd).write_bytes(b"1")
+    except (OSError, UnicodeError):
+        pytest.skip("this file system takes UTF-8 alone")
+    with pytest.raises(InvalidInput, match=r"xc1.*\.txt") as caught:
+        await bundles.freeze(code, "train.py", [])
+    caught.value.sentence().encode()
+    assert "train.py" in names(await bundles.freeze(code, "train.py", ["*.txt"]))
+    (code / odd).unlink()
+    beside = code.with_name(odd)
+    code.rename(beside)
+    with pytest.raises(InvalidInput, match="not UTF-8"):
+        await bundles.freeze(beside, "train.py", [])

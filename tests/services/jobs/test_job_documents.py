@@ -1,0 +1,140 @@
+"""The documents of a job: what we send, and what we make of the answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from traindeck.domain.jobs.job import JobSpec, RunState
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.services.jobs.modelarts.documents import (
+    engine_of,
+    flavor_of,
+    job_request,
+    remote_job,
+)
+
+CODE = ObjectPath("demo", "runs/r1/code")
+SPEC = JobSpec(
+    name="digits",
+    description="from the form",
+    boot="src\\train.py",
+    engine="PyTorch",
+    engine_version="pytorch_2.1",
+    flavor="cpu",
+    stop_after="2d",
+    inputs=(("data_url", " obs:/demo/data/ "), ("one", "demo/set.tar"), ("none", "")),
+    outputs=(("train_url", "s3://demo/out/{run}"),),
+    log_to="/demo/log/{run}",
+    parameters=(("lr", 0.01), ("amp", True), ("epochs", 3), ("note", "a=1;b")),
+    environment=(("A", "1"), ("PYTHONUNBUFFERED", "0")),
+)
+
+
+def test_the_form_becomes_the_request() -> None:
+    assert job_request("digits-1", SPEC, CODE) == {
+        "kind": "job",
+        "metadata": {"name": "digits-1", "workspace_id": "0", "description": "from the form"},
+        "algorithm": {
+            "code_dir": "/demo/runs/r1/code/",
+            "boot_file": "/demo/runs/r1/code/src/train.py",
+            "engine": {"engine_name": "PyTorch", "engine_version": "pytorch_2.1"},
+            "parameters": [
+                {"name": "lr", "value": "0.01"},
+                {"name": "amp", "value": "true"},
+                {"name": "epochs", "value": "3"},
+                {"name": "note", "value": "a=1;b"},
+            ],
+            "inputs": [
+                {"name": "data_url", "access_method": "parameter", "remote": {"obs": {"obs_url": "/demo/data/"}}},
+                {"name": "one", "access_method": "parameter", "remote": {"obs": {"obs_url": "/demo/set.tar"}}},
+            ],
+            "outputs": [
+                {
+                    "name": "train_url",
+                    "access_method": "parameter",
+                    "remote": {"obs": {"obs_url": "/demo/out/digits-1/"}},
+                }
+            ],
+            "environments": {"A": "1", "PYTHONUNBUFFERED": "0"},
+        },
+        "spec": {
+            "resource": {"node_count": 1, "flavor_id": "cpu"},
+            "log_export_path": {"obs_url": "/demo/log/digits-1/"},
+            "auto_stop": {"time_unit": "HOURS", "duration": 48},
+        },
+    }
+
+
+def test_an_own_image_runs_its_command_or_the_launcher_of_an_engine() -> None:
+    alone = replace(SPEC, image="org/image:1", command="bash run.sh", boot="", engine="", engine_version="")
+    algorithm = job_request("x", alone, CODE)["algorithm"]
+    assert algorithm["engine"] == {"image_url": "org/image:1"}
+    assert algorithm["command"] == "bash run.sh"
+    assert "boot_file" not in algorithm
+    on_top = job_request("x", replace(SPEC, image="org/image:1"), CODE)["algorithm"]
+    assert on_top["engine"] == {
+        "engine_name": "PyTorch",
+        "engine_version": "pytorch_2.1",
+        "image_url": "org/image:1",
+    }
+    assert on_top["boot_file"].endswith("train.py")
+
+
+def test_no_limit_and_an_own_pool() -> None:
+    document = job_request("x", replace(SPEC, stop_after="none", pool="pool-1", priority=2, flavor="", log_to=""), CODE)
+    assert document["spec"] == {
+        "resource": {"node_count": 1, "pool_id": "pool-1"},
+        "schedule_policy": {"priority": 2},
+    }
+
+
+def test_an_answer_becomes_a_job() -> None:
+    job = remote_job(
+        {
+            "metadata": {"id": "j1", "name": "n", "create_time": 1763453105000},
+            "status": {
+                "phase": "Failed",
+                "start_time": "1763453115000",
+                "duration": 4200,
+                "tasks": ["worker-0", "worker-1"],
+                "task_statuses": [{"task": "worker-1", "exit_code": 2, "message": ""}],
+            },
+        }
+    )
+    assert job.state is RunState.FAILED
+    assert job.created == datetime(2025, 11, 18, 8, 5, 5, tzinfo=UTC)
+    assert job.started == datetime(2025, 11, 18, 8, 5, 15, tzinfo=UTC)
+    assert (job.duration_ms, job.tasks, job.exit_message) == (4200, ("worker-0", "worker-1"), "exit code 2")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        {"metadata": None, "status": []},
+        {"metadata": {"id": "j", "create_time": ""}, "status": {"start_time": 0, "duration": 0, "tasks": None}},
+        {"metadata": {"id": "j"}, "status": {"phase": "Hibernating", "task_statuses": [None]}},
+    ],
+)
+def test_what_is_not_told_stays_unknown(document: dict[str, object]) -> None:
+    job = remote_job(document)
+    assert (job.started, job.duration_ms, job.created, job.tasks) == (None, None, None, ())
+    assert job.state is RunState.UNKNOWN
+
+
+def test_odd_engines_and_flavors_are_read() -> None:
+    engine = engine_of({"engine_name": "MPI", "engine_version": "mindspore_1.3-x86_64"})
+    assert (engine.id, engine.arch) == ("mindspore_1.3-x86_64", "x86_64")
+    flavor = flavor_of(
+        {
+            "flavor_id": "f",
+            "flavor_type": "Ascend",
+            "max_num": "4",
+            "flavor_info": {"npu": {"unit_num": "8", "product_name": "Snt9", "memory": "32GB"}, "memory": []},
+        }
+    )
+    assert (flavor.name, flavor.max_nodes, flavor.accelerator, flavor.cores) == ("f", 4, "8 × Snt9 32GB", None)
+    assert flavor.memory == ""

@@ -1,0 +1,114 @@
+"""Finding a run, ending it, bringing its results home, and letting it go."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from support.stores.way import Way
+from support.work_bench import BUCKET, Bench, code_in, spec
+from traindeck.domain.accounts.profiles import LAB
+from traindeck.domain.errors import Conflict, InvalidInput, NotFound, Unreachable
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.services.http import calls as retrying
+
+WRITER = """
+import argparse, pathlib
+parser = argparse.ArgumentParser()
+parser.add_argument("--train_url")
+given, _ = parser.parse_known_args()
+place = pathlib.Path(given.train_url)
+(place / "deep").mkdir(parents=True, exist_ok=True)
+(place / "model.bin").write_bytes(bytes(range(256)) * 40)
+(place / "deep" / "备注.txt").write_text("done", encoding="utf-8")
+"""
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+
+
+def recorded(number: str, name: str, state: RunState = RunState.COMPLETED, profile: str = LAB) -> Run:
+    return Run(number, 0, name, profile, spec(), state, datetime.now(UTC))
+
+
+async def test_a_run_is_found_by_any_beginning_that_fits_one(way: Way, tmp_path: Path) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        with pytest.raises(NotFound, match="no run yet"):
+            await bench.service.find("last")
+        for run in (recorded("aa11", "digits-1"), recorded("ab22", "digits-10"), recorded("cc33", "100%_done")):
+            await bench.records.add(run)
+        assert (await bench.service.find("last")).id == "cc33"
+        assert (await bench.service.find("aa")).id == "aa11"
+        assert (await bench.service.find("digits-10")).id == "ab22"
+        assert (await bench.service.find("digits-1")).id == "aa11"  # exactly this one, though another begins so
+        assert (await bench.service.find("100%")).id == "cc33"
+        with pytest.raises(InvalidInput, match="fits 2 runs"):
+            await bench.service.find("digits")
+        for nobody in ("%", "_", "zz"):
+            with pytest.raises(NotFound):
+                await bench.service.find(nobody)
+
+
+async def test_results_come_home_byte_for_byte_and_stay_in_obs_when_the_run_goes(way: Way, tmp_path: Path) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        await bench.prepare()
+        bench.watch_runs()
+        run = await bench.watch.until_over((await bench.submitted(code_in(tmp_path / "code", WRITER))).id)
+        assert run.state is RunState.COMPLETED
+        outputs = {entry.path.name for entry in await bench.service.outputs(run.id)}
+        assert {"model.bin", "备注.txt"} <= outputs
+        told: list[tuple[str, Path]] = []
+        files = await bench.service.fetch(
+            run.id, tmp_path / "home" / "到", lambda source, into: told.append((str(source), into))
+        )
+        assert (tmp_path / "home" / "到" / "model.bin").read_bytes() == bytes(range(256)) * 40
+        assert (tmp_path / "home" / "到" / "deep" / "备注.txt").read_text(encoding="utf-8") == "done"
+        assert len(files) == 2
+        assert told == [(f"obs://{BUCKET}/out/{run.name}/", tmp_path / "home" / "到")]
+        gone: list[str] = []
+        bench.watch.gone.add(gone.append)
+        await bench.service.remove(run.id)
+        assert gone == [run.id] and await bench.service.recent() == []
+        assert f"out/{run.name}/model.bin" in await bench.objects("out/")
+        with way.training() as training:
+            assert await training.show(run.job_id) is None
+
+
+async def test_what_cannot_be_stopped_or_removed_now_says_why(way: Way, unused_port: int, tmp_path: Path) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        await bench.add_account("away", modelarts_endpoint=f"http://127.0.0.1:{unused_port}")
+        running = await bench.records.add(replace(recorded("aa11", "a", RunState.RUNNING, "away"), job_id="job-1"))
+        over = await bench.records.add(replace(recorded("bb22", "b", profile="away"), job_id="job-2"))
+        unsent = await bench.records.add(recorded("cc33", "c", RunState.NOT_SENT, "away"))
+        with pytest.raises(Conflict, match="not over yet"):
+            await bench.service.remove(running.id)
+        with pytest.raises(Conflict, match="no job"):
+            await bench.service.stop(unsent.id)
+        # Without an answer nothing is taken for done.
+        for ask in (bench.service.stop(running.id), bench.service.remove(over.id)):
+            with pytest.raises(Unreachable):
+                await ask
+        assert {run.id: run.state for run in await bench.service.recent()} == {
+            "aa11": RunState.RUNNING, "bb22": RunState.COMPLETED, "cc33": RunState.NOT_SENT,
+        }  # fmt: skip
+        await bench.service.remove(unsent.id)
+        with pytest.raises(NotFound):
+            await bench.service.get(unsent.id)
+
+
+async def test_several_outputs_go_into_folders_of_their_names(way: Way, tmp_path: Path) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        await bench.prepare()
+        outputs = tuple((name, f"obs://{BUCKET}/{name}/{{run}}/") for name in ("train_url", "metrics"))
+        run = await bench.records.add(replace(recorded("aa11", "several"), spec=spec(outputs=outputs)))
+        for name in ("train_url", "metrics"):
+            await way.put(name.encode(), ObjectPath(BUCKET, f"{name}/several/file"))
+        await bench.service.fetch(run.id, tmp_path / "to")
+        assert (tmp_path / "to" / "train_url" / "file").read_bytes() == b"train_url"
+        assert (tmp_path / "to" / "metrics" / "file").read_bytes() == b"metrics"

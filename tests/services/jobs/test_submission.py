@@ -1,0 +1,453 @@
+"""A job is sent exactly once, whatever happens to the answer, the line or the program."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from support.servers.faults import Answer, Reset, Stall
+from support.servers.lab_process import LabProcess
+from support.stores.way import Way
+from support.waiting import until
+from support.work_bench import (
+    CREATES,
+    SEARCHES,
+    SOON_S,
+    Bench,
+    bad_line,
+    code_in,
+    count,
+    jobs_named,
+    over,
+    spec,
+)
+from traindeck.domain.accounts.profiles import LAB
+from traindeck.domain.errors import (
+    AppError,
+    Conflict,
+    InvalidInput,
+    NotFound,
+    ServiceTrouble,
+    Unreachable,
+)
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import Text
+from traindeck.services.http import calls as retrying
+
+ABOUT_SENDING = re.compile(f"{CREATES.pattern}|{SEARCHES.pattern}")
+NAME_EXISTS = Answer(
+    400,
+    b'{"error_code": "ModelArts.2751", "error_msg": "exists"}',
+    {"Content-Type": "application/json"},
+)
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Path:
+    return code_in(tmp_path / "代码 code")
+
+
+def an_intent(profile: str = LAB, state: RunState = RunState.SUBMITTING, number: str = "1") -> Run:
+    """What a killed program leaves in the records."""
+    now = datetime.now(UTC)
+    return Run(f"aabb000{number}", 0, f"job-left-{number}-{time.monotonic_ns()}", profile, spec(), state, now)
+
+
+# -- one that goes well ----------------------------------------------------------------------
+
+
+async def test_a_job_is_recorded_uploaded_and_sent_once(lab: LabProcess, way: Way, code: Path, tmp_path: Path) -> None:
+    stages: list[str] = []
+
+    def stage(words: Text) -> None:
+        stages.append(str(words))
+
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
+        await bench.prepare()
+        told: list[Run] = []
+        bench.submission.changed.add(told.append)
+        run = await bench.submission.submit(spec(), code, stage=stage)
+        assert [each.state for each in told[:2]] == [RunState.PREPARING, RunState.SUBMITTING]
+        assert run.state.is_remote and run.job_id and run.profile == LAB and run.number == 1
+        assert run == await bench.records.get(run.id)
+        assert ObjectPath.parse(run.code_url).join("train.py").key in await bench.objects("traindeck/code/")
+        assert count(proxy, CREATES) == await jobs_named(way, run.name) == 1
+    assert stages[0].startswith("Freezing") and stages[-1].startswith("Sending")
+
+
+async def test_the_code_is_that_of_the_click(way: Way, code: Path, tmp_path: Path) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        await bench.prepare()
+
+        def edit_meanwhile(run: Run) -> None:
+            (code / "train.py").write_text("raise SystemExit(3)", encoding="utf-8")
+
+        bench.submission.changed.add(edit_meanwhile)
+        bench.watch_runs()
+        run = await bench.submitted(code)
+        assert (await bench.watch.until_over(run.id)).state is RunState.COMPLETED
+        assert run.spec.code_folder == str(code.absolute())
+
+
+async def test_the_same_again_needs_the_folder_no_longer(way: Way, code: Path, tmp_path: Path) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        await bench.prepare()
+        bench.watch_runs()
+        first = await bench.submitted(code)
+        shutil.rmtree(code)
+        second = await bench.submission.rerun(first.id, changes=["lines=3", "resources.stop_after=2h"])
+        assert second.name != first.name and second.resubmission_of == first.id and second.bundle == first.bundle
+        assert dict(second.spec.parameters)["lines"] == 3 and second.spec.stop_after == "2h"
+        assert (await bench.watch.until_over(second.id)).state is RunState.COMPLETED
+        assert "line 2 行" in bench.logs.read(second.id, "worker-0", 0).decode()
+
+
+async def test_five_at_once_are_five_jobs_and_share_one_connection(way: Way, code: Path, tmp_path: Path) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        await bench.prepare()
+        runs = await asyncio.gather(*(bench.submitted(code) for _ in range(5)))
+        assert len({run.name for run in runs}) == len({run.job_id for run in runs}) == 5
+        assert sorted(run.number for run in runs) == [1, 2, 3, 4, 5]
+        assert len({run.bundle for run in runs}) == 1
+        assert len(bench.made) == 1
+
+
+# -- refused before anything leaves ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({"flavor": ""}, InvalidInput),
+        ({"parameters": (("lr", 1), ("lr", 2))}, InvalidInput),
+        ({"boot": "missing.py"}, NotFound),
+        ({"ignore": ("*.py",)}, InvalidInput),
+        ({"code_folder": "nowhere"}, NotFound),
+    ],
+)
+async def test_what_cannot_be_sent_sends_nothing(
+    lab: LabProcess, way: Way, code: Path, tmp_path: Path, changes: dict[str, object], kind: type[AppError]
+) -> None:
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
+        with pytest.raises(kind):
+            await bench.submission.submit(replace(spec(), **changes), code)
+        assert proxy.seen == []
+        assert await bench.records.all() == []
+
+
+async def test_a_job_for_the_lab_is_not_sent_to_a_paid_account(way: Way, code: Path, tmp_path: Path) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        await bench.add_account("paid")
+        with pytest.raises(InvalidInput, match="paid account"):
+            await bench.submission.submit(spec(), code, "paid")
+        assert await bench.records.all() == []
+
+
+async def test_a_refusal_of_the_service_is_not_sent_and_says_why(
+    lab: LabProcess, way: Way, code: Path, tmp_path: Path
+) -> None:
+    quota = Answer(400, b'{"error_code": "ModelArts.2815", "error_msg": "quota"}', NAME_EXISTS.headers)
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
+        await bench.prepare()
+        proxy.faults.append(quota)
+        with pytest.raises(Conflict, match="quota"):
+            await bench.submitted(code)
+        (run,) = await bench.records.all()
+        assert run.state is RunState.NOT_SENT and "quota" in run.reason
+        assert count(proxy, CREATES) == 1 and count(proxy, SEARCHES) == 0
+
+
+async def test_a_missing_bucket_stops_before_the_request(lab: LabProcess, way: Way, code: Path, tmp_path: Path) -> None:
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
+        elsewhere = (("train_url", "obs://no-such-bucket/out/{run}/"),)
+        with pytest.raises(NotFound, match="no-such-bucket"):
+            await bench.submission.submit(spec(outputs=elsewhere, log_to=""), code)
+        (run,) = await bench.records.all()
+        assert run.state is RunState.NOT_SENT and "no-such-bucket" in run.reason
+        assert count(proxy, CREATES) == 0
+
+
+async def test_a_service_that_was_never_reached_got_nothing(
+    way: Way, unused_port: int, code: Path, tmp_path: Path
+) -> None:
+    nowhere = way.at(modelarts_endpoint=f"http://127.0.0.1:{unused_port}")
+    async with Bench(tmp_path / "home", nowhere) as bench:
+        await bench.prepare()
+        with pytest.raises(Unreachable):
+            await bench.submitted(code)
+        (run,) = await bench.records.all()
+        assert run.state is RunState.NOT_SENT
+
+
+# -- the answer is lost ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fault", [Reset(served=True), Answer(502, b"<html>bad gateway"), Answer(200, b"{}")])
+async def test_an_answer_that_is_lost_is_looked_up_and_never_sent_again(
+    lab: LabProcess, way: Way, code: Path, tmp_path: Path, fault: Reset | Answer
+) -> None:
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
+        await bench.prepare()
+        proxy.faults.append(fault)
+        stages: list[str] = []
+        run = await bench.submission.submit(spec(), code, stage=lambda words: stages.append(str(words)))
+        arrived = isinstance(fault, Reset)
+        assert run.state.is_remote is arrived
+        assert count(proxy, CREATES) == 1
+        assert await jobs_named(way, run.name) == arrived
+        assert stages[-1] == "No answer came. Checking whether the job arrived…"
+        if not arrived:
+            assert run.state is RunState.UNCONFIRMED and "may exist and bill" in run.reason
+            assert count(proxy, SEARCHES) == 4  # at each of the moments
+
+
+@pytest.mark.parametrize("on_demand", [True, False])
+async def test_one_that_could_not_be_looked_up_is_found_later(
+    lab: LabProcess, way: Way, code: Path, tmp_path: Path, on_demand: bool
+) -> None:
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
+        await bench.prepare()
+        proxy.only = ABOUT_SENDING
+        looks = len(SOON_S) * retrying.TRIES
+        proxy.faults.extend([Reset(served=True), *[Answer(503, b"busy")] * looks])
+        run = await bench.submitted(code)
+        assert run.state is RunState.UNCONFIRMED
+        assert "could not be looked up" in run.reason and "may exist and bill" in run.reason
+        proxy.faults.extend([Answer(503, b"busy")] * retrying.TRIES)
+        with pytest.raises(ServiceTrouble):
+            await bench.submission.check_again(run.id)
+        assert await bench.records.get(run.id) == run
+        settled = [await bench.submission.check_again(run.id)] if on_demand else await bench.submission.settle()
+        assert [each.id for each in settled] == [run.id]
+        assert settled[0].state.is_remote and settled[0].job_id and settled[0].reason == ""
+        assert count(proxy, CREATES) == await jobs_named(way, run.name) == 1
+        assert await bench.submission.check_again(run.id) == settled[0]
+        assert await bench.submission.settle() == []
+
+
+async def test_one_that_never_arrived_stays_unconfirmed_and_can_be_asked_about(
+    lab: LabProcess, way: Way, code: Path, tmp_path: Path
+) -> None:
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
+        await bench.prepare()
+        proxy.faults.append(Reset())
+        run = await bench.submitted(code)
+        assert run.state is RunState.UNCONFIRMED
+        assert await bench.submission.settle() == []
+        assert (await bench.submission.check_again(run.id)).state is RunState.UNCONFIRMED
+        with way.training() as training:
+            job = await training.create(run.name, run.spec, ObjectPath.parse(run.code_url))
+        assert (await bench.submission.check_again(run.id)).job_id == job.id
+        with pytest.raises(NotFound):
+            await bench.submission.check_again("nobody")
+
+
+async def test_a_name_that_exists_is_ours_and_adopted(lab: LabProcess, way: Way, code: Path, tmp_path: Path) -> None:
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
+        await bench.prepare()
+
+        async def arrived_before(run: Run) -> None:
+            with way.training() as training:
+                await training.create(run.name, run.spec, ObjectPath.parse(run.code_url))
+
+        tasks: list[asyncio.Task[None]] = []
+
+        def send_it_first(run: Run) -> None:
+            if run.state is RunState.SUBMITTING and not tasks:
+                tasks.append(asyncio.ensure_future(arrived_before(run)))
+
+        bench.submission.changed.add(send_it_first)
+        proxy.faults.append(NAME_EXISTS)
+        run = await bench.submitted(code)
+        await tasks[0]
+        assert run.state.is_remote and run.job_id
+        assert count(proxy, CREATES) == 1
+        assert await jobs_named(way, run.name) == 1
+
+
+# -- the submission is stopped, or its program dies ------------------------------------------------
+
+
+async def test_stopping_before_the_request_is_not_sent(lab: LabProcess, way: Way, code: Path, tmp_path: Path) -> None:
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
+        await bench.prepare()
+        tasks: list[asyncio.Task[Run]] = []
+        bench.submission.changed.add(lambda run: tasks[0].cancel() if run.state is RunState.PREPARING else None)
+        tasks.append(asyncio.ensure_future(bench.submitted(code)))
+        with pytest.raises(asyncio.CancelledError):
+            await tasks[0]
+        (run,) = await bench.records.all()
+        assert run.state is RunState.NOT_SENT and "Stopped before" in run.reason
+        assert count(proxy, CREATES) == 0
+
+
+async def test_stopping_while_the_request_is_under_way_leaves_it_to_be_settled(
+    lab: LabProcess, way: Way, code: Path, tmp_path: Path
+) -> None:
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
+        await bench.prepare()
+        proxy.faults.append(Stall())
+        task = asyncio.ensure_future(bench.submitted(code))
+        await until(lambda: count(proxy, CREATES))
+        (run,) = await bench.records.all()
+        while not await jobs_named(way, run.name):
+            await asyncio.sleep(0.01)
+        begin = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert time.monotonic() - begin < 1
+        (run,) = await bench.records.all()
+        assert run.state is RunState.SUBMITTING
+        (settled,) = await bench.submission.settle()
+        assert settled.job_id and settled.state.is_remote
+        assert count(proxy, CREATES) == await jobs_named(way, run.name) == 1
+
+
+SENDER = """
+import asyncio, os, sys
+from dataclasses import replace
+from pathlib import Path
+from traindeck.domain.accounts.profiles import Profile, Provider
+from traindeck.domain.accounts.keys import Credentials, Secret
+from traindeck.runtime.blocking import BlockingCalls
+from servers.way import Way
+from work_bench import Bench, spec
+
+home, code, obs, modelarts, project, region = sys.argv[1:]
+
+async def main():
+    profile = Profile("lab", Provider.LAB, region, obs, modelarts, modelarts, project)
+    keys = Credentials(os.environ["AK"], Secret(os.environ["SK"]))
+    async with Bench(Path(home), Way(profile, keys, BlockingCalls(1, "unused"))) as bench:
+        await bench.submission.submit(spec(), Path(code))
+
+asyncio.run(main())
+"""
+
+
+def sender(home: Path, code: Path, way: Way) -> subprocess.Popen[bytes]:
+    """Another program that submits."""
+    profile = way.profile
+    places = [str(home), str(code), profile.obs_endpoint, profile.modelarts_endpoint]
+    tests = os.pathsep.join([str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
+    keys = {"AK": way.credentials.access_key, "SK": way.credentials.secret_key.reveal(), "PYTHONPATH": tests}
+    return subprocess.Popen(
+        [sys.executable, "-c", SENDER, *places, profile.project_id, profile.region], env=os.environ | keys
+    )
+
+
+async def test_a_program_killed_between_intent_and_answer_leaves_one_job_that_is_adopted(
+    lab: LabProcess, way: Way, code: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    async with bad_line(lab, way) as proxy, Bench(home, over(proxy, way)) as bench:
+        await bench.prepare()
+        proxy.faults.append(Stall())
+        process = sender(home, code, over(proxy, way))
+        try:
+            await until(lambda: count(proxy, CREATES), 20)
+            (run,) = await bench.records.all()
+            assert run.state is RunState.SUBMITTING
+            # Still at it: another program leaves it alone, on demand too.
+            assert await bench.submission.settle() == []
+            assert await bench.submission.check_again(run.id) == run
+            assert count(proxy, SEARCHES) == 0
+        finally:
+            process.kill()
+            await asyncio.to_thread(process.wait, 10)
+    async with Bench(home, way) as bench:
+        (settled,) = await bench.submission.settle()
+        assert (settled.id, settled.state.is_remote) == (run.id, True)
+        assert await jobs_named(way, run.name) == 1
+        bench.watch_runs()
+        assert (await bench.watch.until_over(run.id)).state is RunState.COMPLETED
+        assert bench.logs.size(run.id) > 0
+
+
+async def test_an_intent_whose_job_is_over_by_now_still_gets_its_log_and_times(way: Way, tmp_path: Path) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        await bench.prepare()
+        run = await bench.submitted(code_in(tmp_path / "code"), lines=5)
+        with way.training() as training:
+            while not (job := await training.show(run.job_id)) or not job.state.is_over:
+                await asyncio.sleep(0.05)
+        await bench.records.change(run.id, state=RunState.SUBMITTING, job_id="", phase="")
+        (adopted,) = await bench.submission.settle()
+        assert not adopted.state.is_over
+        bench.watch_runs()
+        ended = await bench.watch.until_over(run.id)
+        assert ended.state is RunState.COMPLETED and ended.started and ended.duration_ms is not None
+        assert "\nlast\n" in bench.logs.read(run.id, "worker-0", 0).decode()
+
+
+async def test_a_program_that_died_before_sending_sent_nothing(lab: LabProcess, way: Way, tmp_path: Path) -> None:
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
+        await bench.records.add(an_intent(state=RunState.PREPARING))
+        (settled,) = await bench.submission.settle()
+        assert settled.state is RunState.NOT_SENT
+        assert proxy.seen == []
+
+
+async def test_five_programs_that_start_at_once_adopt_it_once(
+    lab: LabProcess, way: Way, code: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    async with bad_line(lab, way) as proxy, Bench(home, over(proxy, way)) as first:
+        await first.prepare()
+        run = await first.submitted(code)
+        await first.records.change(run.id, state=RunState.SUBMITTING, job_id="", phase="")
+        programs = [Bench(home, over(proxy, way)) for _ in range(4)]
+        opened = [first, *[await program.__aenter__() for program in programs]]
+        try:
+            settled = await asyncio.gather(*(program.submission.settle() for program in opened))
+        finally:
+            for program in programs:
+                await program.__aexit__(None, None, None)
+        assert [each.id for runs in settled for each in runs] == [run.id]
+        assert count(proxy, CREATES) == count(proxy, SEARCHES) == 1
+
+
+async def test_one_account_that_does_not_answer_keeps_no_other_waiting(
+    way: Way, unused_port: int, code: Path, tmp_path: Path
+) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        await bench.prepare()
+        await bench.add_account("away", modelarts_endpoint=f"http://127.0.0.1:{unused_port}")
+        arrived = await bench.submitted(code)
+        await bench.records.change(arrived.id, state=RunState.SUBMITTING, job_id="", phase="")
+        away = await bench.records.add(an_intent("away", number="2"))
+        gone = await bench.records.add(an_intent("no such profile", number="3"))
+        unsent = await bench.records.add(an_intent("away", RunState.PREPARING, number="4"))
+        with pytest.raises(AppError):
+            await bench.submission.settle()
+        after = {run.id: run.state for run in await bench.records.all()}
+        assert after[arrived.id].is_remote
+        assert after[away.id] is after[gone.id] is RunState.SUBMITTING
+        assert after[unsent.id] is RunState.NOT_SENT
+
+
+async def test_an_old_intent_is_looked_for_once_a_fresh_one_until_its_last_moment(way: Way, tmp_path: Path) -> None:
+    async with Bench(tmp_path / "home", way, look_ups_s=(30.0, 60.0)) as bench:
+        run = an_intent()
+        await bench.records.add(replace(run, submitted=datetime.now(UTC) - timedelta(seconds=61)))
+        async with asyncio.timeout(5):
+            assert await bench.submission.settle() == []
+        (after,) = await bench.records.all()
+        assert after.state is RunState.UNCONFIRMED

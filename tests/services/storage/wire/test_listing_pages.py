@@ -1,0 +1,80 @@
+"""The fast reading of a listing gives what the thorough one gives, whatever a service writes."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from datetime import UTC, datetime
+from urllib.parse import quote, quote_plus
+from xml.sax.saxutils import escape
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from traindeck.services.storage.data_ports import Row
+from traindeck.services.storage.wire.listing_pages import page_of
+
+KEYS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
+PLAIN_KEYS = KEYS.filter(lambda key: key.isprintable())
+OWNER = "<Owner><ID>o</ID><DisplayName>n</DisplayName></Owner>"
+
+
+def listing(rows: str, *, encoded: bool = False, more: str = "", namespace: str = "") -> str:
+    encoding = "<EncodingType>url</EncodingType>" if encoded else ""
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult{namespace}><Name>b</Name>{encoding}'
+        f"<IsTruncated>{'true' if more else 'false'}</IsTruncated>{more}{rows}</ListBucketResult>"
+    )
+
+
+def written(key: str, shape: str) -> str:
+    modified, etag, size = "<LastModified>2026-11-18T14:00:00.000Z</LastModified>", "&quot;e&quot;", "<Size>7</Size>"
+    storage_class = f"<StorageClass>{'STANDARD_IA' if shape == 's3' else 'WARM'}</StorageClass>"
+    parts = {
+        "obs": [modified, f"<ETag>{etag}</ETag>", size, OWNER, storage_class],
+        "s3": [modified, '<ETag>"e"</ETag>', size, storage_class, OWNER],
+        "typed": [modified, f"<ETag>{etag}</ETag>", size, OWNER, storage_class, "<Type>Normal</Type>"],
+        "odd": [storage_class, size, f"<ETag>{etag}</ETag>", modified, "<New>1</New>"],
+    }[shape]
+    return "<Contents>" + "\n ".join([f"<Key>{key}</Key>", *parts]) + "</Contents>"
+
+
+SHAPES = st.lists(st.tuples(KEYS, st.sampled_from(["obs", "s3", "typed", "odd"])), max_size=5)
+
+
+def expected(keys: list[str]) -> list[Row]:
+    return [Row(key, 7, datetime(2026, 11, 18, 14, tzinfo=UTC), "e", "WARM") for key in keys]
+
+
+@given(SHAPES, st.sampled_from([quote, quote_plus]))
+def test_encoded_pages(rows: list[tuple[str, str]], encode: object) -> None:
+    xml = "".join(written(encode(key, safe=""), shape) for key, shape in rows)  # type: ignore[operator]
+    page = page_of(listing(xml, encoded=True).encode())
+    assert page.rows == expected([key for key, _ in rows])
+    assert page.next_marker == "" and page.folders == []
+
+
+@given(st.lists(st.tuples(PLAIN_KEYS, st.sampled_from(["obs", "s3", "odd"])), max_size=5))
+def test_pages_that_are_not_encoded(rows: list[tuple[str, str]]) -> None:
+    xml = listing("".join(written(escape(key), shape) for key, shape in rows), namespace=' xmlns="http://s3/doc/"')
+    assert page_of(xml).rows == expected([key for key, _ in rows])
+
+
+def test_folders_and_where_the_next_page_begins() -> None:
+    folder = "<CommonPrefixes><Prefix>a+b%2F</Prefix></CommonPrefixes>"
+    between = written("a", "obs") + folder + written("z%2B", "obs")
+    for rows in (between, written("a", "obs") + written("z%2B", "obs") + folder):
+        page = page_of(listing(rows, encoded=True, more="<NextMarker>m%20+</NextMarker>"))
+        assert (page.folders, page.next_marker) == (["a b/"], "m  ")
+        assert [row.key for row in page.rows] == ["a", "z+"]
+    # Without a delimiter other services leave the marker out.
+    assert page_of(listing(between, encoded=True, more="<MaxKeys>3</MaxKeys>")).next_marker == "z+"
+    assert page_of(listing(folder, encoded=True, more="<MaxKeys>1</MaxKeys>")).next_marker == "a b/"
+
+
+@pytest.mark.parametrize(
+    "xml", ["", "<html>sign in</html>", "<ListBucketResult>", "<ListBucketResult><Contents></ListBucketResult>", "{}"]
+)
+def test_what_is_no_listing_is_not_an_empty_one(xml: str) -> None:
+    with pytest.raises((ValueError, ET.ParseError)):
+        page_of(xml)

@@ -1,0 +1,160 @@
+"""A whole frame on real view-models, with plain widgets where the panels go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QApplication,
+    QLineEdit,
+    QPlainTextEdit,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QWidget,
+)
+
+from traindeck.domain.accounts.profiles import LAB, Profile, Provider
+from traindeck.domain.errors import AppError
+from traindeck.domain.jobs.job import Run
+from traindeck.domain.texts import say
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.tasks import Listeners, TaskScope
+from traindeck.services.transfers import Transfer
+from traindeck.store.settings import Settings, SettingsFile
+from traindeck.ui.kit.theme import Theme
+from traindeck.ui.shell.frame_commands import frame_commands
+from traindeck.ui.shell.main_window import MainWindow, Panel
+from traindeck.viewmodels.shell.commands import Command, Commands
+from traindeck.viewmodels.shell.notices import Notices
+from traindeck.viewmodels.shell.preferences import Preferences, WindowState
+from traindeck.viewmodels.shell.status import Status
+
+ICONS = Path(__file__).parents[2] / "resources" / "icons"
+LEFT, RIGHT, BOTTOM = (
+    Qt.DockWidgetArea.LeftDockWidgetArea,
+    Qt.DockWidgetArea.RightDockWidgetArea,
+    Qt.DockWidgetArea.BottomDockWidgetArea,
+)
+
+
+@dataclass
+class Services:
+    """The account, the runs and their news, as the status bar asks for them."""
+
+    profiles: list[Profile] = field(default_factory=lambda: [Profile(LAB, Provider.LAB, "lab")])
+    current: str = LAB
+    runs: list[Run] = field(default_factory=list)
+    answers: dict[str, datetime] = field(default_factory=dict)
+    troubles: dict[str, AppError] = field(default_factory=dict)
+    changed: Listeners[Run] = field(default_factory=Listeners)
+    gone: Listeners[str] = field(default_factory=Listeners)
+    connection_state: Listeners[str] = field(default_factory=Listeners)
+    moved: Listeners[Transfer] = field(default_factory=Listeners)
+
+    def all(self) -> list[Profile]:
+        return self.profiles
+
+    async def recent(self, limit: int | None = None) -> list[Run]:
+        return self.runs[:limit]
+
+    def last_answer(self, profile: str) -> datetime | None:
+        return self.answers.get(profile)
+
+    def trouble(self, profile: str) -> AppError | None:
+        return self.troubles.get(profile)
+
+    def next_look(self, profile: str) -> datetime | None:
+        return None
+
+
+@dataclass
+class Frame:
+    window: MainWindow
+    theme: Theme
+    commands: Commands
+    notices: Notices
+    status: Status
+    services: Services
+    preferences: Preferences
+    asked_to_close: list[int]
+
+
+def panels() -> list[Panel]:
+    def tree(*names: str) -> QTreeWidget:
+        widget = QTreeWidget()
+        widget.setHeaderHidden(True)
+        for name in names:
+            widget.addTopLevelItem(QTreeWidgetItem([name]))
+        return widget
+
+    log = QPlainTextEdit("epoch 1 loss 2.31\nepoch 2 loss 1.02")
+    log.setReadOnly(True)
+    return [
+        Panel("buckets", say("Buckets"), LEFT, tree("traindeck-lab", "datasets")),
+        Panel("runs", say("Runs"), LEFT, tree("digits-1 Running")),
+        Panel("log", say("Log"), BOTTOM, log, raise_=True),
+        Panel("transfers", say("Transfers"), BOTTOM, tree("digits.txt")),
+        Panel("form", say("Job"), RIGHT, QLineEdit()),
+    ]
+
+
+@contextmanager
+def frame(
+    qapp: QApplication, scope: TaskScope, home: Path, *, theme: str = "light", with_panels: bool = True
+) -> Iterator[Frame]:
+    looks = Theme(qapp, ICONS, theme)
+    commands, notices, services, asked = Commands(), Notices(), Services(), list[int]()
+    status = Status(services, services, services, services.moved, scope)
+    disk = BlockingCalls(1, "disk")
+    settings = Settings(language="en", theme=theme)
+    preferences = Preferences(SettingsFile(home / "settings.json"), disk, scope, settings)
+    preferences.theme_changed.connect(looks.choose)
+    window = MainWindow(
+        theme=looks,
+        commands=commands,
+        notices=notices,
+        status=status,
+        state=WindowState(home / "window.json"),
+        panels=panels() if with_panels else [],
+        on_close_request=lambda: asked.append(1),
+        toolbar=("job.new", "-", "view.palette", "account.add"),
+    )
+    commands.add(
+        Command("job.new", say("&New job"), _nothing, shortcut="Ctrl+N", menu="file", icon="plus"),
+        Command("account.add", say("&Connect your account"), _nothing, menu="account", icon="key"),
+        Command("run.again", say("Run &again"), _nothing, shortcut="R", menu="run", icon="again"),
+        *frame_commands(window, preferences, lambda: asked.append(1), _nothing),
+    )
+    try:
+        yield Frame(window, looks, commands, notices, status, services, preferences, asked)
+    finally:
+        status.close()
+        disk.close()
+        looks.close()
+        window.hide()
+        window.deleteLater()
+
+
+def _nothing() -> None:
+    pass
+
+
+def texts_cut(root: QWidget) -> list[str]:
+    """Buttons and one-line labels that got less room than they ask for."""
+    from PySide6.QtWidgets import QLabel, QPushButton
+
+    cut = []
+    for widget in root.findChildren(QWidget):
+        if isinstance(widget, QPushButton | QLabel) and widget.isVisible() and widget.text():
+            if isinstance(widget, QLabel) and widget.wordWrap():
+                lacks = widget.height() < widget.heightForWidth(widget.width())
+            else:
+                lacks = widget.width() < widget.minimumSizeHint().width()
+            if lacks:
+                cut.append(widget.text())
+    return cut

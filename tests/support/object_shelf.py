@@ -1,0 +1,235 @@
+"""Objects in memory behind the port of the data plane, for tests of what stands on it; it has no wire and no faults."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import itertools
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from traindeck.domain.errors import Conflict, NotFound
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import text
+from traindeck.services.storage.data_ports import (
+    Body,
+    Counted,
+    Found,
+    Fragment,
+    NotRemoved,
+    Page,
+    Part,
+    Row,
+    Sink,
+    Stored,
+    VersionPage,
+)
+
+
+@dataclass
+class _Object:
+    content: bytes
+    etag: str
+    modified: datetime
+    metadata: dict[str, str] = field(default_factory=dict)
+    is_encrypted: bool = False
+
+
+@dataclass
+class _Upload:
+    path: ObjectPath
+    metadata: dict[str, str]
+    parts: dict[int, tuple[bytes, str]] = field(default_factory=dict)
+
+
+def md5_of(content: bytes) -> str:
+    return hashlib.md5(content, usedforsecurity=False).hexdigest()
+
+
+class ObjectShelf:
+    """Every method keeps the promise of DataPlane; `asked` tells what was asked."""
+
+    def __init__(self, page_size: int = 1000) -> None:
+        self.objects: dict[ObjectPath, _Object] = {}
+        self.uploads: dict[str, _Upload] = {}
+        self.asked: list[str] = []
+        self._page_size = page_size
+        self._numbers = itertools.count(1)
+
+    def keep(self, path: ObjectPath, content: bytes, modified: datetime | None = None, **metadata: str) -> None:
+        self.objects[path] = _Object(content, md5_of(content), modified or datetime.now(UTC), metadata)
+
+    def keys(self, bucket: str) -> list[str]:
+        return sorted(path.key for path in self.objects if path.bucket == bucket)
+
+    def content(self, bucket: str, prefix: str = "") -> dict[str, bytes]:
+        return {
+            path.key[len(prefix) :]: kept.content
+            for path, kept in self.objects.items()
+            if path.bucket == bucket and path.key.startswith(prefix)
+        }
+
+    async def put(
+        self,
+        target: ObjectPath,
+        body: Body,
+        *,
+        metadata: Mapping[str, str] | None = None,
+        counted: Counted | None = None,
+    ) -> Stored:
+        self.asked.append(f"put {target.key}")
+        content = await _read(body, counted)
+        self.keep(target, content, None, **(metadata or {}))
+        return Stored(md5_of(content))
+
+    async def get(
+        self,
+        source: ObjectPath,
+        sink: Sink,
+        *,
+        offset: int = 0,
+        length: int | None = None,
+        if_match: str = "",
+        version: str = "",
+    ) -> Found:
+        self.asked.append(f"get {source.key} {offset}")
+        kept = self._pinned(source, if_match)
+        found, content = _found(source, kept), kept.content
+        content = content[offset:] if length is None else content[offset : offset + length]
+        for start in range(0, len(content), 64 * 1024):
+            waiting = sink(content[start : start + 64 * 1024])
+            if inspect.isawaitable(waiting):
+                await waiting
+        return found
+
+    async def head(self, path: ObjectPath, version: str = "") -> Found | None:
+        self.asked.append(f"head {path.key}")
+        kept = self.objects.get(path)
+        if kept is None:
+            return None
+        return _found(path, kept)
+
+    async def page(
+        self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
+    ) -> Page:
+        assert not delimiter
+        self.asked.append(f"page {marker}")
+        keys = [key for key in self.keys(bucket) if key.startswith(prefix) and key > marker]
+        size = min(most, self._page_size)
+        rows = []
+        for key in keys[:size]:
+            kept = self.objects[ObjectPath(bucket, key)]
+            rows.append(Row(key, len(kept.content), kept.modified, kept.etag))
+        return Page(rows, [], keys[size - 1] if len(keys) > size else "")
+
+    async def begin_upload(self, target: ObjectPath, metadata: Mapping[str, str] | None = None) -> str:
+        upload_id = f"upload-{next(self._numbers)}"
+        self.asked.append(f"begin {target.key}")
+        self.uploads[upload_id] = _Upload(target, dict(metadata or {}))
+        return upload_id
+
+    async def put_part(
+        self, target: ObjectPath, upload_id: str, number: int, body: Body, counted: Counted | None = None
+    ) -> Part:
+        self.asked.append(f"part {target.key} {number}")
+        content = await _read(body, counted)
+        return self._keep_part(upload_id, number, content)
+
+    async def copy_part(
+        self,
+        source: ObjectPath,
+        target: ObjectPath,
+        upload_id: str,
+        number: int,
+        offset: int,
+        length: int,
+        if_match: str,
+    ) -> Part:
+        self.asked.append(f"copy part {target.key} {number}")
+        content = self._pinned(source, if_match).content
+        return self._keep_part(upload_id, number, content[offset : offset + length])
+
+    def _pinned(self, source: ObjectPath, if_match: str) -> _Object:
+        kept = self.objects.get(source)
+        if kept is None:
+            raise NotFound(text("There is no such object."), text("Refresh the list."))
+        if if_match and if_match != kept.etag:
+            raise Conflict(text("The object changed."), text("Begin again."))
+        return kept
+
+    def _keep_part(self, upload_id: str, number: int, content: bytes) -> Part:
+        if upload_id not in self.uploads:
+            raise NotFound(text("There is no such upload."), text("Begin again."))
+        self.uploads[upload_id].parts[number] = (content, md5_of(content))
+        return Part(number, len(content), md5_of(content))
+
+    async def parts(self, target: ObjectPath, upload_id: str) -> list[Part] | None:
+        self.asked.append(f"list parts {target.key}")
+        upload = self.uploads.get(upload_id)
+        if upload is None:
+            return None
+        return [Part(number, len(content), etag) for number, (content, etag) in sorted(upload.parts.items())]
+
+    async def finish_upload(self, target: ObjectPath, upload_id: str, parts: Sequence[Part]) -> Stored:
+        self.asked.append(f"finish {target.key}")
+        upload = self.uploads.pop(upload_id)
+        assert [upload.parts[part.number][1] for part in parts] == [part.etag for part in parts]
+        content = b"".join(upload.parts[part.number][0] for part in parts)
+        digests = b"".join(bytes.fromhex(part.etag) for part in parts)
+        etag = f"{md5_of(digests)}-{len(parts)}"
+        self.objects[target] = _Object(content, etag, datetime.now(UTC), upload.metadata)
+        return Stored(etag)
+
+    async def abort_upload(self, target: ObjectPath, upload_id: str) -> None:
+        self.asked.append(f"abort {target.key}")
+        self.uploads.pop(upload_id, None)
+
+    async def fragments(self, bucket: str, prefix: str = "") -> AsyncIterator[list[Fragment]]:
+        self.asked.append(f"fragments {prefix}")
+        found = list(self.uploads.items())
+        yield [Fragment(one.path, upload_id) for upload_id, one in found if one.path.key.startswith(prefix)]
+
+    async def copy(
+        self, source: ObjectPath, target: ObjectPath, *, metadata: Mapping[str, str] | None = None, if_match: str = ""
+    ) -> Stored:
+        self.asked.append(f"copy {target.key}")
+        kept = self._pinned(source, if_match)
+        self.keep(target, kept.content, None, **(kept.metadata if metadata is None else metadata))
+        return Stored(md5_of(kept.content))
+
+    async def remove(self, bucket: str, keys: Sequence[str]) -> list[NotRemoved]:
+        self.asked.append(f"remove {len(keys)}")
+        for key in keys:
+            self.objects.pop(ObjectPath(bucket, key), None)
+        return []
+
+    async def keeps_versions(self, bucket: str) -> bool:
+        return False
+
+    async def versions(
+        self, bucket: str, prefix: str = "", *, after: str = "", after_version: str = "", most: int = 1000
+    ) -> VersionPage:
+        return VersionPage([], "", "")
+
+    async def remove_versions(self, bucket: str, versions: Mapping[str, str]) -> list[NotRemoved]:
+        return []
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
+def _found(path: ObjectPath, kept: _Object) -> Found:
+    size, secret = len(kept.content), kept.is_encrypted
+    return Found(path, size, kept.etag, kept.modified, is_encrypted=secret, metadata=kept.metadata)
+
+
+async def _read(body: Body, counted: Counted | None) -> bytes:
+    content = b""
+    async for piece in body.pieces():
+        content += piece
+        if counted:
+            counted(len(piece))
+    assert len(content) == body.size_bytes
+    assert hashlib.md5(content, usedforsecurity=False).digest() == body.md5
+    return content

@@ -1,0 +1,243 @@
+"""The account form's finer points: what it keeps to itself, what it takes, and how it tells."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication, QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from support import planted
+from support.frame_bench import ICONS
+from support.qt_support import until
+from traindeck.domain.accounts.keys import Credentials, Secret
+from traindeck.domain.accounts.profiles import Check, CheckUp, Profile, Provider, Signature
+from traindeck.domain.errors import KeyringMissing, KeysRefused
+from traindeck.domain.texts import text
+from traindeck.runtime.tasks import TaskScope
+from traindeck.services.accounts.key_checks import Found
+from traindeck.ui.accounts.profile_dialog import CredentialsDrop, ProfileDialog
+from traindeck.ui.kit.theme import Theme
+from traindeck.ui.shell.bars import NoticeBar
+from traindeck.viewmodels.accounts.profile_form import ProfileForm
+from traindeck.viewmodels.shell.notices import Notices
+
+AK, SK, TOKEN, PASSWORD = "AKIAEXAMPLE123456789", planted.SECRET_KEY, planted.TOKEN, planted.PROXY_PASSWORD
+RUNNING = Check(text("OBS"), None, text("Checking…"), None, "obs", is_running=True)
+DONE = Check(text("OBS"), True, text("Buckets in sight: {count}.", count=2), None, "obs")
+
+
+class RunActions:
+    """Takes every account and says so step by step; the real one has its own tests."""
+
+    def __init__(self) -> None:
+        self.added: list[tuple[Profile, Credentials, bool]] = []
+        self.changed: list[tuple[Profile, Secret | None]] = []
+        self.used: list[str] = []
+        self.keyring_error: KeyringMissing | None = None
+
+    def all(self) -> list[Profile]:
+        return []
+
+    async def use(self, name: str) -> None:
+        self.used.append(name)
+
+    async def add(
+        self, profile: Profile, credentials: Credentials, *, replace_old: bool = False, this_session_only: bool = False
+    ) -> Profile:
+        self.added.append((profile, credentials, this_session_only))
+        return profile
+
+    async def change(self, profile: Profile, proxy_password: Secret | None = None) -> Profile:
+        self.changed.append((profile, proxy_password))
+        return profile
+
+    async def keyring(self) -> str:
+        if self.keyring_error:
+            raise self.keyring_error
+        return "KWallet"
+
+    async def check(self, name: str, found: Found = lambda _: None) -> CheckUp:
+        found(CheckUp((RUNNING,)))
+        return CheckUp((DONE,), accepted=True)
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> object:
+    theme = Theme(qapp, ICONS, "light")
+    yield theme
+    theme.close()
+
+
+def words(widget: QWidget) -> str:
+    return " ".join(label.text() for label in widget.findChildren(QLabel) if label.isVisibleTo(widget))
+
+
+async def test_secrets_are_neither_shown_nor_copied(theme: Theme, qtbot: QtBot) -> None:
+    clipboard = QGuiApplication.clipboard()
+    clipboard.setText("before")
+    async with TaskScope(pytest.fail) as scope:
+        dialog = ProfileDialog(ProfileForm(RunActions(), scope), theme)
+        dialog.open()
+        dialog.more.setChecked(True)
+        for name in ("secret_key", "token", "proxy_password"):
+            edit = dialog.fields[name]
+            qtbot.keyClicks(edit, SK)
+            assert edit.echoMode() == QLineEdit.EchoMode.Password and SK not in edit.displayText()
+            edit.selectAll()
+            for keys in (QKeySequence.StandardKey.Copy, QKeySequence.StandardKey.Cut):
+                QTest.keySequence(edit, QKeySequence(keys))
+            edit.copy()
+            edit.cut()
+            assert clipboard.text() == "before"
+            assert not edit.dragEnabled()
+        dialog.close()
+        dialog.deleteLater()
+
+
+async def test_every_setting_reaches_the_profile(theme: Theme, qtbot: QtBot) -> None:
+    service = RunActions()
+    async with TaskScope(pytest.fail) as scope:
+        dialog = ProfileDialog(ProfileForm(service, scope), theme)
+        dialog.open()
+        await until(lambda: "KWallet" in dialog.note.text())
+        typed = {
+            "name": "store", "access_key": AK, "secret_key": SK, "work_in": "team/ann",
+            "obs_endpoint": "https://s3.campus.cn/", "ca_file": "/etc/campus.pem", "project_id": "p1",
+            "proxy": "proxy.campus.cn:3128", "proxy_user": "ann", "proxy_password": PASSWORD,
+        }  # fmt: skip
+        dialog.more.setChecked(True)
+        for name, value in typed.items():
+            qtbot.keyClicks(dialog.fields[name], value)
+        dialog.signature.setCurrentIndex(3)
+        dialog.path_style.setChecked(True)
+        qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
+        await until(lambda: "Buckets in sight: 2." in words(dialog.checks))
+        ((profile, keys, this_session_only),) = service.added
+        assert profile == Profile(
+            "store", Provider.MODELARTS, "cn-north-4", obs_endpoint="https://s3.campus.cn", project_id="p1",
+            signature=Signature.V4, path_style=True, ca_file="/etc/campus.pem", work_in="obs://team/ann/",
+            proxy="http://ann@proxy.campus.cn:3128",
+        )  # fmt: skip
+        assert keys == Credentials(AK, Secret(SK), proxy_password=Secret(PASSWORD)) and not this_session_only
+        assert PASSWORD not in repr(profile)
+        assert "The credential is valid." in words(dialog.checks) and service.used == ["store"]
+        await until(dialog.save.isEnabled)
+        dialog.close()
+        dialog.deleteLater()
+
+
+async def test_temporary_keys_come_out_of_a_file_with_their_end(theme: Theme, qtbot: QtBot, tmp_path: Path) -> None:
+    service, end = RunActions(), datetime.now(UTC).replace(microsecond=0) + timedelta(hours=2)
+    path = tmp_path / "credential.json"
+    content = f'"access":"{AK}","secret":"{SK}","securitytoken":"{TOKEN}","expires_at":"{end.isoformat()}"'
+    path.write_text(f'{{"credential":{{{content}}}}}', encoding="utf-8")
+    async with TaskScope(pytest.fail) as scope:
+        form = ProfileForm(service, scope)
+        dialog = ProfileDialog(form, theme)
+        dialog.open()
+        form.load(path)
+        await until(lambda: "this session only" in dialog.note.text())
+        assert f"{end.astimezone():%Y-%m-%d %H:%M}" in dialog.note.text()
+        await until(dialog.save.isEnabled)
+        qtbot.keyClicks(dialog.fields["name"], "short")
+        qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
+        await until(lambda: service.added)
+        assert service.added[0][1] == Credentials(AK, Secret(SK), Secret(TOKEN), expires=end)
+        await until(dialog.save.isEnabled)
+        dialog.close()
+        dialog.deleteLater()
+
+
+async def test_an_account_is_changed_without_its_keys_or_given_new_ones(theme: Theme, qtbot: QtBot) -> None:
+    before = Profile("campus", Provider.MODELARTS, "cn-east-3", key_hint="AKIA…89", proxy="http://ann@proxy:80")
+    service = RunActions()
+    async with TaskScope(pytest.fail) as scope:
+        dialog = ProfileDialog(ProfileForm(service, scope, before), theme)
+        dialog.open()
+        assert "campus" in dialog.windowTitle() and "AKIA…89" in words(dialog)
+        assert dialog.fields["name"].isReadOnly() and dialog.fields["proxy_user"].text() == "ann"
+        dialog.more.setChecked(True)
+        qtbot.keyClicks(dialog.fields["proxy_password"], PASSWORD)
+        qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
+        await until(lambda: service.changed)
+        assert service.changed[0][0].proxy == before.proxy and service.changed[0][1] == Secret(PASSWORD)
+        await until(dialog.save.isEnabled)
+        qtbot.keyClicks(dialog.fields["access_key"], AK)
+        qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
+        assert dialog.fields["secret_key"].accessibleDescription(), "half a pair is no pair"
+        qtbot.keyClicks(dialog.fields["secret_key"], SK)
+        qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
+        await until(lambda: service.added)
+        assert service.used == [], "who mends one account has not chosen it"
+        await until(dialog.save.isEnabled)
+        dialog.close()
+        dialog.deleteLater()
+
+
+async def test_that_there_is_no_keyring_is_said_at_once(theme: Theme, qtbot: QtBot) -> None:
+    service = RunActions()
+    service.keyring_error = KeyringMissing(
+        text("This computer offers no keyring for the keys."),
+        text("Install the package gnome-keyring (on KDE: kwallet) and sign in to the desktop again."),
+    )
+    async with TaskScope(pytest.fail) as scope:
+        dialog = ProfileDialog(ProfileForm(service, scope), theme)
+        dialog.open()
+        await until(dialog.session.isVisible)
+        assert "gnome-keyring" in dialog.error.text() and not dialog.note.isVisible()
+        for name, value in (("name", "campus"), ("access_key", AK), ("secret_key", SK)):
+            qtbot.keyClicks(dialog.fields[name], value)
+        qtbot.mouseClick(dialog.session, Qt.MouseButton.LeftButton)
+        await until(lambda: service.added)
+        assert service.added[0][2], "for this session only"
+        await until(dialog.save.isEnabled)
+        dialog.close()
+        dialog.deleteLater()
+
+
+@pytest.mark.parametrize(("name", "is_taken"), [("凭证 credentials.csv", True), ("credentials.JSON", True),
+                                                ("job.toml", False), ("data.json", False)])  # fmt: skip
+async def test_the_consoles_file_may_fall_anywhere_on_the_window(
+    qapp: QApplication, qtbot: QtBot, tmp_path: Path, name: str, is_taken: bool
+) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    taken: list[object] = []
+    drop = CredentialsDrop(window)
+    drop.dropped.connect(taken.append)
+    window.show()
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(tmp_path / name))])
+    act, button, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    entering = QDragEnterEvent(QPoint(5, 5), act, mime, button, none)
+    entering.ignore()
+    QApplication.sendEvent(window, entering)
+    assert entering.isAccepted() == is_taken
+    if is_taken:
+        QApplication.sendEvent(window, QDropEvent(QPointF(5, 5), act, mime, button, none))
+    assert taken == ([tmp_path / name] if is_taken else [])
+
+
+async def test_one_banner_for_refused_keys_with_the_way_out(theme: Theme, qtbot: QtBot) -> None:
+    notices, pressed = Notices(), []
+    bar = NoticeBar(notices, theme)
+    qtbot.addWidget(bar)
+    bar.resize(900, 100)
+    bar.show()
+    why = KeysRefused(text("The access key AKIA…89 is not known to obs.example.com."), text("Look it up."), "HTTP 403")
+    notices.keys_refused("campus", why, text("Paste new keys…"), lambda: pressed.append("paste"))
+    for task in ("list buckets", "upload", "follow"):
+        notices.report(task, why)
+    assert len(notices.all) == 1
+    assert "campus" in bar.title.text() and "waits" in bar.hint.text() and "not known" in bar.hint.text()
+    assert bar.retry.text() == "Paste new keys…"
+    qtbot.mouseClick(bar.retry, Qt.MouseButton.LeftButton)
+    assert pressed == ["paste"] and len(notices.all) == 1, "it stays until the keys work"
+    notices.keys_work("campus")
+    assert not notices.all

@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QApplication
+
+from support.folder_cloud import FolderCloud, code_folder, digits_spec
+from support.panel_bench import User, light_theme
+from support.waiting import until
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.ui.jobs.run_list_view import RunListView
+from traindeck.ui.jobs.run_page_view import RunPageView
+from traindeck.ui.kit.table_models import RowsModel, RunTableModel
+from traindeck.ui.kit.theme import Theme
+from traindeck.viewmodels.jobs.run_list import RunList
+from traindeck.viewmodels.jobs.run_page import RunPage
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from support.qt_support import Stalls
+
+NOW = datetime.now(UTC)
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Iterator[Theme]:
+    with light_theme(qapp) as theme:
+        yield theme
+
+
+def a_run(number: int, state: RunState = RunState.COMPLETED, **changes: object) -> Run:
+    run = Run(
+        f"r{number}", number, f"digits-{number}", "lab", digits_spec(), state, NOW, bundle="b", job_id=f"j{number}"
+    )
+    return replace(run, **changes)
+
+
+@asynccontextmanager
+async def view_of(
+    folder: Path, theme: Theme, qtbot: QtBot, *runs: Run, user: User | None = None, tested: bool = True
+) -> AsyncIterator[tuple[FolderCloud, RunList, RunListView]]:
+    async with FolderCloud(folder) as cloud:
+        for run in runs:
+            await cloud.records.add(run)
+        model = RunList(cloud.service, cloud.submission, cloud.watch, cloud.scope)
+        view = RunListView(model, theme, user or User())
+        qtbot.addWidget(view)
+        if tested:
+            QAbstractItemModelTester(view.model, QAbstractItemModelTester.FailureReportingMode.Fatal, view)
+        view.resize(420, 300)
+        view.show()
+        model.refresh()
+        await until(lambda: model.state.is_known)
+        yield cloud, model, view
+        model.close()
+
+
+def shown(view: RunListView, row: int, column: int) -> str:
+    return str(view.model.index(row, column).data())
+
+
+class Letters(RowsModel[tuple[str, int]]):
+    COLUMNS = 2
+
+    def key(self, row: tuple[str, int]) -> str:
+        return row[0]
+
+    def headers(self) -> tuple[str, str]:
+        return ("letter", "number")
+
+    def cell(self, row: tuple[str, int], column: int, role: int) -> object:
+        return row[column] if role == Qt.ItemDataRole.DisplayRole else None
+
+
+_ROWS = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(0, 3)), unique_by=lambda row: row[0])
+
+
+@given(st.lists(_ROWS, max_size=6))
+def test_a_table_says_truly_what_changed(steps: list[list[tuple[str, int]]]) -> None:
+    model = Letters()
+    tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
+    resets: list[int] = []
+    model.modelReset.connect(lambda: resets.append(1))
+    for rows in steps:
+        model.show(rows)
+        assert [model.row(number) for number in range(model.rowCount())] == rows
+    assert not resets
+    tester.deleteLater()
+
+
+async def test_an_empty_list_says_what_to_do(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with view_of(tmp_path, theme, qtbot) as (cloud, _, view):
+        assert view.empty.isVisible()
+        assert "Submit" in view.empty.hint.text()
+        cloud.watch.tell(a_run(1))
+        assert view.table.isVisible()
+
+
+async def test_r_runs_again_once_and_shift_r_edits(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with view_of(tmp_path, theme, qtbot) as (cloud, runs, view):
+        run = await cloud.submission.submit(digits_spec(), code_folder(tmp_path / "code"))
+        again: list[Run] = []
+        edit: list[Run] = []
+        runs.submitted.connect(again.append)
+        runs.edit_wanted.connect(edit.append)
+        view.select(run.id)
+        for _ in range(4):
+            qtbot.keyClick(view.table, Qt.Key.Key_R)
+        await until(lambda: again)
+        assert len(cloud.jobs.jobs) == 2
+        assert [one.id for one in view.model._rows] == [again[0].id, run.id]
+        assert view.selected_ids() == [run.id]
+        qtbot.keyClick(view.table, Qt.Key.Key_R, Qt.KeyboardModifier.ShiftModifier)
+        assert edit == [runs.run(run.id)]
+
+
+async def test_selection_and_place_stay_while_runs_change(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    many = [a_run(number) for number in range(1, 60)]
+    async with view_of(tmp_path, theme, qtbot, *many) as (cloud, _, view):
+        view.select("r20")
+        place = view.table.verticalScrollBar().value()
+        cloud.watch.tell(a_run(21, RunState.RUNNING, started=NOW))
+        cloud.watch.tell(a_run(22, reason="late news"))
+        cloud.watch.forget("r5")
+        assert view.selected_ids() == ["r20"]
+        assert abs(view.table.verticalScrollBar().value() - place) <= 1
+        assert shown(view, 0, RunTableModel.NAME) == "digits-21"
+
+
+async def test_what_is_selected_elsewhere_is_selected_here(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with view_of(tmp_path, theme, qtbot, a_run(1), a_run(2)) as (cloud, runs, view):
+        view.select("r1")
+        cloud.watch.tell(a_run(3, RunState.PREPARING))
+        runs.select("r3")
+        assert view.selected_ids() == ["r3"]
+        view.table.clearSelection()
+        cloud.watch.tell(a_run(3, RunState.RUNNING))
+        assert view.selected_ids() == []
+        view.table.selectAll()
+        assert len(view.selected_ids()) == 3
+        view.close()
+
+
+async def test_run_time_goes_on_while_a_run_lives(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    live = a_run(1, RunState.RUNNING, started=datetime.now(UTC) - timedelta(seconds=61))
+    async with view_of(tmp_path, theme, qtbot, live, a_run(2)) as (_, runs, view):
+        assert shown(view, 0, RunTableModel.TIME).startswith("1:0")
+        assert shown(view, 1, RunTableModel.TIME) == "–"
+        changes: list[tuple[int, int]] = []
+
+        def note(first: QModelIndex, last: QModelIndex) -> None:
+            changes.append((first.column(), last.row()))
+
+        view.model.dataChanged.connect(note)
+        runs.ticked.emit()
+        assert (RunTableModel.TIME, 0) in changes
+
+
+async def test_delete_asks_with_names_and_deletes_only_what_is_over(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    user = User()
+    many = [a_run(1), a_run(2, RunState.RUNNING), a_run(3, RunState.FAILED)]
+    async with view_of(tmp_path, theme, qtbot, *many, user=user) as (_, runs, view):
+        view.select("r1")
+        qtbot.keyClick(view.table, Qt.Key.Key_Delete)
+        await until(lambda: len(runs.state.runs) == 2)
+        assert "digits-1" in user.asked[0]
+        assert user.asked[0].endswith("[Delete]")
+        view.table.selectAll()
+        user.answer = False
+        qtbot.keyClick(view.table, Qt.Key.Key_Delete)
+        await until(lambda: len(user.asked) == 2)
+        assert "digits-3" in user.asked[1]
+        assert len(runs.state.runs) == 2
+
+
+async def test_the_menu_offers_what_is_possible(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    many = [a_run(1), a_run(2, RunState.RUNNING)]
+    async with view_of(tmp_path, theme, qtbot, *many) as (_, runs, view):
+        assert view.menu() is None
+        view.select("r2")
+        offered = {action.text().partition("\t")[0]: action for action in view.menu().actions()}
+        assert offered["Stop…"].isEnabled()
+        assert not offered["Delete…"].isEnabled()
+        opened: list[Run] = []
+        runs.opened.connect(opened.append)
+        offered["Open"].trigger()
+        assert opened[0].id == "r2"
+        assert runs.state.selected == "r2"
+
+
+async def test_five_thousand_runs_come_and_change_without_a_stall(
+    tmp_path: Path, theme: Theme, qtbot: QtBot, responsive: Stalls
+) -> None:
+    async with view_of(tmp_path, theme, qtbot, tested=False) as (cloud, runs, view):
+        runs._runs = {run.id: run for run in (a_run(number) for number in range(5000))}
+        await asyncio.sleep(0)
+        cloud.watch.tell(a_run(5001, RunState.RUNNING, started=NOW))
+        assert view.model.rowCount() == 5001
+        for number in range(30):
+            cloud.watch.tell(a_run(5001, RunState.RUNNING, started=NOW, reason=str(number)))
+            view.table.scrollToBottom() if number % 2 else view.table.scrollToTop()
+            await asyncio.sleep(0.01)
+        runs.ticked.emit()
+
+
+async def test_the_page_of_a_run_shows_it_and_acts_on_it(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with view_of(tmp_path, theme, qtbot) as (cloud, runs, _):
+        run = await cloud.submission.submit(digits_spec(), code_folder(tmp_path / "code"))
+        page = RunPage(run, runs, cloud.service, cloud.watch, cloud.scope)
+        user = User()
+        view = RunPageView(page, theme, user)
+        qtbot.addWidget(view)
+        view.show()
+        logs: list[Run] = []
+        runs.log_wanted.connect(logs.append)
+        qtbot.mouseClick(view.log, Qt.MouseButton.LeftButton)
+        assert logs[0].id == run.id
+        assert not view.fetch.isEnabled()
+        cloud.watch_runs()
+        qtbot.mouseClick(view.stop, Qt.MouseButton.LeftButton)
+        await until(lambda: view.chip.text() == "Stopped")
+        assert not view.stop.isEnabled()
+        assert len(user.asked) == 1
+        qtbot.mouseClick(view.again, Qt.MouseButton.LeftButton)
+        await until(lambda: len(cloud.jobs.jobs) == 2)
+        await until(lambda: page.busy is None)
+        page.close()

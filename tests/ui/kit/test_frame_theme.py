@@ -1,0 +1,118 @@
+"""Both looks: readable, complete, and the only place with colours."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel
+
+from support.frame_bench import ICONS
+from traindeck.ui.kit import icons
+from traindeck.ui.kit.theme import DARK_COLORS, LIGHT_COLORS, Colors, Theme
+
+UI = Path(icons.__file__).parent
+
+
+def brightness(color: str) -> float:
+    parts = (QColor(color).redF(), QColor(color).greenF(), QColor(color).blueF())
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    light, dark = sorted((brightness(one), brightness(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+TEXT_ON = [
+    *((text, ground) for text in ("text", "dim", "link", "bad", "good", "warn") for ground in ("window", "surface")),
+    *((text, "sunken") for text in ("text", "dim", "link", "bad", "good", "warn")),
+    *((text, "hover") for text in ("text", "link")),
+    ("on_accent", "accent"),
+    ("on_accent", "accent_hover"),
+    ("on_selection", "selection"),
+    ("good", "good_soft"),
+    ("warn", "warn_soft"),
+    ("bad", "bad_soft"),
+    ("link", "info_soft"),
+    ("text", "bad_soft"),
+    ("text", "info_soft"),
+    ("text", "warn_soft"),
+]
+
+
+@pytest.mark.parametrize("colors", [LIGHT_COLORS, DARK_COLORS], ids=["light", "dark"])
+@pytest.mark.parametrize(("text", "ground"), TEXT_ON)
+def test_text_can_be_read(colors: Colors, text: str, ground: str) -> None:
+    assert contrast(getattr(colors, text), getattr(colors, ground)) >= 4.5
+
+
+def test_the_look_changes_while_it_is_in_use(qapp: QApplication) -> None:
+    theme = Theme(qapp, ICONS, "light")
+    label, told = QLabel("x"), []
+    theme.changed.connect(lambda: told.append(theme.is_dark))
+    label.show()
+    theme.choose("dark")
+    assert told == [True]
+    assert label.palette().color(QPalette.ColorRole.Window) == QColor(DARK_COLORS.window)
+    assert label.grab().toImage().pixelColor(0, 0).lightness() < 60
+    theme.choose("light")
+    assert label.grab().toImage().pixelColor(0, 0).lightness() > 200
+    theme.close()
+
+
+def test_the_systems_choice_counts_unless_the_user_chose(qapp: QApplication) -> None:
+    theme = Theme(qapp, ICONS)
+    hints = qapp.styleHints()
+    hints.colorSchemeChanged.emit(Qt.ColorScheme.Dark)
+    assert theme.is_dark
+    theme.choose("light")
+    hints.colorSchemeChanged.emit(Qt.ColorScheme.Dark)
+    assert not theme.is_dark
+    theme.close()
+
+
+@pytest.mark.parametrize("name", icons.names())
+def test_every_icon_is_drawn_in_the_colour_asked_for(qapp: QApplication, name: str) -> None:
+    image = icons.drawn_icon(name, "#ff0000", "#00ff00").pixmap(32, 32).toImage()
+    drawn = [image.pixelColor(x, y) for x in range(32) for y in range(32) if image.pixelColor(x, y).alpha() > 200]
+    assert len(drawn) > 20
+    assert all(color.red() > 240 and color.green() < 15 for color in drawn)
+
+
+def test_pictures_of_the_style_sheet_are_there() -> None:
+    sheet = (UI / "style_sheet.py").read_text(encoding="utf-8")
+    named = set(re.findall(r"url\(theme:([^)]+)\)", sheet))
+    assert named
+    assert {name for name in named if not (ICONS / name).is_file()} == set()
+
+
+def test_every_colour_is_used_and_no_unknown_one() -> None:
+    sources = "".join(path.read_text(encoding="utf-8") for path in UI.glob("*.py") if path.name != "theme.py")
+    theme = (UI / "theme.py").read_text(encoding="utf-8")
+    for field in fields(Colors):
+        used = re.search(rf"\${field.name}\b|[\"']{field.name}[\"']|\.{field.name}\b", sources + theme)
+        assert used, f"{field.name} is never used"
+
+
+@pytest.mark.parametrize("path", sorted(UI.glob("*.py")), ids=lambda path: path.name)
+def test_colours_stand_in_the_theme_alone(path: Path) -> None:
+    if path.name != "theme.py":
+        assert (
+            re.findall(r"[\"'\s:]#[0-9a-fA-F]{6}\b|[\"']#[0-9a-fA-F]{3}[\"']", path.read_text(encoding="utf-8")) == []
+        )
+
+
+def test_a_box_shows_its_arrow(qapp: QApplication) -> None:
+    theme = Theme(qapp, ICONS, "light")
+    box = QComboBox()
+    box.resize(120, 28)
+    image = box.grab().toImage()
+    right = [image.pixelColor(x, y).lightness() for x in range(100, 116) for y in range(8, 20)]
+    assert min(right) < 180, "no arrow"
+    theme.close()

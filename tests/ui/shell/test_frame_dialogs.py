@@ -1,0 +1,279 @@
+"""Palette, questions, the account form and the welcome page, driven as a user drives them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from support import planted
+from support.frame_bench import ICONS, Frame, frame
+from support.qt_support import press, until
+from traindeck.domain.accounts.keys import Credentials, Secret
+from traindeck.domain.accounts.profiles import Check, CheckUp, Profile
+from traindeck.domain.errors import KeyringMissing
+from traindeck.domain.texts import text
+from traindeck.runtime.tasks import TaskScope
+from traindeck.services.accounts.key_checks import Found
+from traindeck.ui.accounts.profile_dialog import ProfileDialog
+from traindeck.ui.kit.dialogs import CANCEL, Answer, Question, asked
+from traindeck.ui.kit.theme import Theme
+from traindeck.ui.shell.command_palette import CommandPalette
+from traindeck.ui.shell.frame_commands import About
+from traindeck.ui.shell.welcome_page import WelcomePage
+from traindeck.viewmodels.accounts.profile_form import ProfileForm
+
+AK, SK = "AKIAEXAMPLE123456789", planted.SECRET_KEY
+
+
+def palette_of(at: Frame) -> CommandPalette:
+    at.commands.run("view.palette")
+    return at.window.findChildren(CommandPalette)[-1]
+
+
+async def test_the_palette_runs_what_was_typed(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            palette = palette_of(at)
+            assert palette.list.model().rowCount() == len(at.commands.all())
+            qtbot.keyClicks(palette.typed, "theme dark")
+            assert palette.list.model().rowCount() == 1
+            press(palette.typed, Qt.Key.Key_Return)
+            await until(lambda: at.theme.is_dark)
+            await until(lambda: not at.window.findChildren(CommandPalette))
+            await until(lambda: not scope.is_running("keep the preferences"))
+
+
+async def test_arrows_choose_and_escape_leaves(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            palette = palette_of(at)
+            qtbot.keyClicks(palette.typed, "show")
+            first = palette.list.currentIndex().row()
+            press(palette.typed, Qt.Key.Key_Down)
+            assert palette.list.currentIndex().row() == first + 1
+            press(palette.typed, Qt.Key.Key_Escape)
+            await until(lambda: not at.window.findChildren(CommandPalette))
+
+
+async def test_nothing_happens_when_nothing_matches_or_may_be_done(
+    qapp: QApplication, qtbot: QtBot, tmp_path: Path
+) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            palette = palette_of(at)
+            for typed in ("zzz", "close tab"):
+                palette.typed.setText(typed)
+                press(palette.typed, Qt.Key.Key_Return)
+                assert palette.isVisible()
+            palette.close()
+
+
+@pytest.mark.parametrize("choice", ["stop", "leave", CANCEL])
+async def test_a_question_gives_the_answer_by_name(qapp: QApplication, qtbot: QtBot, choice: str) -> None:
+    parent = QWidget()
+    parent.show()
+    answers = (Answer("stop", "Stop both", "danger"), Answer("leave", "Leave them", "primary"))
+    asking = asyncio.create_task(asked(parent, "Stop 2 jobs?", "They bill.", *answers))
+    await until(lambda: parent.findChildren(Question))
+    question = parent.findChildren(Question)[0]
+    await until(question.isVisible)
+    if choice == CANCEL:
+        press(question, Qt.Key.Key_Escape)
+    else:
+        qtbot.mouseClick(question.findChild(QPushButton, f"answer.{choice}"), Qt.MouseButton.LeftButton)
+    assert await asking == choice
+    parent.close()
+
+
+class Counter:
+    """Takes the account and answers at once; the real desk has its own tests."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[Profile, Credentials]] = []
+        self.used = ""
+        self.has_keyring = True
+        self.told = CheckUp(
+            (
+                Check(text("Project"), True, text("It was found.")),
+                Check(text("OBS"), False, text("The keys may not list the buckets."), text("Ask for the right.")),
+                Check(text("ModelArts"), None, text("Not checked: there is no way in yet.")),
+            ),
+            accepted=True,
+        )
+
+    def all(self) -> list[Profile]:
+        return [profile for profile, _ in self.taken]
+
+    async def use(self, name: str) -> None:
+        self.used = name
+
+    async def add(
+        self,
+        profile: Profile,
+        credentials: Credentials,
+        *,
+        replace_old: bool = False,
+        this_session_only: bool = False,
+    ) -> Profile:
+        if not (self.has_keyring or this_session_only):
+            raise KeyringMissing(text("This computer offers no keyring for the keys."), text("Ask for the right."))
+        self.taken.append((profile, credentials))
+        return profile
+
+    async def change(self, profile: Profile, proxy_password: Secret | None = None) -> Profile:
+        raise AssertionError("nobody changes an account here")
+
+    async def keyring(self) -> str:
+        return "Secret Service"
+
+    async def check(self, name: str, found: Found = lambda _: None) -> CheckUp:
+        return self.told
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> object:
+    theme = Theme(qapp, ICONS, "light")
+    yield theme
+    theme.close()
+
+
+async def test_an_account_is_typed_saved_and_checked(theme: Theme, qtbot: QtBot) -> None:
+    counter = Counter()
+    async with TaskScope(pytest.fail) as scope:
+        dialog = ProfileDialog(ProfileForm(counter, scope), theme)
+        dialog.open()
+        qtbot.keyClicks(dialog.fields["name"], "campus")
+        dialog.region.setCurrentIndex(2)
+        dialog.fields["access_key"].setText("")
+        qtbot.keyClicks(dialog.fields["access_key"], f" {AK} ")
+        qtbot.keyClicks(dialog.fields["secret_key"], SK)
+        assert dialog.fields["secret_key"].echoMode() == QLineEdit.EchoMode.Password
+        qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
+        await until(lambda: dialog.checks.isVisible())
+        profile, credentials = counter.taken[0]
+        assert (profile.name, profile.region, credentials.access_key) == ("campus", "cn-east-3", AK)
+        assert credentials.secret_key.reveal() == SK
+        marks = [mark.accessibleName() for mark in dialog.checks.findChildren(QWidget) if mark.accessibleName()]
+        assert marks == ["Passed", "Check failed", "Not checked"]
+        await until(lambda: dialog.save.isEnabled())
+        assert dialog.save.text() == "Save and check again"
+        dialog.close()
+        dialog.deleteLater()
+
+
+async def test_without_a_keyring_the_session_is_offered(theme: Theme, qtbot: QtBot) -> None:
+    counter = Counter()
+    counter.has_keyring = False
+    async with TaskScope(pytest.fail) as scope:
+        dialog = ProfileDialog(ProfileForm(counter, scope), theme)
+        dialog.open()
+        for name, value in (("name", "campus"), ("access_key", AK), ("secret_key", SK)):
+            qtbot.keyClicks(dialog.fields[name], value)
+        assert not dialog.session.isVisible()
+        qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
+        await until(dialog.session.isVisible)
+        assert "no keyring" in dialog.error.text()
+        await until(dialog.session.isEnabled)
+        qtbot.mouseClick(dialog.session, Qt.MouseButton.LeftButton)
+        await until(lambda: dialog.checks.isVisible())
+        assert not dialog.session.isVisible()
+        assert [profile.name for profile, _ in counter.taken] == ["campus"]
+        await until(dialog.save.isEnabled)
+        dialog.close()
+        dialog.deleteLater()
+
+
+async def test_mistakes_stand_beside_their_fields(theme: Theme, qtbot: QtBot) -> None:
+    counter = Counter()
+    async with TaskScope(pytest.fail) as scope:
+        form = ProfileForm(counter, scope)
+        dialog = ProfileDialog(form, theme)
+        dialog.open()
+        form.set("obs_endpoint", "obs.campus.cn")
+        dialog.region.setEditText("Beijing")
+        qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
+        assert counter.taken == []
+        assert dialog.fields["name"].accessibleDescription()
+        assert dialog.region.accessibleDescription().startswith("Choose a region")
+        assert dialog.more_box.isVisible(), "a mistake must not hide behind a button"
+        titled = (*dialog.findChildren(QLabel), *dialog.findChildren(QAbstractButton))
+        letters = [widget.text().partition("&")[2][:1].lower() for widget in titled if "&" in widget.text()]
+        assert len(letters) > 8
+        assert len(set(letters)) == len(letters), letters
+        await until(lambda: dialog.height() >= dialog.minimumSizeHint().height())
+        assert dialog.fields["ca_file"].height() >= dialog.fields["ca_file"].minimumSizeHint().height()
+        qtbot.keyClicks(dialog.fields["name"], "campus")
+        assert not dialog.fields["name"].accessibleDescription()
+        dialog.close()
+        dialog.deleteLater()
+
+
+def drop(widget: QWidget, path: Path) -> None:
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(path))])
+    place = QPointF(20, 20)
+    act, button, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    entering = QDragEnterEvent(place.toPoint(), act, mime, button, none)
+    QApplication.sendEvent(widget, entering)
+    assert entering.isAccepted()
+    QApplication.sendEvent(widget, QDropEvent(place, act, mime, button, none))
+
+
+async def test_the_consoles_file_is_dropped(theme: Theme, tmp_path: Path) -> None:
+    path = tmp_path / "凭证 credentials.csv"
+    path.write_text(f"User Name,Access Key Id,Secret Access Key\nme,{AK},{SK}\n", encoding="utf-8")
+    async with TaskScope(pytest.fail) as scope:
+        dialog = ProfileDialog(ProfileForm(Counter(), scope), theme)
+        dialog.open()
+        drop(dialog, path)
+        await until(lambda: dialog.fields["secret_key"].text() == SK)
+        assert dialog.fields["access_key"].text() == AK
+        path.write_text("hello", encoding="utf-8")
+        drop(dialog, path)
+        await until(lambda: dialog.error.isVisible())
+        assert "no access key" in dialog.error.text()
+        dialog.close()
+        dialog.deleteLater()
+
+
+async def test_the_first_page_asks_for_what_was_pressed(theme: Theme, qtbot: QtBot, tmp_path: Path) -> None:
+    page = WelcomePage(theme)
+    page.resize(700, 600)
+    page.show()
+    asked_for: list[object] = []
+    page.sample_wanted.connect(lambda: asked_for.append("sample"))
+    page.account_wanted.connect(lambda: asked_for.append("account"))
+    page.credentials_dropped.connect(asked_for.append)
+    press(page.sample, Qt.Key.Key_Space)
+    qtbot.mouseClick(page.account, Qt.MouseButton.LeftButton)
+    drop(page.viewport(), tmp_path / "credentials.csv")
+    assert asked_for == ["sample", "account", tmp_path / "credentials.csv"]
+    page.resize(300, 600)
+    await until(lambda: page.widget().width() <= page.viewport().width())
+    page.close()
+    page.deleteLater()
+
+
+async def test_about_names_the_version(theme: Theme) -> None:
+    parent = QWidget()
+    about = About(theme, parent)
+    about.open()
+    await until(about.isVisible)
+    about.reject()
+    parent.deleteLater()

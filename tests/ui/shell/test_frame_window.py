@@ -1,0 +1,341 @@
+"""The frame of the window: tabs, docks, menus, layout, notices, status."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMenu, QWidget
+from pytestqt.qtbot import QtBot
+
+from support.frame_bench import Frame, frame, texts_cut
+from support.qt_support import Stalls, until
+from traindeck.domain import texts
+from traindeck.domain.accounts.profiles import Profile, Provider
+from traindeck.domain.errors import Unexpected, Unreachable
+from traindeck.domain.jobs.job import JobSpec, Run, RunState
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import text
+from traindeck.domain.transfers.records import Kind, TransferState
+from traindeck.runtime.language import speak
+from traindeck.runtime.tasks import TaskScope
+from traindeck.services.transfers import Transfer
+from traindeck.ui.kit.dialogs import ErrorReport
+from traindeck.ui.shell.welcome_page import WelcomePage
+from traindeck.viewmodels.shell.commands import Command
+
+
+def lost(where: str = "The Lab does not answer.") -> Unreachable:
+    return Unreachable(text(where), text("Try again in a moment."), "connect: refused")
+
+
+def dock(at: Frame, panel_id: str) -> QDockWidget:
+    found = at.window.findChild(QDockWidget, f"dock.{panel_id}")
+    assert found is not None
+    return found
+
+
+def titles(menu: QMenu) -> list[str]:
+    return [action.text() for action in menu.actions() if action.text()]
+
+
+async def test_pages_are_made_once_and_told_when_they_go(qapp: QApplication, tmp_path: Path) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            made: list[str] = []
+            closed: list[str] = []
+            at.window.tab_closed.connect(closed.append)
+
+            def make(key: str) -> QWidget:
+                made.append(key)
+                return QLabel(key)
+
+            for key in ("run.1", "bucket.a", "run.1"):
+                at.window.open_tab(key, key.title(), lambda key=key: make(key))
+            assert made == ["run.1", "bucket.a"]
+            assert at.window.current_tab() == "run.1"
+            assert at.window.tabs.tabText(0) == "Run.1"
+            at.commands.run("view.close_tab")
+            assert closed == ["run.1"]
+            assert at.window.open_tabs() == ["bucket.a"]
+            at.window.tabs.tabCloseRequested.emit(0)
+            assert at.window.open_tabs() == []
+            assert not at.commands.get("view.close_tab").enabled()
+
+
+async def test_docks_hide_show_and_come_back_where_they_were(qapp: QApplication, tmp_path: Path) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            assert at.window.is_dock_shown("buckets")
+            at.commands.run("view.dock.buckets")
+            assert not at.window.is_dock_shown("buckets")
+            at.window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, dock(at, "runs"))
+            at.window.resize(960, 720)
+            at.window.save_layout()
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            assert not at.window.is_dock_shown("buckets")
+            assert at.window.dockWidgetArea(dock(at, "runs")) == Qt.DockWidgetArea.RightDockWidgetArea
+            assert at.window.size().toTuple() == (960, 720)
+            at.commands.run("view.reset_layout")
+            assert at.window.is_dock_shown("buckets")
+            assert at.window.dockWidgetArea(dock(at, "runs")) == Qt.DockWidgetArea.LeftDockWidgetArea
+
+
+async def test_a_layout_saved_while_a_notice_stood_does_not_bring_it_back(qapp: QApplication, tmp_path: Path) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            at.notices.report("a", lost())
+            assert at.window.notice_bar.isVisible()
+            at.window.save_layout()
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            assert not at.window.notice_bar.isVisible()
+
+
+async def test_a_layout_that_cannot_be_used_is_left_aside(qapp: QApplication, tmp_path: Path) -> None:
+    (tmp_path / "window.json").write_text('{"version": 1, "geometry": "AAAA", "docks": "AAAA"}', encoding="utf-8")
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            assert all(at.window.is_dock_shown(panel) for panel in at.window.dock_titles())
+
+
+async def test_bottom_docks_stand_behind_each_other(qapp: QApplication, tmp_path: Path) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            assert at.window.tabifiedDockWidgets(dock(at, "log")) == [dock(at, "transfers")]
+
+
+async def test_closing_only_asks(qapp: QApplication, tmp_path: Path) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            assert not at.window.close()
+            assert not at.window.close()
+            assert at.window.isVisible()
+            assert at.asked_to_close == [1, 1]
+
+
+async def test_menus_shortcuts_and_toolbar_come_from_the_commands(
+    qapp: QApplication, qtbot: QtBot, tmp_path: Path
+) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            at.window.activateWindow()
+            await until(at.window.isActiveWindow)
+            done: list[str] = []
+            may: list[int] = []
+            at.commands.add(
+                Command("x.now", "Do it &now", lambda: done.append("now"), shortcut="Ctrl+J", menu="run"),
+                Command("x.later", "Later", lambda: done.append("later"), enabled=lambda: bool(may), shortcut="Ctrl+L"),
+            )
+            run_menu = next(action.menu() for action in at.window.menuBar().actions() if action.text() == "&Run")
+            assert titles(run_menu) == ["Run &again", "Do it &now"]
+            next(action for action in run_menu.actions() if action.text() == "Do it &now").trigger()
+            qtbot.keyClick(at.window, Qt.Key.Key_J, Qt.KeyboardModifier.ControlModifier)
+            qtbot.keyClick(at.window, Qt.Key.Key_L, Qt.KeyboardModifier.ControlModifier)
+            assert done == ["now", "now"]
+            may.append(1)
+            at.commands.refresh()
+            qtbot.keyClick(at.window, Qt.Key.Key_L, Qt.KeyboardModifier.ControlModifier)
+            assert done == ["now", "now", "later"]
+            assert at.window.menus.action("account.add") in at.window.menus.toolbar.actions()
+            at.commands.remove(["x.now"])
+            run_menu = next(action.menu() for action in at.window.menuBar().actions() if action.text() == "&Run")
+            assert titles(run_menu) == ["Run &again"]
+
+
+async def test_an_action_shows_what_is_so_not_what_was_clicked(qapp: QApplication, tmp_path: Path) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            light: QAction = at.window.menus.action("view.theme.light")
+            assert light.isChecked()
+            light.trigger()  # Qt unchecks it; the theme stays
+            assert light.isChecked()
+            at.window.menus.action("view.theme.dark").trigger()
+            assert at.theme.is_dark
+            await until(lambda: (tmp_path / "settings.json").exists())
+            await until(lambda: not scope.is_running("keep the preferences"))
+        assert json.loads((tmp_path / "settings.json").read_text(encoding="utf-8"))["theme"] == "dark"
+
+
+async def test_language_and_theme_chosen_together_are_both_kept(qapp: QApplication, tmp_path: Path) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            rebuilt: list[int] = []
+            at.preferences.language_changed.connect(lambda: rebuilt.append(1))
+            at.preferences.choose_theme("dark")
+            at.preferences.choose_language("zh_CN")
+            at.preferences.choose_language("zh_CN")
+            assert rebuilt == [1]
+            assert texts.spoken() == "zh_CN"
+            await until(lambda: not scope.is_running("keep the preferences"))
+        kept = json.loads((tmp_path / "settings.json").read_text(encoding="utf-8"))
+        assert (kept["theme"], kept["language"]) == ("dark", "zh_CN")
+
+
+async def test_a_failure_is_said_and_can_be_tried_again(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            tries: list[int] = []
+            at.notices.can_retry("list", lambda: tries.append(1))
+            at.notices.report("list", lost())
+            bar = at.window.notice_bar
+            assert bar.title.text() == "The Lab does not answer."
+            assert bar.accessibleName() == "The Lab does not answer. Try again in a moment."
+            assert not bar.detail.isVisible()
+            qtbot.mouseClick(bar.details, Qt.MouseButton.LeftButton)
+            assert bar.detail.isVisible()
+            await until(lambda: bar.detail.height() >= bar.detail.heightForWidth(bar.detail.width()))
+            assert texts_cut(bar) == []
+            at.notices.report("list", lost())
+            assert bar.title.text() == "The Lab does not answer. (2 times)"
+            at.notices.report("other", lost("Elsewhere neither."))
+            assert bar.more.text() == "1 more"
+            qtbot.mouseClick(bar.dismiss, Qt.MouseButton.LeftButton)
+            qtbot.mouseClick(bar.retry, Qt.MouseButton.LeftButton)
+            assert tries == [1]
+            assert not bar.isVisible()
+
+
+async def test_words_of_others_are_not_taken_for_markup(qapp: QApplication, tmp_path: Path) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.notices.report("a", lost("<b>bucket</b>"))
+            assert at.window.notice_bar.title.textFormat() == Qt.TextFormat.PlainText
+
+
+async def test_our_mistakes_open_one_dialog_not_many(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            for number in range(3):
+                at.notices.report(f"task {number}", Unexpected(f"KeyError: {number}"))
+            dialogs = at.window.findChildren(ErrorReport)
+            assert len(dialogs) == 1
+            qtbot.mouseClick(dialogs[0].copy, Qt.MouseButton.LeftButton)
+            assert "KeyError: 0" in qapp.clipboard().text()
+            dialogs[0].reject()
+            at.notices.report("task 4", Unexpected("KeyError: 4"))
+            await until(lambda: len(at.window.findChildren(ErrorReport)) == 1)
+            at.window.findChildren(ErrorReport)[0].reject()
+
+
+def a_run(run_id: str, profile: str, state: RunState = RunState.RUNNING) -> Run:
+    return Run(run_id, 1, run_id, profile, JobSpec(), state, datetime.now(UTC))
+
+
+async def test_the_status_bar_says_unknown_never_nothing(qapp: QApplication, tmp_path: Path) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            bar, services = at.window.statusBar(), at.services
+            assert (bar.profile.text(), bar.live.text(), bar.price.text()) == ("–", "Live jobs: –", "Price: –")
+            services.profiles.append(Profile("campus", Provider.MODELARTS, "cn-north-4"))
+            services.current = "campus"
+            services.runs = [a_run("r1", "campus")]
+            at.status.load()
+            await until(lambda: bar.live.text() == "Live jobs: 1")
+            assert bar.profile.text() == "campus · CN North-Beijing4"
+            assert bar.price.text() == "Price: unknown"
+            assert bar.answer.text() == "No answer yet"
+            services.answers["campus"] = datetime.now(UTC) - timedelta(seconds=40)
+            services.connection_state.tell("campus")
+            assert bar.answer.text().startswith("Answered 4")
+            services.troubles["campus"] = lost()
+            services.connection_state.tell("campus")
+            assert "does not answer" in bar.answer.toolTip()
+            services.changed.tell(a_run("r1", "campus", RunState.COMPLETED))
+            services.changed.tell(a_run("r2", "lab"))
+            assert (bar.live.text(), bar.price.text()) == ("Live jobs: 1", "Price: nothing bills")
+            services.gone.tell("r2")
+            assert bar.live.text() == "Live jobs: 0"
+
+
+async def test_the_status_bar_tells_the_rate_of_what_moves(qapp: QApplication, tmp_path: Path) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            bar, moved = at.window.statusBar(), at.services.moved
+            assert bar.rate.text() == "No transfers"
+            target = str(ObjectPath.parse("obs://bucket/key"))
+            at.status.refresh()
+            moved.tell(Transfer(1, Kind.UPLOAD, "a", target, TransferState.RUNNING))
+            moved.tell(Transfer(1, Kind.UPLOAD, "a", target, TransferState.RUNNING, done_bytes=5_000_000))
+            at.status.refresh()
+            assert bar.rate.text().endswith("/s")
+            moved.tell(Transfer(1, Kind.UPLOAD, "a", target, TransferState.DONE, done_bytes=5_000_000))
+            at.status.refresh()
+            assert bar.rate.text() == "No transfers"
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+async def test_nothing_is_cut_and_no_letter_is_given_twice(qapp: QApplication, tmp_path: Path, language: str) -> None:
+    if language == "zh_CN":
+        speak(language)
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.resize(1280, 800)
+            at.window.open_tab("welcome", "Welcome", lambda: WelcomePage(at.theme))
+            at.window.show()
+            at.notices.report("a", lost())
+            await until(lambda: at.window.notice_bar.height() > 20)
+            assert texts_cut(at.window) == []
+            bar = at.window.menuBar()
+            menus = [(bar.actions(), "menu bar"), *((top.menu().actions(), top.text()) for top in bar.actions())]
+            for actions, where in menus:
+                letters = [letter for action in actions if (letter := mnemonic(action.text()))]
+                assert len(set(letters)) == len(letters), f"{where}: {letters}"
+
+
+def mnemonic(title: str) -> str:
+    at = title.replace("&&", "").find("&")
+    return title.replace("&&", "")[at + 1].lower() if at >= 0 else ""
+
+
+async def test_everything_can_be_reached_and_has_a_name(qapp: QApplication, tmp_path: Path) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            page = at.window.open_tab("welcome", "Welcome", lambda: WelcomePage(at.theme))
+            at.window.show_dock("runs")
+            assert dock(at, "runs").isAncestorOf(at.window.focusWidget())
+            at.commands.run("view.go.buckets")
+            assert dock(at, "buckets").isAncestorOf(at.window.focusWidget())
+            assert page.sample.focusPolicy() & Qt.FocusPolicy.TabFocus
+            for button in (at.window.notice_bar.dismiss, at.window.notice_bar.retry):
+                assert button.accessibleName() or button.text()
+            assert at.window.statusBar().price.accessibleDescription()
+
+
+async def test_the_first_notice_can_be_read_whatever_was_drawn_before(qapp: QApplication, tmp_path: Path) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            at.window.grab()  # works out every layout, that of the hidden bar as well
+            at.notices.report("a", lost())
+            bar = at.window.notice_bar
+            await until(lambda: bar.height() > 20)
+            assert all(label.height() >= label.fontMetrics().height() for label in (bar.title, bar.hint))
+
+
+async def test_the_frame_does_not_stall(qapp: QApplication, tmp_path: Path, responsive: Stalls) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            await until(at.window.isVisible)
+            responsive.clear()  # building a window is allowed its time
+            for number in range(200):
+                at.notices.report(f"task {number % 5}", lost())
+                at.commands.refresh()
+                if number % 20 == 0:
+                    await until(lambda: at.window.notice_bar.isVisible())
+            assert at.window.childAt(QPoint(10, 10)) is not None

@@ -1,0 +1,329 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
+
+from support.folder_cloud import FolderCloud, offline
+from support.panel_bench import User, drop, following, light_theme
+from support.waiting import until
+from traindeck.domain.storage.objects import Column, ObjectPath
+from traindeck.domain.transfers.records import Kind, Order, Rules
+from traindeck.store.settings import Settings, SettingsFile
+from traindeck.ui.kit.theme import Theme
+from traindeck.ui.storage.browser_view import CONTEXT, BrowserView
+from traindeck.ui.storage.object_table import NAME, SIZE
+from traindeck.ui.transfers.bucket_commands import PackDialog, add_pack, add_verify
+from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.storage.bucket_tree import BucketTree
+from traindeck.viewmodels.storage.object_browser import ObjectBrowser
+from traindeck.viewmodels.storage.places import Favourites
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+BUCKET = ObjectPath("bucket")
+DATA = BUCKET.join("data/")
+NAMES = ("b.txt", "a.bin", "data/1.txt", "data/2.txt", "data/deep/3.txt", "more/img_1.png")
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Iterator[Theme]:
+    with light_theme(qapp) as theme:
+        yield theme
+
+
+class Bench:
+    def __init__(self, cloud: FolderCloud, tree: BucketTree, theme: Theme, user: User, qtbot: QtBot) -> None:
+        self.cloud, self.tree, self.user, self.qtbot = cloud, tree, user, qtbot
+        settings = SettingsFile(cloud.paths.settings)
+        self.favourites = Favourites(settings, cloud.disk, cloud.scope, Settings())
+        self.browser = ObjectBrowser(
+            "lab", BUCKET, cloud.listings, cloud.connections, cloud.index_calls, cloud.scope, "browser"
+        )
+        self.browser.bucket_names = tree.bucket_names
+        self.browser.start()
+        self.view = BrowserView(self.browser, tree, self.favourites, theme, user)
+        self.table = self.view.table
+
+    def names(self) -> list[str]:
+        model = self.view.model
+        return [str(model.index(row, NAME).data()) for row in range(model.rowCount())]
+
+    async def shows(self, *names: str) -> None:
+        await until(lambda: self.names() == list(names))
+
+    async def rests(self) -> None:
+        browser = self.browser
+        await until(
+            lambda: browser.rows.below is not None and not browser.state.is_reading and browser.state.swept is None
+        )
+
+    def select(self, *names: str) -> None:
+        self.table.clearSelection()
+        for name in names:
+            self.table.selectionModel().select(
+                self.view.model.index(self.names().index(name), 0),
+                self.table.selectionModel().SelectionFlag.Select | self.table.selectionModel().SelectionFlag.Rows,
+            )
+
+    def selected(self) -> list[str]:
+        return [self.names()[rank] for first, last in self.table.ranges() for rank in range(first, last + 1)]
+
+    def middle_of(self, name: str) -> QPoint:
+        return self.table.visualRect(self.view.model.index(self.names().index(name), 0)).center()
+
+
+@asynccontextmanager
+async def bench(folder: Path, theme: Theme, qtbot: QtBot) -> AsyncIterator[Bench]:
+    async with FolderCloud(folder) as cloud:
+        for number, name in enumerate(NAMES):
+            await cloud.storage.put(b"x" * (10 * number), BUCKET.join(name))
+        tree = BucketTree(cloud.connections, cloud.transfers, cloud.disk, cloud.scope)
+        tree.use_profile("lab")
+        on = Bench(cloud, tree, theme, User(), qtbot)
+        qtbot.addWidget(on.view)
+        QAbstractItemModelTester(on.view.model, QAbstractItemModelTester.FailureReportingMode.Fatal, on.view)
+        on.view.resize(640, 400)
+        on.view.show()
+        on.view.activateWindow()
+        await on.shows("data", "more", "a.bin", "b.txt")
+        await until(on.view.isActiveWindow)
+        on.table.setFocus()
+        with following(tree, cloud.transfers, cloud.scope):
+            yield on
+        on.browser.close()
+
+
+async def test_folders_are_opened_and_left_by_key_and_mouse(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        on.select("data")
+        on.table.setCurrentIndex(on.view.model.index(0, 0))
+        qtbot.keyClick(on.table, Qt.Key.Key_Return)
+        await on.shows("deep", "1.txt", "2.txt")
+        assert on.view.address.text() == "obs://bucket/data/"
+        qtbot.mouseClick(on.table.viewport(), Qt.MouseButton.LeftButton, pos=on.middle_of("deep"))
+        qtbot.mouseDClick(on.table.viewport(), Qt.MouseButton.LeftButton, pos=on.middle_of("deep"))
+        await on.shows("3.txt")
+        qtbot.keyClick(on.table, Qt.Key.Key_Backspace)
+        await on.shows("deep", "1.txt", "2.txt")
+        qtbot.mouseClick(on.view.back, Qt.MouseButton.LeftButton)
+        await on.shows("3.txt")
+        qtbot.mouseClick(on.view.up, Qt.MouseButton.LeftButton)
+        await on.shows("deep", "1.txt", "2.txt")
+        assert not on.view.forward.isEnabled()
+
+
+async def test_what_anybody_sends_is_shown_where_it_arrives(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        folder = tmp_path / "run" / "ckpt"
+        folder.mkdir(parents=True)
+        (folder / "epoch-1.bin").write_bytes(b"1")
+        on.cloud.scope.start("sync", lambda: _sent(on.cloud, folder.parent, BUCKET.join("run/")))
+        await on.shows("data", "more", "run", "a.bin", "b.txt")
+        on.browser.go(BUCKET.join("run/ckpt/"))
+        await on.shows("epoch-1.bin")
+        (folder / "epoch-2.bin").write_bytes(b"2")
+        on.cloud.scope.start("sync", lambda: _sent(on.cloud, folder.parent, BUCKET.join("run/")))
+        await on.shows("epoch-1.bin", "epoch-2.bin")
+
+
+async def _sent(cloud: FolderCloud, source: Path, target: ObjectPath) -> None:
+    await cloud.transfers.upload("lab", source, target)
+
+
+async def test_addresses_are_pasted_and_refused_with_a_sentence(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        address = on.view.address
+        address.selectAll()
+        qtbot.keyClicks(address, '"s3://bucket/data/2.txt"')
+        qtbot.keyClick(address, Qt.Key.Key_Return)
+        await until(lambda: on.selected() == ["2.txt"])
+        assert address.text() == "obs://bucket/data/"
+        address.selectAll()
+        qtbot.keyClicks(address, "Not A Place")
+        qtbot.keyClick(address, Qt.Key.Key_Return)
+        assert "not a place in OBS" in on.view.address_trouble.text()
+        assert not on.view.address_trouble.isHidden()
+        qtbot.keyClick(address, Qt.Key.Key_Escape)
+        assert address.text() == "obs://bucket/data/"
+
+
+async def test_what_is_typed_may_be_completed(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        await until(lambda: on.tree.level(None).is_known)
+        offered: list[list[str]] = []
+        on.browser.completed.connect(offered.append)
+        on.view.address.selectAll()
+        qtbot.keyClicks(on.view.address, "bucket/d")
+        await until(lambda: offered and offered[-1] == ["obs://bucket/data/"])
+        on.view.address.completer().activated.emit("obs://bucket/data/")
+        await on.shows("deep", "1.txt", "2.txt")
+
+
+async def test_a_click_on_a_head_sorts_and_keeps_what_is_chosen(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        await on.rests()
+        on.select("a.bin")
+        header = on.table.horizontalHeader()
+        at = QPoint(header.sectionViewportPosition(SIZE) + 10, header.height() // 2)
+        qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=at)
+        await until(lambda: on.browser.rows.look.column is Column.SIZE and not on.browser.rows.look.descending)
+        await on.shows("more", "data", "b.txt", "a.bin")
+        assert on.selected() == ["a.bin"]
+        qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=at)
+        await on.shows("data", "more", "a.bin", "b.txt")
+        assert on.selected() == ["a.bin"]
+
+
+async def test_the_search_field_finds_names_below(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        qtbot.keyClicks(on.view.search, "IMG")
+        await on.shows("more/img_1.png")
+        await until(lambda: on.view.footing.text().startswith("1 found · as of"))
+        on.table.setCurrentIndex(on.view.model.index(0, 0))
+        qtbot.keyClick(on.table, Qt.Key.Key_Return)
+        await until(lambda: on.browser.state.place == BUCKET.join("more/") and on.selected() == ["img_1.png"])
+        assert on.view.search.text() == ""
+        on.view.search.setText("no such thing")
+        await until(lambda: "named so" in on.view.empty.title.text() and on.view.empty.isVisible())
+
+
+async def test_what_is_known_and_since_when_is_said(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        await on.rests()
+        words = on.view.footing.text()
+        assert words.startswith("2 folders · 2 objects, 10 B · everything below: 6 objects, 150 B · as of ")
+        on.table.selectAll()
+        assert on.view.footing.text().startswith("4 chosen")
+        on.cloud.storage.trouble = offline()
+        qtbot.keyClick(on.table, Qt.Key.Key_F5)
+        await until(lambda: "cannot be reached" in on.view.listing.text())
+        assert len(on.names()) == 4
+
+
+async def test_files_are_dropped_and_deleted_and_the_table_follows(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        (tmp_path / "new.txt").write_bytes(b"new")
+        viewport = on.table.viewport()
+        assert drop(viewport, [tmp_path / "new.txt"], QPoint(20, viewport.height() - 5))
+        await on.shows("data", "more", "a.bin", "b.txt", "new.txt")
+        assert drop(viewport, [tmp_path / "new.txt"], on.middle_of("data"))
+        await until(lambda: (on.cloud.storage.root / "bucket/data/new.txt").is_file())
+        on.select("b.txt", "new.txt")
+        on.table.setFocus()
+        qtbot.keyClick(on.table, Qt.Key.Key_Delete)
+        await on.shows("data", "more", "a.bin")
+        assert "Delete 2 objects (3 B) for good?" in on.user.asked[-1]
+
+
+def focus() -> QWidget:
+    widget = QApplication.focusWidget()
+    assert widget is not None
+    return widget
+
+
+async def test_keys_work_wherever_in_the_tab_one_is(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        control, alt = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.AltModifier
+        on.browser.go(DATA)
+        await on.shows("deep", "1.txt", "2.txt")
+        on.table.setFocus()
+        qtbot.keyClick(focus(), Qt.Key.Key_L, control)
+        await until(lambda: on.view.address.hasFocus() and on.view.address.selectedText() == "obs://bucket/data/")
+        qtbot.keyClick(focus(), Qt.Key.Key_Delete)
+        assert on.view.address.text() == "", "in a field the key means its text"
+        assert on.user.asked == []
+        qtbot.keyClick(focus(), Qt.Key.Key_Up, alt)
+        await on.shows("data", "more", "a.bin", "b.txt")
+        qtbot.keyClick(focus(), Qt.Key.Key_F, control)
+        await until(lambda: on.view.search.hasFocus())
+
+
+async def test_favourites_are_kept(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        on.browser.go(DATA)
+        qtbot.mouseClick(on.view.star, Qt.MouseButton.LeftButton)
+        assert on.view.star.isChecked()
+        await until(lambda: SettingsFile(on.cloud.paths.settings).read().favourites)
+        settings = SettingsFile(on.cloud.paths.settings).read()
+        again = Favourites(SettingsFile(on.cloud.paths.settings), on.cloud.disk, on.cloud.scope, settings)
+        assert again.of("lab") == [DATA]
+        assert again.of("other") == []
+        on.browser.go(BUCKET)
+        assert not on.view.star.isChecked()
+        on.view.places.menu().actions()[0].trigger()
+        await on.shows("deep", "1.txt", "2.txt")
+
+
+async def test_the_menu_offers_what_is_possible_and_what_others_add(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        ran: list[int] = []
+        on.view.commands.add(
+            Command("object.cut", "Cut", lambda: ran.append(1), shortcut="Ctrl+X", menu=CONTEXT, group=2)
+        )
+        menu = on.view.menu()
+        offered = {action.text().partition("\t")[0]: action.isEnabled() for action in menu.actions()}
+        assert offered["Upload files…"] and not offered["Delete…"]
+        next(action for action in menu.actions() if action.text().startswith("Cut")).trigger()
+        assert ran == [1]
+        menu.deleteLater()
+        on.select("a.bin", "data")
+        on.view.copy_address()
+        await until(lambda: QGuiApplication.clipboard().text() == "obs://bucket/data/\nobs://bucket/a.bin")
+
+
+async def test_names_that_are_too_long_do_not_widen_the_window(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        await on.rests()
+        assert on.view.minimumSizeHint().width() < 420
+
+
+async def test_a_folder_is_verified_against_one_of_this_computer(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path / "cloud", theme, qtbot) as on:
+        begun: list[Order] = []
+        add_verify(on.view, on.browser, begun.append)
+        command = next(one for one in on.view.commands.all() if one.id == "object.verify")
+        assert command.menu == CONTEXT
+        for chosen, place in ((["data"], DATA), (["data", "more"], BUCKET), ([], BUCKET), (["a.bin"], BUCKET)):
+            on.select(*chosen)
+            command.run()
+            await until(lambda: on.view.findChild(QFileDialog) is not None)
+            dialog = on.view.findChild(QFileDialog)
+            dialog.filesSelected.emit([str(tmp_path)])
+            assert begun[-1] == Order(
+                Kind.CHECK, "lab", str(tmp_path), str(place.as_folder()), Rules(has_ignore_files=True)
+            )
+            dialog.close()
+            await until(lambda: on.view.findChild(QFileDialog) is None)
+
+
+async def test_a_folder_of_the_bucket_is_packed_into_one_beside_it(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path / "cloud", theme, qtbot) as on:
+        begun: list[tuple[ObjectPath, ObjectPath]] = []
+        add_pack(on.view, on.browser, lambda source, target: begun.append((source, target)))
+        command = next(one for one in on.view.commands.all() if one.id == "object.pack")
+        assert command.menu == CONTEXT
+        for chosen, offered in ((["data"], "obs://bucket/data-shards/"), ([], "")):
+            on.select(*chosen)
+            command.run()
+            await until(lambda: on.view.findChild(PackDialog) is not None)
+            dialog = on.view.findChild(PackDialog)
+            assert dialog.target.text() == offered
+            for typed in ("obs://bucket/data/in", "B", ""):
+                dialog.target.setText(typed)
+                assert not dialog.go.isEnabled()
+                assert bool(dialog.trouble.text().strip()) == bool(typed)
+                dialog.accept()
+            assert len(begun) == (0 if chosen else 1)
+            dialog.target.setText("obs://other/shards")
+            dialog.go.click()
+            assert begun[-1] == (DATA if chosen else BUCKET, ObjectPath("other", "shards/"))
+            await until(lambda: on.view.findChild(PackDialog) is None)

@@ -1,0 +1,212 @@
+"""The form for a new account, against the real profile desk on real files."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from support import planted
+from support.qt_support import until
+from traindeck.domain.accounts.keys import Credentials
+from traindeck.domain.accounts.profiles import Profile
+from traindeck.domain.errors import AppError, KeyringMissing, Unreachable
+from traindeck.domain.texts import text
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.tasks import TaskScope
+from traindeck.services.accounts.connections import Connection, Connections, LabAddress
+from traindeck.services.accounts.key_checks import KeyChecks
+from traindeck.services.accounts.profiles import ProfileService
+from traindeck.services.accounts.secrets import SessionSecrets
+from traindeck.services.http import calls as retrying
+from traindeck.store.settings import ProfileStore, SettingsFile
+from traindeck.viewmodels.accounts.profile_form import ProfileForm, validate
+
+ADDRESSES = ("obs_endpoint", "modelarts_endpoint", "iam_endpoint")
+AK, SK = "AKIAEXAMPLE123456789", planted.SECRET_KEY
+
+
+class Drawer:
+    """A place for secrets in memory; `locked` makes it refuse."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Credentials] = {}
+        self.locked: AppError | None = None
+
+    async def backend(self) -> str:
+        if self.locked:
+            raise self.locked
+        return "a drawer"
+
+    async def read(self, profile: str) -> Credentials | None:
+        return self.kept.get(profile)
+
+    async def write(self, profile: str, credentials: Credentials) -> None:
+        if self.locked:
+            raise self.locked
+        self.kept[profile] = credentials
+
+    async def remove(self, profile: str) -> None:
+        self.kept.pop(profile, None)
+
+
+@pytest.fixture
+def unused_port() -> int:
+    """A port nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass
+class Bench:
+    form: ProfileForm
+    drawer: Drawer
+    service: ProfileService
+    nowhere: str
+
+    def fill(self, **changes: str) -> None:
+        usual = {"name": "campus", "access_key": AK, "secret_key": SK, **dict.fromkeys(ADDRESSES, self.nowhere)}
+        for name, value in {**usual, **changes}.items():
+            self.form.set(name, value)
+
+    async def submitted(self) -> None:
+        self.form.submit()
+        await until(lambda: not self.form.state.busy)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, unused_port: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], object]:
+    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Bench]:
+        async def no_lab() -> LabAddress:
+            raise AssertionError("the Lab has nothing to do with this")
+
+        async def no_network(profile: Profile, credentials: Credentials) -> Connection:
+            raise Unreachable(text("No answer from {host}.", host=profile.obs_url), text("Look at the network."))
+
+        drawer = Drawer()
+        disk = BlockingCalls(1, "disk")
+        shelf = ProfileStore(SettingsFile(tmp_path / "settings.json"), disk)
+        secrets = SessionSecrets(drawer)
+        service = ProfileService(shelf, secrets, Connections(shelf, secrets, no_lab, no_network), KeyChecks(disk))
+        async with TaskScope(lambda name, error: pytest.fail(f"{name}: {error}")) as scope:
+            yield Bench(ProfileForm(service, scope), drawer, service, f"http://127.0.0.1:{unused_port}")
+        disk.close()
+
+    return opened
+
+
+async def test_keys_are_kept_used_and_checked(bench: Callable[[], object], tmp_path: Path) -> None:
+    async with bench() as at:
+        added: list[str] = []
+        at.form.added.connect(added.append)
+        at.fill(access_key=f"  {AK}\n", secret_key=f"\t{SK} \r\n", name=" campus ")
+        await at.submitted()
+        assert added == ["campus"]
+        assert at.drawer.kept["campus"].access_key == AK
+        assert at.drawer.kept["campus"].secret_key.reveal() == SK
+        assert at.service.current == "campus"
+        assert at.form.state.told is not None
+        assert {check.passed for check in at.form.state.told.checks} == {None}  # nobody answers
+        assert SK not in (tmp_path / "settings.json").read_text(encoding="utf-8")
+        assert SK not in repr(at.form.state)
+
+
+async def test_a_second_try_with_better_keys_is_no_conflict(bench: Callable[[], object]) -> None:
+    async with bench() as at:
+        at.fill()
+        await at.submitted()
+        at.form.set("secret_key", "another" + SK)
+        await at.submitted()
+        assert at.form.state.error is None
+        assert at.drawer.kept["campus"].secret_key.reveal() == "another" + SK
+
+
+async def test_the_name_of_an_account_that_exists_is_refused(bench: Callable[[], object]) -> None:
+    async with bench() as at:
+        at.fill()
+        await at.submitted()
+        other = ProfileForm(at.service, at.form._scope)
+        at = Bench(other, at.drawer, at.service, at.nowhere)
+        at.fill(secret_key="x" * 40)
+        await at.submitted()
+        assert "already" in str(other.state.error.title)
+        assert at.drawer.kept["campus"].secret_key.reveal() == SK
+
+
+async def test_without_a_keyring_nothing_is_kept_anywhere(bench: Callable[[], object], tmp_path: Path) -> None:
+    async with bench() as at:
+        at.drawer.locked = KeyringMissing(text("No keyring."), text("Install gnome-keyring."))
+        at.fill()
+        await at.submitted()
+        assert str(at.form.state.error.hint) == "Install gnome-keyring."
+        assert not at.form.state.saved
+        assert at.form.state.has_no_keyring
+        assert not (tmp_path / "settings.json").exists()
+
+
+async def test_without_a_keyring_keys_can_be_kept_for_the_session(bench: Callable[[], object], tmp_path: Path) -> None:
+    async with bench() as at:
+        at.drawer.locked = KeyringMissing(text("No keyring."), text("Install gnome-keyring."))
+        at.fill()
+        await at.submitted()
+        at.form.keep_for_session()
+        await until(lambda: at.form.state.saved and not at.form.state.busy)
+        assert at.drawer.kept == {}
+        assert at.service.current == "campus"
+        assert SK not in (tmp_path / "settings.json").read_text(encoding="utf-8")
+
+
+async def test_a_form_with_mistakes_is_not_sent(bench: Callable[[], object]) -> None:
+    async with bench() as at:
+        at.form.set("name", "mit Leerzeichen drin")
+        at.form.submit()
+        assert set(at.form.state.errors) == {"name", "access_key", "secret_key"}
+        at.form.set("name", "good")
+        assert "name" not in at.form.state.errors
+        assert at.drawer.kept == {}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", "Lab"),
+        ("name", "a" * 41),
+        ("region", "Beijing four"),
+        ("access_key", "has blank"),
+        ("secret_key", "全角"),
+        ("obs_endpoint", "obs.example.com"),
+    ],
+)
+async def test_each_field_says_what_is_wrong(bench: Callable[[], object], field: str, value: str) -> None:
+    async with bench() as at:
+        at.fill(**{field: value})
+        assert list(validate(at.form.state.fields)) == [field]
+
+
+async def test_the_consoles_file_fills_both_keys(bench: Callable[[], object], tmp_path: Path) -> None:
+    path = tmp_path / "credentials.csv"
+    path.write_bytes(f"User Name,Access Key Id,Secret Access Key\r\n学员,{AK},{SK}\r\n".encode("gb18030"))
+    async with bench() as at:
+        at.form.load(path)
+        await until(lambda: not at.form.state.busy)
+        assert at.form.state.fields.access_key == AK
+        assert at.form.state.fields.secret_key.reveal() == SK
+
+
+async def test_another_file_is_said_to_be_none_and_changes_nothing(bench: Callable[[], object], tmp_path: Path) -> None:
+    path = tmp_path / "notes.csv"
+    path.write_text("a,b\n1,2\n", encoding="utf-8")
+    async with bench() as at:
+        at.fill()
+        at.form.load(path)
+        await until(lambda: not at.form.state.busy)
+        assert "no access key" in str(at.form.state.error.title)
+        assert at.form.state.fields.access_key == AK

@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.folder_cloud import (
+    CPU,
+    GPU,
+    MIND,
+    NPU,
+    TORCH,
+    TORCH_OLD,
+    FolderCloud,
+    code_folder,
+    digits_spec,
+    offline,
+)
+from support.waiting import until
+from traindeck.domain.jobs import job_file
+from traindeck.domain.jobs.job import JobSpec, Run, Target
+from traindeck.viewmodels.jobs.form_values import merged, rows_from_text, rows_of, with_rows
+from traindeck.viewmodels.jobs.job_form import JobForm
+
+_SCALARS = st.one_of(
+    st.text(st.characters(codec="utf-8", exclude_categories=("C",)), max_size=20),
+    st.integers(-(10**9), 10**9),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.booleans(),
+)
+
+
+@asynccontextmanager
+async def form_of(folder: Path, spec: JobSpec | None = None) -> AsyncIterator[tuple[FolderCloud, JobForm]]:
+    async with FolderCloud(folder) as cloud:
+        code = code_folder(folder / "code")
+        form = JobForm(cloud.submission, cloud.choices, cloud.profiles, cloud.disk, cloud.scope, code)
+        form.start()
+        await until(lambda: form.state.offer_is_known)
+        if spec is not None:
+            form.load_spec(spec, code)
+            await until(lambda: form.state.boot_files)
+        yield cloud, form
+
+
+@given(st.dictionaries(st.from_regex(r"[a-z_]{1,8}", fullmatch=True), _SCALARS, max_size=5))
+def test_what_is_not_touched_keeps_its_kind(values: dict[str, str | int | float | bool]) -> None:
+    spec = JobSpec(parameters=tuple(values.items()))
+    again = with_rows(spec, "parameters", rows_of(spec, "parameters"), spec)
+    assert again == spec
+    assert [type(value) for _, value in again.parameters] == [type(value) for _, value in spec.parameters]
+
+
+def test_what_is_typed_is_what_the_script_sees() -> None:
+    rows = (("lr", "1e-3"), ("n", "32"), ("on", "true"), ("id", "007"), ("half", "0.50"), ("x", "nan"), ("", ""))
+    spec = with_rows(JobSpec(), "parameters", rows, JobSpec())
+    assert dict(spec.parameters) == {"lr": "1e-3", "n": 32, "on": True, "id": "007", "half": "0.50", "x": "nan"}
+
+
+def test_pasted_parameters_are_understood_in_the_usual_spellings() -> None:
+    assert rows_from_text("a=1;b=x y;") == (("a", "1"), ("b", "x y"))
+    assert rows_from_text("--lr=0.1 --epochs=3") == (("lr", "0.1"), ("epochs", "3"))
+    assert rows_from_text("a: 1\r\nb = 'two'\n\nc") == (("a", "1"), ("b", "two"), ("c", ""))
+    assert merged((("a", "1"), ("b", "2"), ("", "")), (("b", "3"), ("c", "4"))) == (("a", "1"), ("b", "3"), ("c", "4"))
+
+
+async def test_mistakes_are_shown_where_one_has_been_and_all_of_them_after_submit(tmp_path: Path) -> None:
+    async with form_of(tmp_path) as (_, form):
+        refused: list[str] = []
+        form.refused.connect(refused.append)
+        assert form.state.errors == {}
+        form.set_field("name", "not a name")
+        assert set(form.state.errors) == {"name"}
+        form.submit()
+        assert {"name", "engine", "flavor", "stop_after", "outputs"} <= set(form.state.errors)
+        assert refused == ["name"]
+        assert form.state.stage is None
+
+
+async def test_five_clicks_make_one_job(tmp_path: Path) -> None:
+    async with form_of(tmp_path, digits_spec()) as (cloud, form):
+        cloud.jobs.wait = asyncio.Event()
+        made: list[Run] = []
+        stages: set[str] = set()
+        form.submitted.connect(made.append)
+        form.changed.connect(lambda: stages.add(str(form.state.stage)))
+        for _ in range(5):
+            form.submit()
+        await until(lambda: any("Sending" in words for words in stages))
+        form.submit()
+        cloud.jobs.wait.set()
+        await until(lambda: made)
+        form.submit()  # the second half of a slow double click
+        assert str(form.state.stage) == f"Sent {made[0].name}"
+        await until(lambda: form.state.stage is None)
+        assert len(cloud.jobs.jobs) == len(await cloud.records.all()) == 1
+        assert not form.state.is_dirty
+        assert Path(made[0].spec.code_folder).is_absolute()
+        assert not cloud.reported
+
+
+async def test_a_refused_submission_gives_the_form_back(tmp_path: Path) -> None:
+    async with form_of(tmp_path, digits_spec()) as (cloud, form):
+        cloud.storage.trouble = offline()
+        form.submit()
+        await until(lambda: cloud.reported)
+        await until(lambda: form.state.stage is None)
+        assert cloud.reported[0][0] == "submit the job"
+        cloud.storage.trouble = None
+        form.submit()
+        await until(lambda: cloud.jobs.jobs)
+        await until(lambda: form.state.stage is None)
+
+
+async def test_what_is_no_longer_offered_is_marked_and_the_nearest_named(tmp_path: Path) -> None:
+    old = TORCH.version.replace("2.1.0", "2.0.1")
+    async with form_of(tmp_path, digits_spec(engine_version=old, flavor="modelarts.vm.cpu.8u")) as (_, form):
+        form.submit()
+        assert set(form.state.errors) == {"engine", "flavor"}
+        assert form.state.nearest_engine == TORCH
+        assert form.state.nearest_flavor == CPU
+        form.take_nearest_engine()
+        form.take_nearest_flavor()
+        assert (form.state.errors, form.state.nearest_engine, form.state.nearest_flavor) == ({}, None, None)
+
+
+async def test_a_specification_that_does_not_fit_the_engine_gets_one_that_does(tmp_path: Path) -> None:
+    async with form_of(tmp_path, digits_spec(flavor=GPU.id)) as (_, form):
+        form.set_field("engine", MIND.name)
+        assert form.state.spec.engine_version == MIND.version
+        assert form.state.nearest_flavor == NPU
+
+
+async def test_choosing_an_engine_takes_its_first_version(tmp_path: Path) -> None:
+    async with form_of(tmp_path, digits_spec(engine=MIND.name, engine_version=MIND.version)) as (_, form):
+        form.set_field("engine", "PyTorch")
+        assert form.state.spec.engine_version == TORCH.version
+        form.set_field("engine_version", TORCH_OLD.version)
+        form.set_field("engine", "PyTorch")
+        assert form.state.spec.engine_version == TORCH_OLD.version
+
+
+async def test_trouble_with_the_offer_is_said_in_the_form_and_can_be_tried_again(tmp_path: Path) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        cloud.jobs.trouble = offline()
+        form = JobForm(cloud.submission, cloud.choices, cloud.profiles, cloud.disk, cloud.scope, tmp_path)
+        form.start()
+        await until(lambda: form.state.offer_trouble is not None)
+        assert not form.state.offer_is_loading
+        form.load_spec(digits_spec(), tmp_path)
+        assert form.state.nearest_engine is None, "an offer that is not known refuses nothing"
+        cloud.jobs.trouble = None
+        form.load_offer()
+        await until(lambda: form.state.offer_is_known)
+        assert form.state.offer_trouble is None
+
+
+async def test_only_the_last_chosen_profile_fills_the_choices(tmp_path: Path) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        await cloud.add_cloud_profile("work")
+        cloud.jobs.wait = asyncio.Event()
+        form = JobForm(cloud.submission, cloud.choices, cloud.profiles, cloud.disk, cloud.scope, tmp_path)
+        form.start()
+        form.choose_profile("work")
+        assert form.state.spec.target is Target.MODELARTS
+        assert "unknown" in str(form.state.cost)
+        form.choose_profile("lab")
+        cloud.jobs.wait.set()
+        await until(lambda: form.state.offer_is_known)
+        assert (form.state.profile, form.state.spec.target) == ("lab", Target.LAB)
+        assert "Free" in str(form.state.cost)
+
+
+async def test_the_usual_boot_file_is_found(tmp_path: Path) -> None:
+    async with form_of(tmp_path) as (_, form):
+        other = code_folder(tmp_path / "other")
+        (other / "model.py").write_text("", encoding="utf-8")
+        form.choose_code_folder(other)
+        await until(lambda: form.state.spec.boot == "train.py")
+        assert form.state.boot_files == ("model.py", "train.py")
+        assert form.state.spec.code_folder == str(other)
+        form.choose_code_folder(tmp_path / "code")
+        assert form.state.spec.code_folder == "."
+
+
+async def test_a_job_file_goes_through_the_form_unchanged(tmp_path: Path) -> None:
+    spec = digits_spec(environment=(("A", "1 2"),), ignore=("data/",), priority=2, description="数字")
+    async with form_of(tmp_path) as (_, form):
+        path = tmp_path / "code" / "job.toml"
+        path.write_text(job_file.to_toml(spec), encoding="utf-8")
+        form.open_file(path)
+        await until(lambda: form.state.file == path)
+        assert form.state.spec == spec
+        assert not form.state.is_dirty
+        form.set_field("nodes", 2)
+        assert form.state.is_dirty
+        form.save_file(path)
+        await until(lambda: not form.state.is_dirty)
+        assert job_file.parse(path.read_text(encoding="utf-8")) == replace(spec, nodes=2)
+
+
+async def test_saved_elsewhere_the_code_is_still_the_same_folder(tmp_path: Path) -> None:
+    async with form_of(tmp_path, digits_spec()) as (_, form):
+        code = form.state.code_place
+        above, aside = tmp_path / "job.toml", tmp_path / "aside" / "job.toml"
+        form.save_file(above)
+        await until(lambda: form.state.file == above)
+        assert form.state.spec.code_folder == "code"
+        form.save_file(aside)
+        await until(lambda: form.state.file == aside)
+        assert form.state.code_place == code
+        assert job_file.parse(aside.read_text(encoding="utf-8")).code_folder == str(code)
+
+
+async def test_a_file_that_is_no_job_file_leaves_the_form_alone(tmp_path: Path) -> None:
+    async with form_of(tmp_path, digits_spec()) as (cloud, form):
+        for name, content in (("bad.toml", b"[job]\nnam = 'x'\n"), ("binary.toml", b"\xff\xfe"), ("none.toml", None)):
+            if content is not None:
+                (tmp_path / name).write_bytes(content)
+            form.open_file(tmp_path / name)
+            await until(lambda: not cloud.scope.is_running("open the job file"))
+        assert [name for name, _ in cloud.reported] == ["open the job file"] * 3
+        assert form.state.spec == digits_spec()
+
+
+async def test_edit_again_says_what_differs_from_the_run(tmp_path: Path) -> None:
+    async with form_of(tmp_path, digits_spec()) as (_, form):
+        made: list[Run] = []
+        form.submitted.connect(made.append)
+        form.submit()
+        await until(lambda: made)
+        form.load_spec(made[0].spec, Path("/"), made[0])
+        assert form.state.changes == ()
+        form.set_rows("parameters", (("epochs", "30"), ("lr", "0.1"), ("tag", "7")))
+        form.set_field("nodes", 2)
+        assert [(one.name, one.before, one.after) for one in form.state.changes] == [
+            ("Nodes", "1", "2"),
+            ("lr", "0.05", "0.1"),
+        ]
+        await until(lambda: form.state.stage is None)
+        form.submit()
+        await until(lambda: len(made) == 2)
+        assert made[0].spec.parameters == (("epochs", 30), ("lr", 0.05), ("tag", "7"))

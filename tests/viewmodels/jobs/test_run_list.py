@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from support.folder_cloud import FolderCloud, code_folder, digits_spec, offline
+from support.waiting import until
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.texts import Text
+from traindeck.viewmodels.jobs.run_list import RunList
+from traindeck.viewmodels.jobs.run_page import RunPage, age_words, state_words
+
+NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
+
+
+@asynccontextmanager
+async def list_of(folder: Path) -> AsyncIterator[tuple[FolderCloud, RunList]]:
+    async with FolderCloud(folder) as cloud:
+        runs = RunList(cloud.service, cloud.submission, cloud.watch, cloud.scope)
+        yield cloud, runs
+        runs.close()
+
+
+async def submitted(cloud: FolderCloud, folder: Path, name: str = "digits") -> Run:
+    return await cloud.submission.submit(digits_spec(name=name), code_folder(folder / "code"))
+
+
+def a_run(number: int, state: RunState, **changes: object) -> Run:
+    run = Run(f"r{number}", number, f"digits-{number}", "lab", digits_spec(), state, NOW)
+    return replace(run, **changes)
+
+
+async def test_live_runs_stand_on_top_and_the_newest_first(tmp_path: Path) -> None:
+    async with list_of(tmp_path) as (cloud, runs):
+        for number, state in enumerate((RunState.RUNNING, RunState.FAILED, RunState.PENDING, RunState.COMPLETED), 1):
+            await cloud.records.add(a_run(number, state))
+        runs.refresh()
+        assert runs.state.is_loading
+        await until(lambda: runs.state.is_known)
+        assert [run.number for run in runs.state.runs] == [3, 1, 4, 2]
+
+
+async def test_the_list_follows_a_run_from_submission_to_its_end(tmp_path: Path) -> None:
+    async with list_of(tmp_path) as (cloud, runs):
+        cloud.watch_runs()
+        seen: list[RunState] = []
+        runs.changed.connect(lambda: seen.extend(run.state for run in runs.state.runs))
+        await submitted(cloud, tmp_path)
+        await until(lambda: RunState.CREATING in seen)
+        cloud.jobs.move("Running")
+        cloud.watch.wake()
+        await until(lambda: RunState.RUNNING in seen)
+        cloud.jobs.move("Completed", duration_ms=5000)
+        cloud.watch.wake()
+        await until(lambda: seen[-1] is RunState.COMPLETED)
+        assert seen[0] is RunState.PREPARING
+
+
+async def test_again_makes_one_run_however_often_the_key_repeats(tmp_path: Path) -> None:
+    async with list_of(tmp_path) as (cloud, runs):
+        run = await submitted(cloud, tmp_path)
+        cloud.jobs.wait = asyncio.Event()
+        again: list[Run] = []
+        runs.submitted.connect(again.append)
+        for _ in range(5):
+            runs.rerun(run.id)
+        await until(lambda: any("Sending" in str(words) for words in runs.state.busy.values()))
+        cloud.jobs.wait.set()
+        await until(lambda: again)
+        assert len(cloud.jobs.jobs) == 2
+        assert again[0].resubmission_of == run.id
+        assert runs.state.busy == {}
+        runs.rerun(again[0].id)  # the second half of a double press: by now the new run is the selected one
+        assert runs.state.busy == {}
+
+        def asked_once_more() -> bool:
+            runs.rerun(run.id)
+            return len(again) == 2
+
+        await until(asked_once_more)
+        assert len(cloud.jobs.jobs) == 3
+
+
+async def test_a_failing_rerun_is_reported_and_can_be_asked_for_again(tmp_path: Path) -> None:
+    async with list_of(tmp_path) as (cloud, runs):
+        run = await submitted(cloud, tmp_path)
+        cloud.storage.trouble = offline()
+        runs.rerun(run.id)
+        await until(lambda: cloud.reported)
+        assert runs.state.busy == {}
+        failed = next(one for one in runs.state.runs if one.resubmission_of == run.id)
+        assert failed.state is RunState.NOT_SENT
+        assert "cannot be reached" in failed.reason
+
+
+async def test_stop_shows_stopping_until_the_service_says_it_is_over(tmp_path: Path) -> None:
+    async with list_of(tmp_path) as (cloud, runs):
+        run = await submitted(cloud, tmp_path)
+        runs.refresh()
+        await until(lambda: runs.state.is_known)
+        asked: list[str] = []
+
+        async def agree(question: Text, button: Text) -> bool:
+            asked.append(str(button))
+            return True
+
+        runs.remove([run.id], agree)
+        runs.stop([run.id, "unknown"], agree)
+        await until(lambda: runs.state.runs[0].state is RunState.TERMINATING)
+        cloud.watch_runs()
+        await until(lambda: runs.state.runs[0].state is RunState.TERMINATED)
+        runs.select(run.id)
+        runs.stop([run.id], agree)
+        runs.remove([run.id], agree)
+        await until(lambda: not runs.state.runs)
+        assert runs.state.selected_run is None
+        assert not cloud.jobs.jobs
+        assert asked == ["Stop", "Delete"]
+
+
+async def test_times_tick_only_while_something_runs(tmp_path: Path) -> None:
+    async with list_of(tmp_path) as (cloud, runs):
+        ticks: list[int] = []
+        runs.ticked.connect(lambda: ticks.append(1))
+        cloud.watch.tell(a_run(1, RunState.RUNNING, started=NOW))
+        await until(lambda: ticks)
+        cloud.watch.tell(a_run(1, RunState.COMPLETED, started=NOW, ended=NOW))
+        assert not runs._seconds.isActive()
+
+
+async def test_records_that_cannot_be_read_are_said_in_place(tmp_path: Path) -> None:
+    async with list_of(tmp_path) as (cloud, runs):
+        await cloud.records._with(lambda db: db.execute("ALTER TABLE runs RENAME TO elsewhere"))
+        runs.refresh()
+        await until(lambda: runs.state.trouble is not None)
+        assert not runs.state.is_loading
+
+
+def test_words_for_states_and_ages() -> None:
+    assert state_words(a_run(1, RunState.UNKNOWN, phase="Frozen")) == "Frozen"
+    assert state_words(a_run(1, RunState.TERMINATED)) == "Stopped"
+    ages = [5, 90, 3 * 3600, 50 * 3600]
+    assert [age_words(NOW - timedelta(seconds=age), NOW) for age in ages] == [
+        "now",
+        "1 min",
+        "3 h",
+        "2 d",
+    ]
+    assert age_words(None, NOW) == "–"
+
+
+async def test_a_page_lists_the_outputs_when_its_run_ends_and_fetches_them(tmp_path: Path) -> None:
+    async with list_of(tmp_path) as (cloud, runs):
+        run = await submitted(cloud, tmp_path)
+        page = RunPage(run, runs, cloud.service, cloud.watch, cloud.scope)
+        await until(lambda: page.state.outputs_trouble is not None or page.state.outputs_are_known)
+        place = cloud.storage.root / "digits" / "out" / run.name
+        place.mkdir(parents=True)
+        (place / "model.bin").write_bytes(b"weights")
+        cloud.jobs.move("Completed", duration_ms=1000)
+        cloud.watch_runs()
+        await until(lambda: page.state.run.state is RunState.COMPLETED and page.state.outputs)
+        assert [entry.path.name for entry in page.state.outputs] == ["model.bin"]
+        page.fetch(tmp_path / "fetched")
+        await until(lambda: page.state.fetched_to is not None)
+        assert (tmp_path / "fetched" / "model.bin").read_bytes() == b"weights"
+        assert {str(label): value for label, value in page.state.values}["Boot file"] == "train.py"
+        page.close()

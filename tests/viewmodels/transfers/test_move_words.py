@@ -1,0 +1,44 @@
+"""How moves, deletions and restorations are put into words."""
+
+from __future__ import annotations
+
+from traindeck.domain.transfers.records import Action, Item, ItemState, Kind, TransferState
+from traindeck.services.transfers import Transfer
+from traindeck.viewmodels.transfers.transfer_list import TransferRow
+from traindeck.viewmodels.transfers.transfer_words import (
+    counts_words,
+    item_words,
+    kind_words,
+    way_words,
+)
+
+
+def row(kind: Kind, **fields: object) -> TransferRow:
+    target = "" if kind in (Kind.REMOVE, Kind.RESTORE) else "obs://b/to/"
+    return TransferRow(Transfer(1, kind, "obs://b/in/", target, **fields))
+
+
+def test_a_cancelled_move_says_what_is_where() -> None:
+    ended = row(Kind.COPY, is_move=True, state=TransferState.CANCELLED, done_files=3, copied_files=1200)
+    assert kind_words(ended) == "Move"
+    assert counts_words(ended) == "3 done · 1,200 at both places"
+    assert way_words(ended) == "obs://b/in/ → obs://b/to/"
+
+
+def test_a_deletion_goes_nowhere_and_shows_how_far_it_is() -> None:
+    going = row(Kind.REMOVE, total_bytes=0, files=400, done_files=100, removals=400)
+    assert (kind_words(going), way_words(going), going.share) == ("Delete", "obs://b/in/", 0.25)
+
+
+def test_each_file_tells_which_half_it_is_in() -> None:
+    def words(kind: Kind, action: Action, state: ItemState) -> str:
+        return item_words(Item("k", "k", action=action, state=state), kind)
+
+    assert words(Kind.COPY, Action.LEAVE, ItemState.QUEUED) == "Copied; still at both places"
+    assert words(Kind.COPY, Action.LEAVE, ItemState.FAILED) == "Copied; still at both places"
+    assert words(Kind.COPY, Action.LEAVE, ItemState.DONE) == "Moved"
+    assert words(Kind.REMOVE, Action.REMOVE, ItemState.QUEUED) == "To remove"
+    assert words(Kind.REMOVE, Action.REMOVE, ItemState.DONE) == "Deleted"
+    assert words(Kind.REMOVE, Action.REMOVE, ItemState.FAILED) == "Not removed"
+    assert words(Kind.RESTORE, Action.REMOVE, ItemState.QUEUED) == "To restore"
+    assert words(Kind.RESTORE, Action.REMOVE, ItemState.DONE) == "Restored"

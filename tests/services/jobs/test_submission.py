@@ -346,7 +346,7 @@ def sender(home: Path, code: Path, way: Way) -> subprocess.Popen[bytes]:
     """Another program that submits."""
     profile = way.profile
     places = [str(home), str(code), profile.obs_endpoint, profile.modelarts_endpoint]
-    tests = os.pathsep.join([str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
+    tests = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     keys = {"AK": way.credentials.access_key, "SK": way.credentials.secret_key.reveal(), "PYTHONPATH": tests}
     return subprocess.Popen(
         [sys.executable, "-c", SENDER, *places, profile.project_id, profile.region], env=os.environ | keys

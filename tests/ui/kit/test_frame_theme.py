@@ -15,7 +15,8 @@ from support.frame_bench import ICONS
 from traindeck.ui.kit import icons
 from traindeck.ui.kit.theme import DARK_COLORS, LIGHT_COLORS, Colors, Theme
 
-UI = Path(icons.__file__).parent
+KIT = Path(icons.__file__).parent
+UI = KIT.parent
 
 
 def brightness(color: str) -> float:
@@ -86,21 +87,21 @@ def test_every_icon_is_drawn_in_the_colour_asked_for(qapp: QApplication, name: s
 
 
 def test_pictures_of_the_style_sheet_are_there() -> None:
-    sheet = (UI / "style_sheet.py").read_text(encoding="utf-8")
+    sheet = (KIT / "style_sheet.py").read_text(encoding="utf-8")
     named = set(re.findall(r"url\(theme:([^)]+)\)", sheet))
     assert named
     assert {name for name in named if not (ICONS / name).is_file()} == set()
 
 
 def test_every_colour_is_used_and_no_unknown_one() -> None:
-    sources = "".join(path.read_text(encoding="utf-8") for path in UI.glob("*.py") if path.name != "theme.py")
-    theme = (UI / "theme.py").read_text(encoding="utf-8")
+    sources = "".join(path.read_text(encoding="utf-8") for path in UI.rglob("*.py") if path.name != "theme.py")
+    theme = (KIT / "theme.py").read_text(encoding="utf-8")
     for field in fields(Colors):
         used = re.search(rf"\${field.name}\b|[\"']{field.name}[\"']|\.{field.name}\b", sources + theme)
         assert used, f"{field.name} is never used"
 
 
-@pytest.mark.parametrize("path", sorted(UI.glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(UI.rglob("*.py")), ids=lambda path: path.relative_to(UI).as_posix())
 def test_colours_stand_in_the_theme_alone(path: Path) -> None:
     if path.name != "theme.py":
         assert (

@@ -114,7 +114,7 @@ async def _object(call: Call, connection: Connection, path: ObjectPath) -> None:
     tags = await _tags(call, objects, facts)
     if call.output.json_wanted:
         more = {"versions": [_version_document(one) for one in versions]} if call.options.versions else {}
-        call.output.document({**_fact_commands_document(facts, is_public, tags), **more})
+        call.output.document({**_object_document(facts, is_public, tags), **more})
         return
     rows = [(say("Object"), str(path)), *fact_rows(facts, is_public)]
     rows += [(say("Metadata {name}", name=name), value) for name, value in sorted(facts.metadata.items())]
@@ -170,9 +170,7 @@ def _print_versions(call: Call, path: ObjectPath, versions: Sequence[ObjectVersi
     call.output.table(heads, rows, frozenset({1}))
 
 
-def _fact_commands_document(
-    facts: ObjectFacts, is_public: bool | None, tags: Mapping[str, str] | None
-) -> dict[str, object]:
+def _object_document(facts: ObjectFacts, is_public: bool | None, tags: Mapping[str, str] | None) -> dict[str, object]:
     restore = facts.restore
     return {
         "path": str(facts.path),

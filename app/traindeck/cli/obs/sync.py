@@ -221,9 +221,9 @@ async def verify(
         order = Order(Kind.CHECK, call.profile(core), words[0], words[1], rules)
         row, error = await _checked(call, core, order)
         trouble = trouble or error
-        found += await _verifying_list(call, core, row)
+        found += await _check_list(call, core, row)
         await core.transfers.drop(row.id)  # all of it is said, and there may be a million
-    _verifying_summary(call, found)
+    _check_summary(call, found)
     if trouble is not None:
         raise trouble
     return FAILED if any(found[state] for state in DIFFERENCES) else DONE
@@ -241,7 +241,7 @@ async def _checked(call: Call, core: DataCore, order: Order) -> tuple[Transfer, 
         return row, None if is_done else error
 
 
-async def _verifying_list(call: Call, core: DataCore, row: Transfer) -> Counter[ItemState]:
+async def _check_list(call: Call, core: DataCore, row: Transfer) -> Counter[ItemState]:
     """Of people only what is not verified is said; a program gets every file."""
     counts: Counter[ItemState] = Counter()
     after = ""
@@ -249,14 +249,14 @@ async def _verifying_list(call: Call, core: DataCore, row: Transfer) -> Counter[
         for item in page:
             counts[item.state] += 1
             if call.output.json_wanted:
-                call.output.document(_verifying_document(row, item))
+                call.output.document(_check_document(row, item))
             elif item.state in _WORDS:
-                call.output.line(_verifying_line(row, item))
+                call.output.line(_check_line(row, item))
         after = page[-1].key
     return counts
 
 
-def _verifying_document(row: Transfer, item: Item) -> dict[str, object]:
+def _check_document(row: Transfer, item: Item) -> dict[str, object]:
     content: dict[str, object] = {
         "name": item.name or Path(row.source).name,
         "size": item.size_bytes,
@@ -267,12 +267,12 @@ def _verifying_document(row: Transfer, item: Item) -> dict[str, object]:
     return content
 
 
-def _verifying_line(row: Transfer, item: Item) -> str:
+def _check_line(row: Transfer, item: Item) -> str:
     words = f"{say(_WORDS[item.state])}: {item.name or Path(row.source).name}  {size_words(item.size_bytes)}"
     return printable(f"{words}  {say(item.error.title)}" if item.error is not None else words)
 
 
-def _verifying_summary(call: Call, found: Counter[ItemState]) -> None:
+def _check_summary(call: Call, found: Counter[ItemState]) -> None:
     content = {name.replace(" ", "_"): found[state] for state, name in _RESULTS.items()}
     parts = [say("Verified by size and MD5: {count}.", count=f"{found[ItemState.DONE]:,}")]
     parts += [f"{say(words)}: {found[state]:,}." for state, words in _WORDS.items() if found[state]]

@@ -329,14 +329,14 @@ def _check_engine(
 
 def _check_channels(spec: JobSpec, wrong: _Wrong) -> None:
     seen: set[str] = set()
-    for field, channels in (("inputs", spec.inputs), ("outputs", spec.outputs)):
+    for place_of, channels in (("inputs", spec.inputs), ("outputs", spec.outputs)):
         for name, place in channels:
             if not _PARAMETER.fullmatch(name):
-                wrong(f"{field}:{name}", text("A name has 1 to 64 letters, digits, “-” or “_”."))
+                wrong(f"{place_of}:{name}", text("A name has 1 to 64 letters, digits, “-” or “_”."))
             if name in seen:
-                wrong(f"{field}:{name}", text("“{name}” is there twice.", name=name))
+                wrong(f"{place_of}:{name}", text("“{name}” is there twice.", name=name))
             seen.add(name)
-            _check_place(f"{field}:{name}", place, wrong)
+            _check_place(f"{place_of}:{name}", place, wrong)
     if spec.log_to:
         _check_place("log_to", spec.log_to, wrong)
     if not any(place for _, place in spec.outputs) and not spec.log_to:

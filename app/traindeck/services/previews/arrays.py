@@ -167,7 +167,7 @@ def _quoted(words: str) -> str:
     return f"“{plain(words.rstrip(chr(0)))}”"
 
 
-_SAFETENSORS_FILES_LONGEST_HEADER = 16 << 20
+_LONGEST_SAFETENSORS_HEADER = 16 << 20
 _BREATH = 500
 _MOST_FACTS = 40
 _MOST_TENSORS = 100_000
@@ -185,7 +185,7 @@ def safetensors_steps(source: Source) -> Steps:
     length = struct.unpack("<Q", (yield from need(source, 0, 8, 64 * 1024)))[0]
     if source.size_bytes is not None and length > source.size_bytes - 8:
         raise damaged(f"a header of {length} bytes")
-    if length > _SAFETENSORS_FILES_LONGEST_HEADER:
+    if length > _LONGEST_SAFETENSORS_HEADER:
         raise NotShown(
             text("The list of what is in it is too long to be shown."), text("Download it to look at all of it.")
         )

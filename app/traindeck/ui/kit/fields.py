@@ -402,7 +402,7 @@ def with_places(rows: Rows, first: int, places: Sequence[ObjectPath]) -> Rows:
     return tuple(changed)
 
 
-_PLACE_COMPLETION_MOST_SHOWN = 12
+_MOST_PLACES_SHOWN = 12
 
 
 class PlaceCompletion(QObject):
@@ -418,7 +418,7 @@ class PlaceCompletion(QObject):
         self._completer = QCompleter(self._offers, self)
         # What is offered is spelled as we spell it, whatever way it was typed.
         self._completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
-        self._completer.setMaxVisibleItems(_PLACE_COMPLETION_MOST_SHOWN)
+        self._completer.setMaxVisibleItems(_MOST_PLACES_SHOWN)
         popup = QListView()
         set_role(popup, "completion")
         self._completer.setPopup(popup)

@@ -148,12 +148,12 @@ log = logging.getLogger(__name__)
 
 REQUIREMENTS = "pip-requirements.txt"
 _COMPLETE = "complete"
-_JOB_PACKAGES_ASK = (
+_ASK_PIP = (
     "import json, site, sys, sysconfig; "
     "print(json.dumps([sys.version, sysconfig.get_path('purelib'), sysconfig.get_path('platlib')]"
     " + (site.getsitepackages() if hasattr(site, 'getsitepackages') else [])))"
 )
-_JOB_PACKAGES_ASK_LIMIT_S = 30.0
+_ASK_PIP_LIMIT_S = 30.0
 # Offline, pip would otherwise try for minutes.
 _PIP = ("install", "--no-input", "--disable-pip-version-check", "--retries", "1", "--timeout", "15")
 
@@ -183,7 +183,7 @@ class PackageEnvironments:
 
     def python(self, code: Path, base: Path, variables: Mapping[str, str], run: Run) -> JobPython:
         """The Python with the packages of `code`; builds its environment unless there is one already."""
-        asked = _job_packages_asked(base, variables)
+        asked = _asked_pip(base, variables)
         name = _fingerprint(code, base, asked)
         environment = self._folder / name
         own = environment / ("Scripts" if os.name == "nt" else "bin") / ("python.exe" if os.name == "nt" else "python")
@@ -229,13 +229,13 @@ class PackageEnvironments:
             raise PackagesError(f"pip ended with exit code {code_of_pip}, and the log says why; {hint}")
 
 
-def _job_packages_asked(base: Path, variables: Mapping[str, str]) -> list[str]:
+def _asked_pip(base: Path, variables: Mapping[str, str]) -> list[str]:
     try:
         reply = subprocess.run(
-            [base, "-c", _JOB_PACKAGES_ASK],
+            [base, "-c", _ASK_PIP],
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=_JOB_PACKAGES_ASK_LIMIT_S,
+            timeout=_ASK_PIP_LIMIT_S,
             check=True,
             env=dict(variables),
         )

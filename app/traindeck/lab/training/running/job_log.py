@@ -108,7 +108,7 @@ def _without_broken_start(data: bytes) -> bytes:
 _FIRST_ID = 1_700_000_000_000_000_000
 _MAX_LINES = 500
 _DEFAULT_LINES = 50
-_LOG_LINES_BLOCK = 1 << 16
+_READ_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def _before(path: Path, stop: int, count: int) -> tuple[int, list[bytes]]:
     data, place = b"", stop
     with path.open("rb") as file:
         while place > 0 and data.count(b"\n") <= count + 1:
-            step = min(_LOG_LINES_BLOCK, place)
+            step = min(_READ_BLOCK, place)
             place -= step
             file.seek(place)
             data = file.read(step) + data

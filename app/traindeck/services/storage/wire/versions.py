@@ -102,7 +102,7 @@ async def removed(
 
     async def page(names: Sequence[str]) -> list[NotRemoved]:
         async with gate:
-            return await _removal_page(account, bucket, names, versions)
+            return await _removal_of(account, bucket, names, versions)
 
     async def one(refused: NotRemoved) -> NotRemoved | None:
         async with gate:
@@ -114,7 +114,7 @@ async def removed(
     return [left for left in await gather_or_raise(one(refused) for refused in singly) if left is not None]
 
 
-async def _removal_page(
+async def _removal_of(
     account: WireAccount, bucket: str, keys: Sequence[str], versions: Mapping[str, str]
 ) -> list[NotRemoved]:
     """What has to be tried singly."""

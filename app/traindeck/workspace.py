@@ -291,7 +291,7 @@ class Workspace:
 
     def _add_pack(self, view: BrowserView, browser: ObjectBrowser) -> None:
         def begin(source: ObjectPath, target: ObjectPath) -> None:
-            self._models.buckets.pack(source, target, self._confirm)
+            self._models.buckets.pack(source, target, self._confirm, browser.profile)
             self._show_dock("transfers")
 
         add_pack(view, browser, begin)

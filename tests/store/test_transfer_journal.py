@@ -244,3 +244,20 @@ async def test_a_journal_from_before_archives_is_taken_over(path: Path) -> None:
         (record,) = await journal.unfinished()
         assert (record.order.kind, record.order.rules) == (Kind.UPLOAD, Rules())
         await journal.keep_shard(record.id, "k", b"list")
+
+
+async def test_an_order_of_several_names_keeps_them_and_no_older_program_takes_it_for_the_whole_folder(
+    path: Path,
+) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        for step in STEPS[:3]:
+            step(db)
+        db.execute("PRAGMA user_version = 3")
+        db.commit()
+    rules = Rules(chosen=(("深/a.txt", "a.txt"), ("photos/", "photos/")), compares_if_allowed=True)
+    order = Order(Kind.UPLOAD, "lab", "/home/me", "obs://b/c/", rules)
+    async with opened(path) as journal:
+        record = await journal.add(order, NOW)
+        assert (await journal.get(record.id)).order == order
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA user_version").fetchone()[0] == len(STEPS) == 4

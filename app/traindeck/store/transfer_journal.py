@@ -300,6 +300,19 @@ class TransferJournal:
 
         return await self._with(work)
 
+    async def amount_below(self, transfer_id: int, prefix: str) -> tuple[int, int]:
+        """How many files are still to be moved whose keys begin so, and their bytes."""
+
+        def work(db: sqlite3.Connection) -> tuple[int, int]:
+            row = db.execute(
+                "SELECT count(*), coalesce(sum(size_bytes), 0) FROM items "
+                "WHERE transfer = ? AND key >= ? AND key < ? AND state = ? AND action = ?",
+                (transfer_id, prefix, prefix + "\U0010ffff", ItemState.QUEUED.value, Action.MOVE.value),
+            ).fetchone()
+            return int(row[0]), int(row[1])
+
+        return await self._with(work)
+
     async def open_again(self, transfer_id: int, states: Sequence[ItemState]) -> int:
         """Queue once more what ended so; the answer counts them."""
         wanted = ", ".join(str(state.value) for state in states)

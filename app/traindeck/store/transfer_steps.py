@@ -100,4 +100,11 @@ def _keep_shards(db: sqlite3.Connection) -> None:
     )
 
 
-STEPS = (_create, _remember, _keep_shards)
+def _name_files(db: sqlite3.Connection) -> None:
+    """Uploads and downloads may be of some names below their source only.
+
+    Nothing is stored otherwise, but a program that does not know of it would move all of that folder.
+    """
+
+
+STEPS = (_create, _remember, _keep_shards, _name_files)

@@ -183,21 +183,13 @@ class Listings(Protocol):
     async def open(self, profile: str, bucket: str) -> BucketListing[ObjectIndex]: ...
 
 
-class Mover(Protocol):
-    """Uploads and downloads that show in the list of transfers."""
-
-    async def upload(self, profile: str, source: Path, target: ObjectPath) -> int: ...
-
-    async def download(self, profile: str, source: ObjectPath, target: Path) -> int: ...
+class Relocator(Protocol):
+    """Moves what is asked for, and first shows what that would be; all of it is in the list of transfers."""
 
     async def pack(
         self, profile: str, source: Path | ObjectPath, target: ObjectPath, *, may_replace: bool = False
     ) -> int:
         """Occupied: another packing is there, and nothing was done."""
-
-
-class Relocator(Mover, Protocol):
-    """Also what is decided after it was shown, and what stays within the service."""
 
     async def begin(self, order: Order) -> int: ...
 
@@ -208,6 +200,8 @@ class Relocator(Mover, Protocol):
     async def drop(self, transfer_id: int) -> None: ...
 
     async def finished(self, transfer_id: int) -> Transfer: ...
+
+    async def amount_below(self, transfer_id: int, prefix: str) -> tuple[int, int]: ...
 
     async def keeps_versions(self, profile: str, bucket: str) -> bool: ...
 

@@ -265,3 +265,16 @@ async def test_what_was_asked_is_told_and_failures_too(
         await window.move(Order(Kind.COPY, LAB, str(there("in/")), str(there("copy/"))))
     assert content_of(tmp_path / "to") == {"x": b"x"}
     assert shelf.keys(BUCKET) == ["copy/x", "in/x"]
+
+
+async def test_a_window_that_is_closed_right_after_the_yes_is_followed_by_one_that_goes_on(
+    shelf: ObjectShelf, tmp_path: Path
+) -> None:
+    source = tree(tmp_path / "data", {"a": b"a", "b": b"b"})
+    async with service(tmp_path / "home", shelf) as window:
+        row = await window.planned(Order(Kind.UPLOAD, LAB, str(source), str(there())), is_preview=True)
+        window.confirm(row.id)
+    async with service(tmp_path / "home", shelf) as window:
+        await window.take_up()
+        assert (await window.finished(row.id)).state is TransferState.DONE
+    assert shelf.keys(BUCKET) == ["a", "b"]

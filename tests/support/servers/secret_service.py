@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from uuid import uuid4
 
 PASSWORD = b"only for this test"
 START_S = 10.0
@@ -29,6 +33,16 @@ class SecretService:
     def stored(self) -> bytes:
         """Every byte the keyring has on disk."""
         return b"".join(path.read_bytes() for path in self._folder.rglob("*") if path.is_file())
+
+    @contextmanager
+    def reads_counted(self) -> Iterator[ReadCount]:
+        """How often anybody on this bus asks for a secret, seen where the calls pass."""
+        count = ReadCount({**os.environ, **self.environment})
+        try:
+            count.up_to_now()
+            yield count
+        finally:
+            count.close()
 
     def __enter__(self) -> SecretService:
         try:
@@ -115,3 +129,48 @@ class SecretService:
                 if pipe is not None:
                     pipe.close()
         self._processes.clear()
+
+
+class ReadCount:
+    """The bus's own monitor, read up to a signal of ours that passes when everything before it has."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._environment = environment
+        self._reads = 0
+        self._monitor = subprocess.Popen(
+            ["dbus-monitor", "--session", "--profile", "member=GetSecret", "interface=traindeck.Test"],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def up_to_now(self) -> int:
+        """All that were asked for until this call."""
+        mark = f"m{uuid4().hex}"
+        seen = threading.Event()
+        calls = threading.Thread(target=self._call_until, args=(mark, seen))
+        calls.start()
+        try:
+            assert self._monitor.stdout is not None
+            for line in self._monitor.stdout:
+                self._reads += b"GetSecret" in line
+                if mark.encode() in line:
+                    return self._reads
+        finally:
+            seen.set()
+            calls.join()
+        raise AssertionError("the monitor of the bus has ended")
+
+    def _call_until(self, mark: str, seen: threading.Event) -> None:
+        """Again and again: the monitor may be about to begin."""
+        while not seen.is_set():
+            send = ["dbus-send", "--session", "--type=signal", "/", f"traindeck.Test.{mark}"]
+            subprocess.run(send, env=self._environment, check=True, timeout=START_S)
+            seen.wait(0.05)
+
+    def close(self) -> None:
+        self._monitor.terminate()
+        self._monitor.wait(END_S)
+        assert self._monitor.stdout is not None
+        self._monitor.stdout.close()

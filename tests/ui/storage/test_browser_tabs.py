@@ -53,7 +53,7 @@ async def test_the_tab_of_a_public_bucket_is_marked_for_as_long_as_it_is_public(
             browsers.browser("closed").go(ObjectPath("open"))
             await until(lambda: not tabs.tabIcon(1).isNull())
             cloud.access.policies["open"] = ""
-            marks.look_again("open")
+            marks.look_again("lab", "open")
             assert tabs.tabIcon(0).isNull() and tabs.tabToolTip(0) == ""
             await until(lambda: marks.of("open") is not None)
             browsers.close_bucket("lab", "open")

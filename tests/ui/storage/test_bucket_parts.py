@@ -161,7 +161,7 @@ async def test_a_public_bucket_wears_a_mark_that_can_be_read_aloud(
         assert "ublic" not in on.data("bucket", spoken) and "rivate" not in on.data("bucket", spoken)
         plain = on.view.model.index_of(ObjectPath("bucket")).data(Qt.ItemDataRole.DecorationRole)
         on.cloud.access.policies["bucket"] = template_policy(Template.PUBLIC_READ, "bucket", PolicyForm.OBS)
-        on.marks.look_again("bucket")
+        on.marks.look_again("lab", "bucket")
         await until(lambda: on.marks.is_public("bucket"))
         assert on.data("bucket", spoken) == "Bucket: bucket. Public: anybody on the internet can read objects."
         assert "anybody on the internet" in on.data("bucket", tip)

@@ -207,7 +207,7 @@ async def test_public_buckets_are_found_a_few_at_a_time_and_once(tmp_path: Path)
         heard: list[str] = []
         marks.changed.connect(heard.append)
         cloud.access.policies["b001"] = ""
-        marks.look_again("b001")
+        marks.look_again("lab", "b001")
         assert marks.of("b001") is None, "nothing is claimed until it is known"
         await until(lambda: marks.of("b001") is not None)
         assert not marks.is_public("b001") and heard == ["b001", "b001"]
@@ -237,6 +237,21 @@ async def test_another_account_is_looked_at_while_the_one_before_still_answers(t
         await until(lambda: marks.is_public("b001") and marks.of("b004") is not None)
         tree.use_profile("lab")
         await until(lambda: marks.is_public("b001"))
+
+
+async def test_rights_saved_for_an_account_that_is_no_longer_shown_are_forgotten_there(tmp_path: Path) -> None:
+    async with marked(tmp_path, 2) as (cloud, tree, marks):
+        await cloud.add_cloud_profile("work")
+        tree.use_profile("lab")
+        await until(lambda: marks.is_public("b001"))
+        tree.use_profile("work")
+        await until(lambda: marks.is_public("b001") and marks.of("b000") is not None)
+        asked = len(cloud.access.asked)
+        marks.look_again("lab", "b001")
+        assert marks.is_public("b001"), "of this account nothing has changed"
+        tree.use_profile("lab")
+        await until(lambda: marks.is_public("b001"))
+        assert cloud.access.asked[asked:] == ["b001"]
 
 
 async def test_marks_grow_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

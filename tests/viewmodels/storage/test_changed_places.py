@@ -11,7 +11,14 @@ import pytest
 from support.folder_cloud import FolderCloud, offline
 from support.waiting import until
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.transfers.records import CompareBy, Kind, Order, Rules, TransferState
+from traindeck.domain.transfers.records import (
+    CompareBy,
+    Kind,
+    Order,
+    Rules,
+    TransferState,
+    uploads_of,
+)
 from traindeck.viewmodels.storage import places as changed_places
 from traindeck.viewmodels.storage.places import ChangedPlaces
 
@@ -105,6 +112,19 @@ async def test_many_folders_are_told_as_one(tmp_path: Path, monkeypatch: pytest.
         await cloud.transfers.upload("lab", source, DATA.join("run/"))
         await until(lambda: told.arrived)
         assert told.arrived == ["lab obs://bucket/data/run/"]
+        assert told.touched == ["lab obs://bucket/data/"]
+
+
+async def test_of_several_that_were_sent_together_only_their_folders_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changed_places, "MOST_FOLDERS", 3)
+    async with heard(tmp_path) as (cloud, told):
+        source = tree(tmp_path / "run", *(f"many/{number}/a.txt" for number in range(5)), "b.txt")
+        (order,) = uploads_of("lab", [(source / "many", True), (source / "b.txt", False)], DATA)
+        await cloud.transfers.move(order)
+        await until(lambda: told.arrived)
+        assert told.arrived == ["lab obs://bucket/data/many/"], "there may be very much beside it"
         assert told.touched == ["lab obs://bucket/data/"]
 
 

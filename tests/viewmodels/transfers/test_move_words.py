@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from traindeck.domain.transfers.records import Action, Item, ItemState, Kind, TransferState
 from traindeck.services.transfers import Transfer
 from traindeck.viewmodels.transfers.transfer_list import TransferRow
@@ -9,6 +11,7 @@ from traindeck.viewmodels.transfers.transfer_words import (
     counts_words,
     item_words,
     kind_words,
+    source_words,
     way_words,
 )
 
@@ -28,6 +31,14 @@ def test_a_cancelled_move_says_what_is_where() -> None:
 def test_a_deletion_goes_nowhere_and_shows_how_far_it_is() -> None:
     going = row(Kind.REMOVE, total_bytes=0, files=400, done_files=100, removals=400)
     assert (kind_words(going), way_words(going), going.share) == ("Delete", "obs://b/in/", 0.25)
+
+
+def test_of_several_that_go_together_the_first_is_named_and_the_rest_counted() -> None:
+    one, seven = (("x/a.txt", "a.txt"),), tuple((f"{number}.txt", f"{number}.txt") for number in range(1200))
+    assert way_words(row(Kind.COPY, chosen=one)) == "obs://b/in/x/a.txt → obs://b/to/"
+    assert way_words(row(Kind.COPY, chosen=seven)) == "obs://b/in/0.txt and 1,199 more → obs://b/to/"
+    here = TransferRow(Transfer(1, Kind.UPLOAD, str(Path("/home/me")), "obs://b/to/", chosen=(("photos/", "photos/"),)))
+    assert source_words(here) == str(Path("/home/me/photos"))
 
 
 def test_each_file_tells_which_half_it_is_in() -> None:

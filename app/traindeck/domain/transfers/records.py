@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from enum import Enum
+from itertools import groupby
+from pathlib import PurePath
 
 from traindeck.domain.errors import (
     AccessRefused,
@@ -19,7 +23,7 @@ from traindeck.domain.errors import (
     ServiceTrouble,
     Unreachable,
 )
-from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, size_words
+from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, outermost, size_words
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.packing import SHARD_BYTES, SHARD_FILES
 
@@ -96,6 +100,7 @@ class Rules:
     chosen: tuple[tuple[str, str], ...] = ()  # only these below the source, and what each is called at the target
     undoes: int = 0  # the transfer whose removals are taken back
     both_sides: bool = True  # a check tells also what stands only at the target
+    compares_if_allowed: bool = False  # keys that may only write do not keep it waiting: then all of it is sent
     # Of archives only
     shard_bytes: int = SHARD_BYTES
     shard_files: int = SHARD_FILES
@@ -118,6 +123,11 @@ class Rules:
         values["chosen"] = tuple((old, new) for old, new in values.get("chosen", ()))
         return cls(**values)
 
+
+# What was dropped, pasted or chosen: equal files are not sent again. A file that was sent is remembered with its time.
+SEND = Rules(compare=CompareBy.SIZE_AND_TIME, compares_if_allowed=True)
+# By their contents: to compare by times, files would have to be given those of the objects.
+FETCH = Rules(compare=CompareBy.MD5)
 
 # Links stay: what they lead to may be anywhere. There is no limit to what was asked for by name.
 MOVE = Rules(moves=True, empty_folders=True, keep_times=True, links=Links.SKIP)
@@ -174,6 +184,60 @@ def relocation_of(
     source = _common_folder([path for path, _ in moves])
     chosen = tuple((path.key[len(source.key) :], name) for path, name in moves)
     return Order(Kind.COPY, profile, str(source), str(target.as_folder()), replace(rules, chosen=chosen))
+
+
+def uploads_of(profile: str, sources: Sequence[tuple[PurePath, bool]], target: ObjectPath) -> list[Order]:
+    """Of absolute places, each with whether it is a folder, into a folder: one order, on Windows one for each drive."""
+    places = dict(sorted(sources))
+    folder = target.as_folder()
+    _refuse_twice([_name_of(place) for place in places])
+    orders: list[Order] = []
+    for _, same in groupby(places, key=lambda place: place.drive.casefold()):
+        here = list(same)
+        if len(here) == 1:
+            into = folder.join(_chosen_name(here[0], is_folder=places[here[0]]))
+            orders.append(Order(Kind.UPLOAD, profile, str(here[0]), str(into), SEND))
+            continue
+        source = PurePath(os.path.commonpath([place.parent for place in here]))
+        chosen = tuple(
+            (
+                place.relative_to(source).as_posix() + ("/" if places[place] else ""),
+                _chosen_name(place, is_folder=places[place]),
+            )
+            for place in here
+        )
+        orders.append(Order(Kind.UPLOAD, profile, str(source), str(folder), replace(SEND, chosen=chosen)))
+    return orders
+
+
+def downloads_of(profile: str, paths: Sequence[ObjectPath], target: PurePath) -> list[Order]:
+    """Of objects and whole folders into a folder of this computer: one order for each bucket."""
+    orders: list[Order] = []
+    for _, same in groupby(outermost(paths), key=lambda path: path.bucket):
+        here = list(same)
+        source = _common_folder(here)
+        chosen = tuple((path.key[len(source.key) :], path.name + ("/" if path.is_folder else "")) for path in here)
+        orders.append(Order(Kind.DOWNLOAD, profile, str(source), str(target), replace(FETCH, chosen=chosen)))
+    return orders
+
+
+def _chosen_name(place: PurePath, *, is_folder: bool) -> str:
+    name = _name_of(place)
+    return f"{name}/" if is_folder and name else name
+
+
+def _name_of(place: PurePath) -> str:
+    """That of a whole drive is its letter."""
+    return place.name or place.drive.rstrip(":\\/")
+
+
+def _refuse_twice(names: Sequence[str]) -> None:
+    name = next((name for name, times in Counter(names).items() if times > 1), None)
+    if name is not None:
+        raise InvalidInput(
+            text("More than one of them is called “{name}”.", name=name),
+            text("Upload them one after the other into different folders, or rename one."),
+        )
 
 
 def _common_folder(paths: Sequence[ObjectPath]) -> ObjectPath:
@@ -359,6 +423,7 @@ def check_of(record: TransferRecord) -> Order:
         ignore=order.rules.ignore,
         has_ignore_files=order.rules.has_ignore_files,
         links=order.rules.links,
+        chosen=order.rules.chosen,
         both_sides=order.rules.delete,
     )
     return Order(Kind.CHECK, order.profile, order.source, target, rules)

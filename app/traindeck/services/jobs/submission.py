@@ -30,7 +30,7 @@ from traindeck.services.accounts.connections import Connection, Connections
 from traindeck.services.jobs.code_bundles import Bundle, CodeBundles, FrozenFile
 from traindeck.services.jobs.locks import RunLocks
 from traindeck.services.ports import Clock, ProfileBook, RunRecords
-from traindeck.services.storage.planes import Planes
+from traindeck.services.storage.planes import Line, Planes
 
 log = logging.getLogger(__name__)
 
@@ -180,8 +180,8 @@ class Submission:
             return await self._send(run, bundle, stage)
 
     async def _send(self, run: Run, bundle: Bundle, stage: Stage) -> Run:
-        async def upload(_: Connection) -> None:
-            await self._upload(run.profile, bundle, ObjectPath.parse(run.code_url), stage)
+        async def upload(connection: Connection) -> None:
+            await self._upload(connection, bundle, ObjectPath.parse(run.code_url), stage)
 
         try:
             stage(text("Connecting…"))
@@ -273,19 +273,20 @@ class Submission:
             checked=self._clock(),
         )
 
-    async def _upload(self, profile: str, bundle: Bundle, folder: ObjectPath, stage: Stage) -> None:
+    async def _upload(self, connection: Connection, bundle: Bundle, folder: ObjectPath, stage: Stage) -> None:
         slots = asyncio.Semaphore(_UPLOADS)
         done = 0
 
-        async def send(file: FrozenFile) -> None:
+        async def send(line: Line, file: FrozenFile) -> None:
             nonlocal done
             async with slots:
                 body = await self._bundles.body(bundle, file)
-                await self._planes.run(profile, lambda plane: plane.put(folder.join(file.path), body))
+                await line.run(lambda plane: plane.put(folder.join(file.path), body))
             done += 1
             stage(text("Uploading the code: {done} of {all} files…", done=done, all=len(bundle.files)))
 
-        await gather_or_raise(send(file) for file in bundle.files)
+        async with self._planes.line(connection) as line:
+            await gather_or_raise(send(line, file) for file in bundle.files)
 
     async def _become(self, run: Run, **changes: object) -> Run:
         after = await self._records.change(run.id, **changes)

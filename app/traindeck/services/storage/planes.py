@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -19,6 +20,18 @@ from traindeck.services.storage.wire.uploads import Uploads
 from traindeck.services.storage.wire.versions import keeps_versions, removed, version_page
 
 Result = TypeVar("Result")
+
+
+class Line:
+    """A way of one's own to one account's data, for many calls in a row."""
+
+    def __init__(self, planes: Planes, plane: DataPlane) -> None:
+        self._planes = planes
+        self._plane = plane
+
+    async def run(self, work: Callable[[DataPlane], Coroutine[Any, Any, Result]]) -> Result:
+        """Do it over there; when cancelled, it is ended before this returns."""
+        return await self._planes.on_loop(lambda: work(self._plane))
 
 
 class Planes:
@@ -64,14 +77,30 @@ class Planes:
         if known is not None and known[0] is connection:
             return known[1]
 
-        def tell(error: KeysRefused) -> None:
-            self.on_main(connection.refused.tell, error)
-
-        plane = connection.make_plane(tell)
+        plane = self._made(connection)
         self._planes[profile] = (connection, plane)
         if known is not None:
             await known[1].close()
         return plane
+
+    @asynccontextmanager
+    async def line(self, connection: Connection) -> AsyncIterator[Line]:
+        """For many calls with the keys of this connection: `run` asks the keyring, or the Lab, before each of them."""
+
+        async def made() -> DataPlane:
+            return self._made(connection)
+
+        plane = await self.on_loop(made)
+        try:
+            yield Line(self, plane)
+        finally:
+            await self.on_loop(plane.close)
+
+    def _made(self, connection: Connection) -> DataPlane:
+        def tell(error: KeysRefused) -> None:
+            self.on_main(connection.refused.tell, error)
+
+        return connection.make_plane(tell)
 
     def on_main(self, call: Callable[[Any], object], value: object) -> None:
         """From over there: have those who ask told."""

@@ -480,6 +480,7 @@ class ActiveTransfer:
             target=record.order.target,
             state=self._shown_state(waits),
             profile=record.order.profile,
+            chosen=record.order.rules.chosen,
             root=record.root,
             total_bytes=self._totals.moving_bytes if is_known else None,
             done_bytes=max(0, self.done_bytes),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -196,23 +196,23 @@ class CheckPlanner(Planner):
             into = target.join(source.name) if target.is_folder else target
             entry, found = await self._disk.run(lambda _: entry_of(source)), await self._plane.head(into)
             pair = Pair(entry, Listed("", one_row(found)) if found else None)
-            await self._keep(self._found([pair], into.key))
+            await self._keep(self._found([pair], into.key.__add__))
             return Outline(str(source))
         folder = target.as_folder()
         if self._rules.has_ignore_files:
             self._ignored = await self._disk.run(lambda _: rules_of(source, self._rules.ignore))
         async with aclosing(self._listing(folder)) as listing:
             async for pairs in paired(self._local(source), listing):
-                await self._keep(self._found(pairs, folder.key))
+                await self._keep(self._found(pairs, folder.key.__add__))
         return Outline(str(source), self._has_gaps)
 
-    def _found(self, pairs: Sequence[Pair[LocalEntry, Listed]], prefix: str) -> list[Item]:
+    def _found(self, pairs: Sequence[Pair[LocalEntry, Listed]], key_of: Callable[[str], str]) -> list[Item]:
         items: list[Item] = []
         for entry, listed in ((pair.left, pair.right) for pair in pairs):
             if entry is None:
                 items += self._only_there(listed) if listed else []
             elif not entry.name.endswith("/"):
-                item = upload_item(prefix + entry.name, entry)
+                item = upload_item(key_of(entry.name), entry)
                 row = listed.row if listed else None
                 items.append(_compared(item, row) if item.error is None else item)
         return items

@@ -20,7 +20,7 @@ _BATCH = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class Piece:
     """An object or, where it ends with a slash or is empty, all below it; and the key that takes its place."""
 
     key: str
@@ -39,7 +39,7 @@ async def plan_chosen(active: ActiveTransfer) -> Outline:
     source, root, pieces = await _pieces(plane, order)
     is_empty = True
     goals = _Goals(order, pieces)
-    async for batch in _found(plane, source, pieces, is_restored=order.kind is Kind.RESTORE):
+    async for batch in found_of(plane, source, pieces, is_restored=order.kind is Kind.RESTORE):
         is_empty = False
         if order.kind is Kind.COPY:
             items = [goals.checked(_copied(root, row, target), target) for row, target in batch]
@@ -55,23 +55,28 @@ async def plan_chosen(active: ActiveTransfer) -> Outline:
     return Outline(str(root if order.kind is Kind.COPY else order.remote_source))
 
 
-async def _pieces(plane: DataPlane, order: Order) -> tuple[ObjectPath, ObjectPath, list[_Piece]]:
+async def _pieces(plane: DataPlane, order: Order) -> tuple[ObjectPath, ObjectPath, list[Piece]]:
     """What it is about, below which source, and what the names are counted from at the target."""
     source = order.remote_source
     target = order.remote_target if order.kind is Kind.COPY else ObjectPath(source.bucket)
     if order.rules.chosen:
-        folder = target.as_folder()
-        pieces = [_Piece(source.key + old, folder.key + new) for old, new in order.rules.chosen]
-        return source, folder, sorted(pieces, key=lambda piece: piece.key)
+        return source, target.as_folder(), pieces_of(order)
     if not source.is_folder and (order.kind is Kind.RESTORE or await plane.head(source) is not None):
         into = target.join(source.name) if target.is_folder else target
-        return source, into, [_Piece(source.key, into.key)]
+        return source, into, [Piece(source.key, into.key)]
     source, target = source.as_folder(), target.as_folder()
-    return source, target, [_Piece(source.key, target.key)]
+    return source, target, [Piece(source.key, target.key)]
 
 
-async def _found(
-    plane: DataPlane, source: ObjectPath, pieces: Sequence[_Piece], *, is_restored: bool
+def pieces_of(order: Order) -> list[Piece]:
+    """What was chosen, in the order of the keys; of a copy with the keys that take their place."""
+    start = order.remote_source.key
+    to = order.remote_target.as_folder().key if order.target else ""
+    return sorted((Piece(start + old, to + new) for old, new in order.rules.chosen), key=lambda piece: piece.key)
+
+
+async def found_of(
+    plane: DataPlane, source: ObjectPath, pieces: Sequence[Piece], *, is_restored: bool = False
 ) -> AsyncIterator[list[tuple[Row, str]]]:
     """Pages of what is there, each with the key that takes its place."""
     for is_folder, same in groupby(pieces, key=lambda piece: piece.is_folder):
@@ -127,7 +132,7 @@ async def _plan_undoing(active: ActiveTransfer, plane: DataPlane) -> Outline:
 class _Goals:
     """Refuses what would write over, or into, what it is made from."""
 
-    def __init__(self, order: Order, pieces: Sequence[_Piece]) -> None:
+    def __init__(self, order: Order, pieces: Sequence[Piece]) -> None:
         is_one_bucket = order.kind is Kind.COPY and order.remote_source.bucket == order.remote_target.bucket
         self._folders = {piece.key for piece in pieces if piece.is_folder} if is_one_bucket else set()
         self._objects = {piece.key for piece in pieces if not piece.is_folder} if is_one_bucket else set()

@@ -185,7 +185,9 @@ class TransferEngine:
 
     async def confirm(self, transfer_id: int) -> None:
         active = self._under_way.get(transfer_id)
-        if active is not None and active.wants_yes:
+        if active is not None and active.wants_yes and not active.is_cancelled:
+            # First in the journal: what was agreed to goes on with the next program, whenever this one ends.
+            await active.change(state=TransferState.RUNNING if active.record.is_planned else TransferState.PLANNING)
             active.confirm()
             self._share_turns()
 
@@ -289,6 +291,11 @@ class TransferEngine:
         """A page of what is to be done and was done, with the results of this moment."""
         await self._ledger.flush()
         return await self._journal.items(transfer_id, states, is_verified=is_verified, after=after, most=most)
+
+    async def amount_below(self, transfer_id: int, prefix: str) -> tuple[int, int]:
+        """How many files are still to be moved whose keys begin so, and their bytes."""
+        await self._ledger.flush()
+        return await self._journal.amount_below(transfer_id, prefix)
 
     # How it is done
 

@@ -107,6 +107,10 @@ def _packing_planner(active: ActiveTransfer) -> PackPlanner:
 
 
 def _planner(order: Order) -> type[Planner]:
+    if order.rules.chosen:
+        from traindeck.services.transfers.chosen_files import ChosenCheckPlanner, ChosenPlanner
+
+        return ChosenCheckPlanner if order.kind is Kind.CHECK else ChosenPlanner
     if order.kind is not Kind.CHECK:
         return Planner
     from traindeck.services.transfers.checking import CheckPlanner

@@ -105,6 +105,7 @@ class Transfer:
     target: str
     state: TransferState = TransferState.RUNNING
     profile: str = ""
+    chosen: tuple[tuple[str, str], ...] = ()  # only these below the source, and what each is called at the target
     root: str = ""  # the local file or folder, once it is known
     total_bytes: int | None = None
     done_bytes: int = 0

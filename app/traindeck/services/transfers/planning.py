@@ -18,7 +18,14 @@ from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
 
-from traindeck.domain.errors import AccessRefused, AppError, InvalidInput, NotFound, Unexpected
+from traindeck.domain.errors import (
+    AccessRefused,
+    AppError,
+    InvalidInput,
+    NoRight,
+    NotFound,
+    Unexpected,
+)
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.local_names import LocalNames, System, folded
@@ -100,6 +107,12 @@ class Planner:
     async def plan(self) -> Outline:
         """Raises AppError when there is nothing to begin with, or when it would remove more than is allowed."""
         match self._order.kind:
+            case Kind.UPLOAD if self._rules.compares_if_allowed:
+                try:
+                    return await self._plan_upload()
+                except NoRight:
+                    self._comparing, self._rules = None, replace(self._rules, compare=None)
+                    return await self._plan_upload()
             case Kind.UPLOAD:
                 return await self._plan_upload()
             case Kind.DOWNLOAD:
@@ -126,7 +139,7 @@ class Planner:
             entry = await self._disk.run(lambda _: entry_of(source))
             there = await self._plane.head(into) if self._rules.compare else None
             pair = Pair(entry, Listed("", one_row(there)) if there else None)
-            await self._keep(await self._uploads([pair], into.key, source))
+            await self._keep(await self._uploads([pair], into.key.__add__, source))
             return Outline(str(source))
         folder = target.as_folder()
         if self._rules.has_ignore_files:
@@ -136,7 +149,7 @@ class Planner:
             async with aclosing(self._listing(folder)) as listing:
                 async for pairs in paired(self._local(source), listing):
                     is_empty &= all(pair.left is None for pair in pairs)
-                    await self._keep(await self._uploads(pairs, folder.key, source))
+                    await self._keep(await self._uploads(pairs, folder.key.__add__, source))
             if is_empty and self._removals:  # more likely a disk that is not there than a wish
                 raise NotFound(
                     text("There is nothing at {place}.", place=str(source)),
@@ -165,17 +178,19 @@ class Planner:
             return list(items)
         return [item for item in items if item.action is not Action.MAKE_FOLDER]
 
-    async def _uploads(self, pairs: Sequence[Pair[LocalEntry, Listed]], prefix: str, source: Path) -> list[Item]:
+    async def _uploads(
+        self, pairs: Sequence[Pair[LocalEntry, Listed]], key_of: Callable[[str], str], source: Path
+    ) -> list[Item]:
         items: list[Item] = []
         doubts: list[Doubt] = []
-        both = [prefix + pair.left.name for pair in pairs if pair.left is not None and pair.right is not None]
+        both = [key_of(pair.left.name) for pair in pairs if pair.left is not None and pair.right is not None]
         known = await self._comparing.known(source, both) if self._comparing is not None else {}
         for entry, right in ((pair.left, pair.right) for pair in pairs):
             if entry is None:
                 removal = self._removal(right) if right else None
                 items += [removal] if removal else []
                 continue
-            verdict, key = Verdict.DIFFERENT, prefix + entry.name
+            verdict, key = Verdict.DIFFERENT, key_of(entry.name)
             if right is not None and self._comparing is not None and entry.problem is None:
                 verdict = self._verdict(entry.name, entry, right.row, known)
                 if verdict is Verdict.LOOK_CLOSER:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from traindeck.domain.errors import AppError, InvalidInput, Occupied, Unexpected
+from traindeck.domain.errors import AppError, InvalidInput, NotFound, Occupied, Unexpected
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import Item, ItemState, Kind, Order, Rules, TransferState
@@ -62,6 +63,7 @@ class Transfers:
         self._bytes_per_s = 0.0
         self._rows: dict[int, Transfer] = {}
         self._forgotten: set[int] = set()
+        self._agreed: set[int] = set()  # of which the journal may not know yet
         self._scope = TaskScope(self._report)
         self._starting = asyncio.Lock()
         self._started: asyncio.Future[TransferEngine] | None = None
@@ -81,6 +83,8 @@ class Transfers:
             await self._journal.drop(sorted(self._forgotten))
         # What went wrong with those who asked is theirs.
         await self._scope.__aexit__(None, None, None)
+        for number in sorted(self._agreed):
+            await self._note_yes(number)
 
     # What there is
 
@@ -102,6 +106,10 @@ class Transfers:
             lambda engine: engine.items(transfer_id, states, is_verified=is_verified, after=after, most=most)
         )
 
+    async def amount_below(self, transfer_id: int, prefix: str) -> tuple[int, int]:
+        """How many files are still to be moved whose keys begin so, and their bytes."""
+        return await self._call(lambda engine: engine.amount_below(transfer_id, prefix))
+
     # What is wanted, at once
 
     def cancel(self, transfer_id: int) -> None:
@@ -115,7 +123,21 @@ class Transfers:
 
     def confirm(self, transfer_id: int) -> None:
         """Do what was planned and shown."""
-        self._ask("begin", transfer_id, lambda engine: engine.confirm(transfer_id))
+
+        async def begin() -> None:
+            await self._call(lambda engine: engine.confirm(transfer_id))
+            self._agreed.discard(transfer_id)
+
+        self._agreed.add(transfer_id)
+        self._scope.start(f"begin {transfer_id}", begin)
+
+    async def _note_yes(self, transfer_id: int) -> None:
+        """This program ends before the engine has heard of it: the next one goes on."""
+        with suppress(NotFound):
+            record = await self._journal.get(transfer_id)
+            if record.state is TransferState.READY:
+                state = TransferState.RUNNING if record.is_planned else TransferState.PLANNING
+                await self._journal.change(transfer_id, state=state)
 
     def retry(self, transfer_id: int) -> None:
         self._ask("retry", transfer_id, lambda engine: engine.retry(transfer_id))

@@ -28,6 +28,7 @@ from traindeck.viewmodels.transfers.transfer_words import (
     progress_words,
     rate_words,
     reason_words,
+    source_words,
     transfer_tone,
     way_words,
 )
@@ -257,7 +258,7 @@ class TransferTableModel(RowsModel[TransferRow]):
         transfer = row.transfer
         texts = {
             self.DIRECTION: kind_sign(row),
-            self.SOURCE: transfer.source,
+            self.SOURCE: source_words(row),
             self.TARGET: transfer.target,
             self.PROGRESS: progress_words(row),
             self.FILES: counts_words(row),

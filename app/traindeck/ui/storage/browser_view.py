@@ -140,10 +140,12 @@ class BrowserView(QWidget):
     # what the user wants
 
     def choose_uploads(self) -> None:
-        choose_files(self, say("Upload to {target}", target=str(self._target())), self._send)
+        target = self._target()
+        choose_files(self, say("Upload to {target}", target=str(target)), partial(self._send, target))
 
     def choose_upload_folder(self) -> None:
-        choose_folder(self, say("Upload to {target}", target=str(self._target())), self._send)
+        target = self._target()
+        choose_folder(self, say("Upload to {target}", target=str(target)), partial(self._send, target))
 
     def download(self) -> None:
         choose_folder(self, say("Download into this folder"), self._fetch)
@@ -322,20 +324,22 @@ class BrowserView(QWidget):
     def _is_favourite(self) -> bool:
         return self._favourites.has(self._browser.profile, self._browser.state.place)
 
-    def _send(self, sources: list[Path]) -> None:
-        self._tree.upload(sources, self._target(), self._confirm)
+    # The account is that of this tab: another may be shown in the tree when the answer comes.
+
+    def _send(self, target: ObjectPath, sources: list[Path]) -> None:
+        self._tree.upload(sources, target, self._confirm, self._browser.profile)
 
     def _on_dropped(self, sources: list[Path], target: ObjectPath) -> None:
-        self._tree.upload(sources, target, self._confirm)
+        self._send(target, sources)
 
     def _fetch(self, targets: list[Path]) -> None:
         def fetch(entries: list[ObjectEntry]) -> None:
-            self._tree.download([entry.path for entry in entries], targets[0])
+            self._tree.download([entry.path for entry in entries], targets[0], self._browser.profile)
 
         self._browser.with_chosen(self.table.ranges(), fetch)
 
     def _delete_entries(self, entries: list[ObjectEntry]) -> None:
-        self._tree.remove([entry.path for entry in entries], self._confirm)
+        self._tree.remove([entry.path for entry in entries], self._confirm, self._browser.profile)
 
     def _calculate_entries(self, entries: list[ObjectEntry]) -> None:
         self._browser.calculate([entry.path for entry in entries if entry.path.is_folder])

@@ -187,16 +187,26 @@ class BucketView(QWidget):
 
     def choose_uploads(self) -> None:
         if target := self.target():
-            choose_files(self, say("Upload to {target}", target=str(target)), partial(self._send, target))
+            choose_files(
+                self,
+                say("Upload to {target}", target=str(target)),
+                partial(self._send, self._tree.state.profile, target),
+            )
 
     def choose_upload_folder(self) -> None:
         if target := self.target():
-            choose_folder(self, say("Upload to {target}", target=str(target)), partial(self._send, target))
+            choose_folder(
+                self,
+                say("Upload to {target}", target=str(target)),
+                partial(self._send, self._tree.state.profile, target),
+            )
 
     def choose_download(self) -> None:
         chosen = [entry.path for entry in self.selected()]
         if chosen:
-            choose_folder(self, say("Download into this folder"), partial(self._fetch, chosen))
+            choose_folder(
+                self, say("Download into this folder"), partial(self._fetch, self._tree.state.profile, chosen)
+            )
 
     def show_access(self) -> None:
         """Of the bucket that holds what is selected."""
@@ -242,11 +252,13 @@ class BucketView(QWidget):
     def _show_menu(self, place: QPoint) -> None:
         self.menu().popup(self.rows.viewport().mapToGlobal(place))
 
-    def _send(self, target: ObjectPath, sources: list[Path]) -> None:
-        self._tree.upload(sources, target, self._confirm)
+    # The account is that of the question: another may be shown when the answer comes.
 
-    def _fetch(self, paths: list[ObjectPath], targets: list[Path]) -> None:
-        self._tree.download(paths, targets[0])
+    def _send(self, profile: str, target: ObjectPath, sources: list[Path]) -> None:
+        self._tree.upload(sources, target, self._confirm, profile)
+
+    def _fetch(self, profile: str, paths: list[ObjectPath], targets: list[Path]) -> None:
+        self._tree.download(paths, targets[0], profile)
 
     def _on_dropped(self, sources: list[Path], target: ObjectPath) -> None:
         self._tree.upload(sources, target, self._confirm)

@@ -219,7 +219,7 @@ class BucketParts:
     def pages(self, profile: str, bucket: str) -> list[PropertyPage]:
         """Those about who gets in."""
         model = self._rights(profile, bucket)
-        model.saved.connect(self._marks.look_again)
+        model.saved.connect(partial(self._marks.look_again, profile))
         return [AccessPage(model, self._theme)]
 
     def extend(self, view: BrowserView, browser: ObjectBrowser) -> None:

@@ -110,7 +110,7 @@ class ObjectActions(QObject):
         if carried is not None:
             self._moving.put(carried, profile, target, self._ask_taken, None, partial(self._pasted, carried))
         elif files := local_paths(data.urls() if data else []):
-            self._tree.upload(files, target, self._confirm)
+            self._tree.upload(files, target, self._confirm, profile)
 
     # inside
 
@@ -216,7 +216,7 @@ class ObjectActions(QObject):
         title = say("Download into this folder")
 
         def ask_where() -> None:
-            choose_folder(widget, title, lambda folders: self._tree.download(paths, folders[0]))
+            choose_folder(widget, title, lambda folders: self._tree.download(paths, folders[0], profile))
 
         # Not now: this may be a task, and a drag turns a loop of its own.
         QTimer.singleShot(0, widget, partial(drag, widget, Carried(profile, tuple(paths)), files, ask_where))

@@ -269,11 +269,12 @@ class PublicMarks(QObject):
         known = self.of(bucket)
         return known is not None and bool(known.is_public)
 
-    def look_again(self, bucket: str) -> None:
-        """Its rights were changed just now."""
-        self._known.pop((self._tree.state.profile, bucket), None)
-        self.changed.emit(bucket)
-        self._look([bucket])
+    def look_again(self, profile: str, bucket: str) -> None:
+        """Its rights were changed just now; another account may be shown by then."""
+        self._known.pop((profile, bucket), None)
+        if profile == self._tree.state.profile:
+            self.changed.emit(bucket)
+            self._look([bucket])
 
     def _on_emptied(self) -> None:
         self._waiting.clear()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,17 +16,18 @@ from traindeck.domain.errors import AppError, Occupied
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, size_words
 from traindeck.domain.texts import Text, text
 from traindeck.domain.transfers.packing import SHARD_BYTES, advises_packing, likely_shards
-from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.domain.transfers.records import Order, TransferState, downloads_of, uploads_of
+from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.ports import ObjectStorage
+from traindeck.services.transfers import Transfer
 from traindeck.viewmodels.ports import Choose, Confirm, Opener, Relocator, Way
 from traindeck.viewmodels.storage.deleting import Deleting
 
 Folder = ObjectPath | None
 """None is the root, whose entries are the buckets."""
 
-_AT_ONCE = 4
 _PACK, _UPLOAD = "pack", "upload"
 MOST_ROWS = 10_000
 
@@ -75,7 +75,6 @@ class BucketTree(QObject):
         self._disk = disk
         self._scope = scope
         self._levels: dict[Folder, Level] = {}
-        self._moving = asyncio.Semaphore(_AT_ONCE)
         self._number = 0
         self._choose: Choose | None = None
         self.state = BucketTreeState()
@@ -117,23 +116,31 @@ class BucketTree(QObject):
     def open(self, folder: ObjectPath) -> None:
         self.opened.emit(folder)
 
-    def upload(self, sources: Sequence[Path], target: ObjectPath, confirm: Confirm) -> None:
-        """Say what would go where, and send it when the user agrees."""
-        chosen = tuple(sources)
-        self._scope.start(self._named("upload"), lambda: self._upload(chosen, target.as_folder(), confirm))
+    # Whose buckets these are is settled when the user acts: a dialog may be open for long, and what follows waits.
 
-    def pack(self, source: ObjectPath, target: ObjectPath, confirm: Confirm) -> None:
+    def upload(self, sources: Sequence[Path], target: ObjectPath, confirm: Confirm, profile: str = "") -> None:
+        """Say what would go where, and send it when the user agrees; `profile` where it is not the one shown now."""
+        whose, chosen = profile or self.state.profile, tuple(sources)
+        self._scope.start(self._named("upload"), partial(self._upload, whose, chosen, target.as_folder(), confirm))
+
+    def pack(self, source: ObjectPath, target: ObjectPath, confirm: Confirm, profile: str = "") -> None:
         """Make tar archives of a folder in the service in another one."""
-        self._scope.start(f"pack {source} into {target}", partial(self._pack, source, target.as_folder(), confirm))
+        whose = profile or self.state.profile
+        work = partial(self._pack, whose, source, target.as_folder(), confirm)
+        self._scope.start(f"pack {source} into {target} of {whose}", work)
 
-    def download(self, paths: Sequence[ObjectPath], target: Path) -> None:
+    def download(self, paths: Sequence[ObjectPath], target: Path, profile: str = "") -> None:
         """Fetch objects and whole folders into a folder of this computer."""
-        for path in paths:
-            self._scope.start(f"download {path} to {target}", partial(self._download, path, target))
+        whose, chosen = profile or self.state.profile, tuple(paths)
+        orders = downloads_of(whose, chosen, target.absolute())
+        if orders:
+            # The same once more, while it is under way, is the same wish.
+            name = f"download {len(chosen)} from {chosen[0].parent} to {target} ({hash(tuple(orders)):x})"
+            self._scope.start(name, partial(self._download, orders))
 
-    def remove(self, paths: Sequence[ObjectPath], confirm: Confirm) -> None:
+    def remove(self, paths: Sequence[ObjectPath], confirm: Confirm, profile: str = "") -> None:
         """Count what would be deleted below buckets, ask, and delete."""
-        self.deleting.remove(self.state.profile, [path for path in paths if not path.is_bucket], confirm)
+        self.deleting.remove(profile or self.state.profile, [path for path in paths if not path.is_bucket], confirm)
 
     async def _list(self, folder: Folder) -> None:
         again = self.level(folder).is_known
@@ -174,14 +181,75 @@ class BucketTree(QObject):
             # Some programs mark a folder with an empty object of its own name; it is not one of its entries.
             yield [entry for entry in page if entry.path != folder]
 
-    async def _upload(self, sources: tuple[Path, ...], target: ObjectPath, confirm: Confirm) -> None:
-        self._say(text("Looking at what was dropped…"))
+    async def _upload(self, profile: str, sources: tuple[Path, ...], target: ObjectPath, confirm: Confirm) -> None:
+        planned: list[Transfer] = []
+        is_meant = False
         try:
-            counts = await self._disk.run(lambda token: [_count_local(source, token) for source in sources])
+            self._say(text("Looking at what was dropped…"))
+            places = await self._disk.run(lambda _: _seen(sources))
+            for order in uploads_of(profile, places, target):
+                planned.append(await self._mover.planned(order, is_preview=True))
+            small = await self._small_ones([place for place, is_folder in places if is_folder], target, planned)
+            self._say(None)
+            if any(row.state is not TransferState.READY for row in planned):
+                return  # begun or cancelled in the list of transfers
+            way = await self._way(sources, target, planned, small, confirm)
+            is_meant, numbers = way == _UPLOAD, [row.id for row in planned]
+            if way == _PACK:
+                # All of it is in the journal before the plan, which was to send them as they are, is forgotten.
+                numbers = await self._pack_some(profile, places, target, [amount.source for amount in small], confirm)
         finally:
             self._say(None)
-        files, size_bytes = sum(count.files for count in counts), sum(count.size_bytes for count in counts)
-        size = size_words(size_bytes)
+            for row in planned:
+                if is_meant:
+                    self._mover.confirm(row.id)
+                else:
+                    await asyncio.shield(self._mover.drop(row.id))
+        if way:
+            await self._finish(numbers)
+
+    async def _pack_some(
+        self,
+        profile: str,
+        places: Sequence[tuple[Path, bool]],
+        target: ObjectPath,
+        packed: Sequence[Path],
+        confirm: Confirm,
+    ) -> list[int]:
+        """The transfers of what is left as it is."""
+        for place in packed:
+            work = partial(self._pack, profile, place, target.join(place.name + "/"), confirm)
+            self._scope.start(self._named(f"pack {place.name}"), work)
+        rest = [(place, is_folder) for place, is_folder in places if place not in packed]
+        return [await self._mover.begin(order) for order in uploads_of(profile, rest, target)]
+
+    async def _small_ones(
+        self, folders: Sequence[Path], target: ObjectPath, planned: Sequence[Transfer]
+    ) -> list[_Amount]:
+        """Folders of many small files that are still to be sent."""
+        if self._choose is None or not advises_packing(sum(row.files for row in planned), 0):
+            return []
+        small: list[_Amount] = []
+        for place in folders:
+            below = target.join(place.name + "/").key
+            found = [await self._mover.amount_below(row.id, below) for row in planned]
+            amount = _Amount(place, sum(files for files, _ in found), sum(size_bytes for _, size_bytes in found))
+            small += [amount] if advises_packing(amount.files, amount.size_bytes) else []
+        return small
+
+    async def _way(
+        self,
+        sources: Sequence[Path],
+        target: ObjectPath,
+        planned: Sequence[Transfer],
+        small: Sequence[_Amount],
+        confirm: Confirm,
+    ) -> str:
+        """What the user wants; nobody is asked where nothing would be sent."""
+        files = sum(row.files - row.failed_files for row in planned)
+        if not files:
+            return _UPLOAD  # the list of transfers tells what is there already, and what could not be read
+        size = size_words(sum(row.total_bytes or 0 for row in planned))
         question = text("Upload {count} files ({size}) to {target}?", count=files, size=size, target=str(target))
         if files == 1:
             question = text("Upload one file ({size}) to {target}?", size=size, target=str(target))
@@ -190,39 +258,31 @@ class BucketTree(QObject):
             question = text(
                 "“{name}” seems to hold access keys. Upload it to {target} all the same?", name=keys, target=str(target)
             )
-        small = [count for count in counts if count.is_folder and advises_packing(count.files, count.size_bytes)]
         if self._choose is not None and small and not keys:
-            way = await self._choose(question, _about_packing(small), _packing_ways(small))
-        else:
-            way = _UPLOAD if files and await confirm(question, text("Upload")) else ""
-        if way:
-            for count in counts:
-                send = partial(self._send, count.source, target, confirm, is_packed=way == _PACK and count in small)
-                self._scope.start(self._named(f"upload {count.source.name}"), send)
+            return await self._choose(question, _about_packing(small), _packing_ways(small))
+        return _UPLOAD if await confirm(question, text("Upload")) else ""
 
-    async def _send(self, source: Path, target: ObjectPath, confirm: Confirm, *, is_packed: bool) -> None:
-        if is_packed:
-            await self._pack(source, target.join(source.name + "/"), confirm)
-            return
-        async with self._moving:
-            is_folder = await self._disk.run(lambda _: source.is_dir())
-            into = target.join(source.name + "/") if is_folder else target.join(source.name)
-            await self._mover.upload(self.state.profile, source, into)
-
-    async def _pack(self, source: Path | ObjectPath, target: ObjectPath, confirm: Confirm) -> None:
-        profile = self.state.profile
+    async def _pack(self, profile: str, source: Path | ObjectPath, target: ObjectPath, confirm: Confirm) -> None:
         try:
-            async with self._moving:
-                await self._mover.pack(profile, source, target)
+            await self._mover.pack(profile, source, target)
         except Occupied as error:
             if not await confirm(text("{words} Go on?", words=error.title), text("Replace")):
                 return
-            async with self._moving:
-                await self._mover.pack(profile, source, target, may_replace=True)
+            await self._mover.pack(profile, source, target, may_replace=True)
 
-    async def _download(self, path: ObjectPath, target: Path) -> None:
-        async with self._moving:
-            await self._mover.download(self.state.profile, path, target / path.name)
+    async def _download(self, orders: Sequence[Order]) -> None:
+        await self._finish([await self._mover.begin(order) for order in orders])
+
+    async def _finish(self, numbers: Sequence[int]) -> None:
+        """All of them are in the list of transfers; the first that failed is told."""
+        troubles: list[AppError] = []
+        for number in numbers:
+            try:
+                await self._mover.finished(number)
+            except AppError as error:
+                troubles.append(error)
+        if troubles:
+            raise troubles[0]
 
     def was_touched(self, folder: Folder) -> None:
         """Something there changed: read it again, here and wherever it is shown."""
@@ -258,32 +318,25 @@ class BucketTree(QObject):
 
 
 @dataclass(frozen=True, slots=True)
-class _Count:
-    """What there is of one thing that was dropped."""
+class _Amount:
+    """What is to be sent of one folder that was dropped."""
 
     source: Path
-    is_folder: bool
     files: int
     size_bytes: int
 
 
-def _count_local(source: Path, token: CancelToken) -> _Count:
-    with local_errors(source):
-        if not source.is_dir():
-            return _Count(source, False, 1, source.stat().st_size)
-        files, size_bytes = 0, 0
-        for here, _, names in os.walk(source):
-            for name in names:
-                token.check()
-                files += 1
-                # One that cannot be looked at, a broken link for example, is told when its turn comes.
-                with suppress(OSError):
-                    size_bytes += (Path(here) / name).stat().st_size
-        return _Count(source, True, files, size_bytes)
+def _seen(sources: Sequence[Path]) -> list[tuple[Path, bool]]:
+    """The places, each with whether it is a folder."""
+    seen: list[tuple[Path, bool]] = []
+    for source in sources:
+        with local_errors(source):
+            seen.append((source.absolute(), source.is_dir()))
+    return seen
 
 
-def _about_packing(small: Sequence[_Count]) -> list[Text]:
-    files, size_bytes = sum(count.files for count in small), sum(count.size_bytes for count in small)
+def _about_packing(small: Sequence[_Amount]) -> list[Text]:
+    files, size_bytes = sum(amount.files for amount in small), sum(amount.size_bytes for amount in small)
     return [
         text(
             "These are many small files, {size} each on average. Every one costs a request of its own: now, and again "
@@ -298,8 +351,8 @@ def _about_packing(small: Sequence[_Count]) -> list[Text]:
     ]
 
 
-def _packing_ways(small: Sequence[_Count]) -> list[Way]:
-    shards = sum(likely_shards(count.files, count.size_bytes) for count in small)
+def _packing_ways(small: Sequence[_Amount]) -> list[Way]:
+    shards = sum(likely_shards(amount.files, amount.size_bytes) for amount in small)
     return [
         Way(_PACK, text("Pack into tar shards ({count})", count=shards), is_advised=True),
         Way(_UPLOAD, text("Upload as they are")),

@@ -177,8 +177,8 @@ class ChangedPlaces(QObject):
             items = await self._transfers.items(row.id, (ItemState.DONE,), most=MOST_FILES)
             folders = _folders(target, [_place(row, target, item) for item in items])
             if len(items) >= MOST_FILES or len(folders) > MOST_FOLDERS:
-                arrived.add((row.profile, target.as_folder()))
-                folders = {target.parent}
+                arrived |= {(row.profile, folder) for folder in _whole(row, target)}
+                folders = {target if row.chosen else target.parent}
             touched |= {(row.profile, folder) for folder in folders}
         for profile, folder in sorted(touched):
             self.touched.emit(profile, folder)
@@ -190,6 +190,12 @@ def _place(row: Transfer, target: ObjectPath, item: Item) -> ObjectPath:
     if row.kind is Kind.UPLOAD:
         return ObjectPath(target.bucket, item.key)
     return target.join(item.name) if item.name else target
+
+
+def _whole(row: Transfer, target: ObjectPath) -> set[ObjectPath]:
+    """What to list anew: there may be much beside what was chosen."""
+    folders = {target.join(name) for _, name in row.chosen if name.endswith("/")}
+    return folders if row.chosen and len(folders) <= MOST_FOLDERS else {target.as_folder()}
 
 
 def _folders(target: ObjectPath, places: list[ObjectPath]) -> set[ObjectPath]:

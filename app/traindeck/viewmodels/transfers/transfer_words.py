@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from traindeck.domain.jobs.job import duration_words
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import Text, say, text
@@ -12,6 +14,7 @@ from traindeck.domain.transfers.records import (
     Kind,
     TransferState,
     WaitsFor,
+    is_remote,
 )
 from traindeck.viewmodels.jobs.run_page import Tone, moment_words
 from traindeck.viewmodels.transfers.transfer_list import TransferRow
@@ -95,8 +98,20 @@ def kind_sign(row: TransferRow) -> str:
 
 def way_words(row: TransferRow) -> str:
     """From where to where; a deletion goes nowhere."""
+    source = source_words(row)
+    return f"{source} → {row.transfer.target}" if row.transfer.target else source
+
+
+def source_words(row: TransferRow) -> str:
+    """Of several that were chosen in one folder, the first and how many there are besides."""
     transfer = row.transfer
-    return f"{transfer.source} → {transfer.target}" if transfer.target else transfer.source
+    if not transfer.chosen:
+        return transfer.source
+    source, name = transfer.source, transfer.chosen[0][0]
+    first = f"{source.rstrip('/')}/{name}" if is_remote(source) else str(PurePath(source, name))
+    if len(transfer.chosen) == 1:
+        return first
+    return say("{first} and {count} more", first=first, count=f"{len(transfer.chosen) - 1:,}")
 
 
 def kind_words(row: TransferRow) -> str:

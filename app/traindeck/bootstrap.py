@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QApplication
 
 from traindeck.assembly.core import Core, open_core
 from traindeck.assembly.lab_link import LabLife
+from traindeck.domain import texts
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError
 from traindeck.domain.texts import say, text
@@ -38,6 +39,7 @@ from traindeck.workspace import Models, OpenPages, Workspace, make_theme
 log = logging.getLogger(__name__)
 
 _LAST_RESORT_S = 10
+_LANGUAGE = "language"
 _WAYS_TO_END = ("stop", "leave")
 
 
@@ -114,7 +116,7 @@ async def _main(
         except OSError as error:
             return await _cannot_start(local_error(error), stop, has_guest=guest is not None)
         chosen = start_options.language or settings.language or language.system_language()
-        language.speak(chosen)
+        texts.speak(chosen, await core.disk.run(lambda _: language.catalogue(chosen)))
         qt_texts = QtTexts(application)
         qt_texts.speak(chosen)
         theme.choose(start_options.theme or settings.theme)
@@ -125,6 +127,7 @@ async def _main(
         models = Models.over(core, scope, notices, shown)
         owned.callback(models.close)
         models.preferences.language_changed.connect(lambda: qt_texts.speak(models.preferences.language))
+        await models.layout.read()
         program = _built(application, core, models, scope, theme, stop)
         furniture.callback(lambda: program.workspace.dispose())
         watchdog = StallWatchdog(partial(_note_stall, program))
@@ -140,12 +143,15 @@ async def _main(
         # Whatever still hangs now, say who, and go: all that matters is on disk.
         faulthandler.dump_traceback_later(_LAST_RESORT_S, exit=True, file=crash_file)
         owned.callback(faulthandler.cancel_dump_traceback_later)
+        await models.layout.keep()
         return status
 
 
 def _built(
     application: QApplication, core: Core, models: Models, scope: TaskScope, theme: Theme, stop: asyncio.Event
 ) -> Program:
+    notices = models.notices
+
     def request_quit() -> None:
         scope.start("close", partial(_close, program))
 
@@ -164,13 +170,24 @@ def _built(
 
     changing = asyncio.Lock()
 
+    async def until_free() -> None:
+        try:
+            await program.workspace.until_free(
+                lambda name: notices.news(
+                    text("The language changes as soon as “{name}” is closed.", name=name),
+                    text("What you changed there stays until you save or discard it."),
+                    name=_LANGUAGE,
+                )
+            )
+        finally:
+            notices.settled(_LANGUAGE)
+
     async def rebuild() -> None:
         """Step by step, so that the window answers between them; the old one stays until the new one is there."""
         async with changing:
             old = program.workspace
-            if not await old.properties.may_go():
-                return  # what was typed there matters more; the next window speaks it
             old.window.save_layout()
+            scope.start("keep the layout", models.layout.keep)
             pages = old.open_pages()
             fresh = begun()
             await asyncio.sleep(0)
@@ -190,6 +207,7 @@ def _built(
     program = Program(application, core, models, first, theme, stop)
     show(program.workspace, OpenPages())
     models.preferences.language_changed.connect(on_language)
+    models.preferences.until_free = until_free
     models.preferences.theme_changed.connect(theme.choose)
     return program
 

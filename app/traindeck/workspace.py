@@ -23,7 +23,15 @@ from traindeck.ui.accounts.profile_dialog import CredentialsDrop, ProfileDialog
 from traindeck.ui.jobs.job_form_view import JobFormView
 from traindeck.ui.jobs.run_list_view import RunListView
 from traindeck.ui.jobs.run_page_view import RunPageView
-from traindeck.ui.kit.dialogs import CANCEL, Answer, asked, chosen_file, chosen_place, shown
+from traindeck.ui.kit.dialogs import (
+    CANCEL,
+    Answer,
+    asked,
+    chosen_file,
+    chosen_place,
+    shown,
+    until_closed,
+)
 from traindeck.ui.kit.property_dialog import PropertyDialogs
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.lab.lab_page_view import LabPageView
@@ -86,6 +94,7 @@ class Models:
     """The view-models; they live as long as the program, windows come and go with the language."""
 
     notices: Notices
+    layout: WindowState
     preferences: Preferences
     accounts: Accounts
     keys: KeyNews
@@ -118,6 +127,7 @@ class Models:
         form = JobForm(core.submission, core.choices, core.profiles, core.disk, scope)
         return cls(
             notices=notices,
+            layout=WindowState(core.paths.home / "window.json", core.disk),
             preferences=preferences,
             accounts=Accounts(core.profiles, scope),
             keys=KeyNews(core.connections, notices),
@@ -149,11 +159,13 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class OpenPages:
-    """The tabs of a window, for the window that takes its place."""
+    """The tabs of a window and its open forms, for the window that takes its place."""
 
     # A run, a bucket, or the key of a page of which there is one.
     pages: tuple[Run | ObjectPath | str, ...] = (WELCOME,)
     current: int = 0
+    syncs: tuple[SyncForm, ...] = ()
+    """What was typed in dialogs that synchronize a folder."""
 
 
 class Workspace:
@@ -197,7 +209,7 @@ class Workspace:
             commands=self.commands,
             notices=models.notices,
             status=models.status,
-            state=WindowState(self._core.paths.home / "window.json"),
+            state=models.layout,
             panels=self._panels(),
             on_close_request=self._request_quit,
             toolbar=_TOOLBAR,
@@ -268,10 +280,12 @@ class Workspace:
 
     def _add_sync(self, view: BrowserView, browser: ObjectBrowser) -> None:
         def sync() -> None:
-            form = SyncForm(browser.profile, browser.state.place, self._core.transfers, self._scope)
-            SyncDialog(form, self._models.transfers, self._theme, self._confirm, self.window).show()
+            self._open_sync(SyncForm(browser.profile, browser.state.place, self._core.transfers, self._scope))
 
         view.commands.add(Command("object.sync", say("Synchronize this folder…"), sync, menu=CONTEXT, group=1))
+
+    def _open_sync(self, form: SyncForm) -> None:
+        SyncDialog(form, self._models.transfers, self._theme, self._confirm, self.window).show()
 
     def _bucket_desk(self, profile: str, bucket: str) -> BucketService:
         return BucketService(profile, bucket, self._core.connections, self._core.unfinished)
@@ -309,11 +323,27 @@ class Workspace:
                 self.open_welcome()
         self.window.tabs.setCurrentIndex(pages.current)
         self.window.show()
+        for form in pages.syncs:
+            self._open_sync(form)
         models = self._models
         models.status.load()
         models.form.start()
         models.runs.refresh()
         models.buckets.use_profile(models.accounts.current)
+
+    async def until_free(self, tell: Callable[[str], None]) -> None:
+        """Until nothing that was typed would go with the window; `tell` gets the title of what it waits for."""
+        while True:
+            if not await self.properties.may_go():
+                for dialog in self.properties.unsaved():
+                    tell(dialog.windowTitle())
+                    await until_closed(dialog)
+                    break
+                continue
+            modal = [dialog for dialog in self.window.findChildren(QDialog) if dialog.isModal() and dialog.isVisible()]
+            if not modal:
+                return
+            await until_closed(modal[0])
 
     def dispose(self) -> None:
         """Take the window down; the view-models go on."""
@@ -330,7 +360,8 @@ class Workspace:
 
     def open_pages(self) -> OpenPages:
         keys = self.window.open_tabs()
-        return OpenPages(tuple(self._shown_on(key) for key in keys), self.window.tabs.currentIndex())
+        syncs = tuple(dialog.form.again() for dialog in self.window.findChildren(SyncDialog) if dialog.isVisible())
+        return OpenPages(tuple(self._shown_on(key) for key in keys), self.window.tabs.currentIndex(), syncs)
 
     def _shown_on(self, key: str) -> Run | ObjectPath | str:
         if key in self._run_pages:

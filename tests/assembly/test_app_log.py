@@ -8,6 +8,7 @@ import secrets
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,6 +40,29 @@ def test_it_is_written_while_it_is_wanted_and_the_logging_is_as_before(tmp_path:
     assert "INFO traindeck.test: noticed 注意" in content and str(os.getpid()) in content
     assert "something old" in content and "no parent" in content and "a font" not in content
     assert "signed address" not in content and "AccessKeyId" not in content and "too late" not in content
+
+
+def test_who_has_something_to_say_does_not_wait_for_the_disk(tmp_path: Path) -> None:
+    path, ours = tmp_path / "traindeck.log", logging.getLogger("traindeck.test")
+    writers: list[str] = []
+
+    def watch(event: str, arguments: tuple[object, ...]) -> None:
+        if watching and event == "open" and arguments[0] == str(path):
+            writers.append(threading.current_thread().name)
+
+    watching = True
+    sys.addaudithook(watch)  # for good; it does nothing later
+    try:
+        with log_to(path):
+            try:
+                raise ValueError("with its traceback")
+            except ValueError:
+                ours.exception("a mistake: %s", "named")
+    finally:
+        watching = False
+    assert writers and threading.main_thread().name not in writers
+    content = path.read_text(encoding="utf-8")
+    assert "a mistake: named" in content and content.count("ValueError: with its traceback") == 1
 
 
 def test_it_never_grows_beyond_its_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
+from disk_watch import disk_watched
 from hands import Hands, tell
 from looking import look_and_edit
 from PySide6.QtCore import QPoint, Qt
@@ -17,6 +18,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QToolButton, QWidg
 
 from traindeck.bootstrap import Program, StartOptions, run_program
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import spoken
 from traindeck.ui.accounts.profile_dialog import ProfileDialog
 from traindeck.ui.jobs.run_page_view import RunPageView
 from traindeck.ui.kit.dialogs import Question
@@ -26,6 +28,7 @@ from traindeck.ui.kit.table_models import RunTableModel
 from traindeck.ui.lab.lab_page_view import LabPageView
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.ui.storage.browser_view import BrowserView
+from traindeck.ui.storage.bucket_rules_pages import BucketTagsPage
 from traindeck.ui.transfers.sync_dialog import SyncDialog
 
 Journey = Callable[..., Awaitable[None]]
@@ -346,6 +349,94 @@ async def switch_with_dialogs(hands: Hands, folder: str) -> None:
     tell("after", transfers=[row.state.value for row in program.core.transfers.rows()])
 
 
+async def switch_with_draft(hands: Hands, folder: str) -> None:
+    """The language is changed while a dialog holds what is not saved and another what was only typed."""
+    program, place = hands.program, ObjectPath("team-data", "photos/")
+    await (await program.core.connections.open("lab")).storage.create_bucket(place.bucket)
+    program.workspace.open_bucket(place)
+    await hands.until(lambda: hands.window.findChildren(BrowserView))
+    hands.window.findChildren(BrowserView)[0].commands.run("object.sync")
+    await hands.until(lambda: hands.window.findChildren(SyncDialog))
+    sync = hands.window.findChildren(SyncDialog)[0]
+    sync.folder.setText(folder)
+    sync.compare.setCurrentIndex(2)
+    sync.delete.setChecked(True)
+    sync.ignore.setPlainText("*.tmp")
+    settings = program.workspace.settings.show("lab", place.bucket, "Tags")
+    await hands.until(settings.reload_button.isEnabled)
+    page = settings.current.page
+    assert isinstance(page, BucketTagsPage)
+    page.table.pairs.setData(page.table.pairs.index(0, 0), "team")
+    await hands.until(settings.has_changes)
+    program.models.preferences.choose_language("zh_CN")
+    await hands.until(lambda: settings.findChildren(Question))
+    tell("asked", words=hands.texts(settings.findChildren(Question)[0]))
+    settings.findChildren(Question)[0].reject()
+    await hands.until(hands.window.notice_bar.isVisible)
+    tell(
+        "waits",
+        words=hands.texts(),
+        notice=hands.window.notice_bar.accessibleName(),
+        spoken=spoken(),
+        rows=page.table.pairs.rows,
+    )
+    program.models.preferences.choose_language("en")
+    await hands.until(lambda: not hands.window.notice_bar.isVisible())
+    program.models.preferences.choose_language("zh_CN")
+    await hands.until(lambda: settings.findChildren(Question))
+    settings.findChildren(Question)[0].reject()
+    await hands.until(hands.window.notice_bar.isVisible)
+    settings.reject()
+    await hands.until(lambda: settings.findChildren(Question))
+    await hands.click(hands.button("Discard", settings.findChildren(Question)[0]))
+    await hands.until(lambda: "视图" in hands.texts())
+    await hands.until(lambda: hands.window.findChildren(SyncDialog))
+    again = hands.window.findChildren(SyncDialog)[0]
+    tell(
+        "after",
+        words=hands.texts(),
+        spoken=spoken(),
+        notice=hands.window.notice_bar.isVisible(),
+        title=again.windowTitle(),
+        typed=[again.folder.text(), again.compare.currentIndex(), again.delete.isChecked(), again.ignore.toPlainText()],
+    )
+
+
+async def use_without_the_disk(hands: Hands, folder: str) -> None:
+    """An everyday round through the window, with an eye on the thread that draws it."""
+    program, place = hands.program, ObjectPath("team-data", "photos/")
+    workspace, form = program.workspace, program.models.form
+    with disk_watched() as found:
+        await submit_sample(hands, "1")
+        await hands.until(lambda: state_of(hands, 0) == log_state(hands) == "Completed")
+        workspace.log.find_bar.open_bar()
+        workspace.log.find_bar.words.setText("epoch")
+        await hands.until(lambda: workspace.log.find_bar.hits.text().startswith("Hits:"))
+        workspace.log.find_bar.close_bar()
+        program.models.log.show(form.state.origin or program.models.runs.state.runs[0])
+        await hands.until(lambda: program.models.log.state.is_read)
+        form.save_file(Path(folder) / "job.toml")
+        await hands.until(lambda: form.state.file is not None)
+        form.look_at_dragged(Path(folder))
+        form.take_dropped(Path(folder) / "job.toml")
+        await hands.until(lambda: not program.models.form.state.is_dirty)
+        await (await program.core.connections.open("lab")).storage.create_bucket(place.bucket)
+        workspace.open_bucket(place)
+        await hands.until(lambda: hands.window.findChildren(BrowserView))
+        dialog = await plan_sync(hands, hands.window.findChildren(BrowserView)[0], folder)
+        await hands.click(dialog.begin)
+        await hands.until(lambda: any(row.state.value == "done" for row in program.core.transfers.rows()))
+        settings = workspace.settings.show("lab", place.bucket, "Tags")
+        await hands.until(settings.reload_button.isEnabled)
+        settings.close()
+        program.models.preferences.choose_theme("dark")
+        program.models.preferences.choose_language("zh_CN")
+        await hands.until(lambda: "视图" in hands.texts())
+        program.workspace.window.save_layout()
+        await program.models.layout.keep()
+    tell("asked the disk", who=found)
+
+
 async def plan_sync(hands: Hands, view: BrowserView, folder: str) -> SyncDialog:
     view.commands.run("object.sync")
     await hands.until(lambda: hands.window.findChildren(SyncDialog))
@@ -535,7 +626,8 @@ JOURNEYS: dict[str, Journey] = {
     for journey in (
         sample_twice, glance, open_dialog_and_stay, submit_and_stay, submit_only, watch_to_the_end, outlive_the_lab,
         quit_by_question, read_the_bar, submit_in_vain, connect, lose_keys, empty_the_lab, look_at_the_lab,
-        switch_language, switch_theme, switch_with_dialogs, browse, look_and_edit,
+        switch_language, switch_theme, switch_with_dialogs, switch_with_draft, use_without_the_disk,
+        browse, look_and_edit,
     )
 }  # fmt: skip
 

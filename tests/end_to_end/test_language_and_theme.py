@@ -55,6 +55,20 @@ def test_dialogs_end_what_they_began_when_the_language_changes(home: Path, tmp_p
         window.must_be_well()
 
 
+def test_the_language_waits_for_what_is_not_saved(home: Path, tmp_path: Path) -> None:
+    with WindowProcess(home, "switch_with_draft", str(tmp_path)) as window:
+        assert "Save the changes?" in window.told("asked")["words"], "asked in the language in use"
+        waits = window.told("waits")
+        assert waits["spoken"] == "en" and is_english(waits["words"], home)
+        assert "The language changes as soon as" in waits["notice"] and "team-data" in waits["notice"]
+        assert waits["rows"] == [["team", ""]], "the draft is kept"
+        after = window.told("after")
+        assert after["spoken"] == "zh_CN" and not after["notice"]
+        assert not_chinese(after["title"]) == []
+        assert after["typed"] == [str(tmp_path), 2, True, "*.tmp"]
+        window.must_be_well()
+
+
 def test_dark_and_light_take_hold_at_once(home: Path) -> None:
     with WindowProcess(home, "switch_theme") as window:
         for dark in (False, True, False):

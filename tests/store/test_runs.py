@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from traindeck.domain import errors as kept_errors
 from traindeck.domain.errors import NotFound
 from traindeck.domain.jobs.job import JobSpec, Run, RunState
+from traindeck.domain.texts import CHINESE, say, text
+from traindeck.runtime import language
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.store.database import open_database
 from traindeck.store.runs import RunStore
@@ -47,6 +50,36 @@ async def test_a_run_comes_back_as_it_went_in(tmp_path: Path) -> None:
         kept = await store.add(full)
     async with opened(tmp_path / "records.db") as store:
         assert await store.get("aa11") == kept == replace(full, number=1)
+
+
+async def test_a_reason_is_told_in_the_language_in_use(tmp_path: Path) -> None:
+    reason = text("Stopped before the job was sent.")
+    async with opened(tmp_path / "records.db") as store:
+        await store.add(run("ours", reason=reason))
+        await store.add(run("theirs", reason="exit code {7}"))
+        assert (await store.change("theirs", checked=WHEN)).reason == "exit code {7}"
+    async with opened(tmp_path / "records.db") as store:
+        theirs, ours = await store.all()
+        assert theirs.reason == "exit code {7}" and ours.reason == reason
+        assert str(ours.reason) == "Stopped before the job was sent."
+        language.speak(CHINESE)
+        assert str(ours.reason) == say("Stopped before the job was sent.") != reason.english
+        with closing(sqlite3.connect(tmp_path / "records.db")) as db:
+            (kept,) = db.execute("SELECT reason FROM transitions WHERE run_id = 'ours'").fetchone()
+        assert kept_errors.words_from_json(kept) == reason
+
+
+async def test_a_reason_of_an_older_program_is_shown_as_it_was_written(tmp_path: Path) -> None:
+    """Also beside what is found damaged since."""
+    async with opened(tmp_path / "records.db") as store:
+        await store.add(run("old"))
+        with closing(sqlite3.connect(tmp_path / "records.db")) as other:
+            other.execute("UPDATE runs SET reason = '任务提交前已停止。', ended = 'never'")
+            other.commit()
+        (old,) = await store.all()
+        assert str(old.reason).endswith(": ended. 任务提交前已停止。")
+        again = await store.change("old", reason=old.reason, ended=None)
+        assert again.reason == old.reason
 
 
 async def test_only_what_is_not_over_is_live_and_the_newest_is_first(tmp_path: Path) -> None:
@@ -141,7 +174,7 @@ async def test_a_row_that_cannot_be_read_does_not_hide_the_others(
         assert bad.state is (RunState.UNKNOWN if column == "state" else RunState.COMPLETED)
         assert bad.run_seconds(WHEN) is None and bad.created.tzinfo is not None
         if (column, value) not in {("spec", ""), ("spec", "spec = 3"), ("name", b"\xb5\xd1"), ("created", "")}:
-            assert column in bad.reason
+            assert column in str(bad.reason)
         assert [kept.id for kept in await store.live()] == (["bad", "good"] if column == "state" else ["good"])
         assert (await store.change("bad", reason="seen")).id == "bad"
 

@@ -105,7 +105,13 @@ def panels() -> list[Panel]:
 
 @contextmanager
 def frame(
-    qapp: QApplication, scope: TaskScope, home: Path, *, theme: str = "light", with_panels: bool = True
+    qapp: QApplication,
+    scope: TaskScope,
+    home: Path,
+    *,
+    theme: str = "light",
+    with_panels: bool = True,
+    state: WindowState | None = None,
 ) -> Iterator[Frame]:
     looks = Theme(qapp, ICONS, theme)
     commands, notices, services, asked = Commands(), Notices(), Services(), list[int]()
@@ -119,7 +125,7 @@ def frame(
         commands=commands,
         notices=notices,
         status=status,
-        state=WindowState(home / "window.json"),
+        state=state or WindowState(home / "window.json", disk),
         panels=panels() if with_panels else [],
         on_close_request=lambda: asked.append(1),
         toolbar=("job.new", "-", "view.palette", "account.add"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from logging.handlers import RotatingFileHandler
+from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
 from pathlib import Path
+from queue import SimpleQueue
 
 from filelock import FileLock, Timeout
 
@@ -23,23 +24,27 @@ def log_to(path: Path) -> Iterator[None]:
     """Write what the program notices to `path` while the block runs.
 
     While another program has that file, one with a number after its name is taken: two cannot rotate the same file,
-    and Windows would not let them.
+    and Windows would not let them. A thread of its own writes: a slow disk holds up nobody who has something to say.
     """
     with local_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         free, lock = _first_free(path)
         handler = RotatingFileHandler(free, maxBytes=_BYTES, backupCount=2, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter(_FORM))
-    handler.addFilter(_is_heard)
+    lines: SimpleQueue[logging.LogRecord] = SimpleQueue()
+    ear, writer = QueueHandler(lines), QueueListener(lines, handler)
+    ear.addFilter(_is_heard)
     root = logging.getLogger()
     before = root.level
-    root.addHandler(handler)
+    writer.start()
+    root.addHandler(ear)
     root.setLevel(logging.INFO)
     try:
         yield
     finally:
         root.setLevel(before)
-        root.removeHandler(handler)
+        root.removeHandler(ear)
+        writer.stop()  # once all is written
         handler.close()
         lock.release()
 

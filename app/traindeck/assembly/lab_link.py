@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
@@ -192,16 +192,17 @@ class LabLink:
         """A new Lab; raises what it said itself when it could not start, Conflict when there is one already."""
         import tempfile
 
-        with tempfile.TemporaryFile() as words:
+        with ExitStack() as owned:
             started: list[subprocess.Popen[bytes]] = []
 
-            def spawn(_: CancelToken) -> subprocess.Popen[bytes]:
+            def spawn(_: CancelToken) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
                 # Noted here: whoever is cancelled while the process comes into being is not given it.
+                words = owned.enter_context(tempfile.TemporaryFile())
                 started.append(_spawn(self._command(), self._root.parent, words, self._life))
-                return started[0]
+                return started[0], words
 
             try:
-                process = await self._calls.run(spawn)
+                process, words = await self._calls.run(spawn)
                 log.info("starting the Lab, process %s", process.pid)
                 said = await self._first_words(process)
                 found = await self._found() if "obs" in said else None

@@ -44,7 +44,11 @@ class AppError(Exception):
 
     def sentence(self) -> str:
         """Title and hint as one paragraph in the user's language."""
-        return f"{say(self.title)} {say(self.hint)}".strip()
+        return say(self.paragraph()).strip()
+
+    def paragraph(self) -> Text:
+        """The same, to be kept and said in the language in use then."""
+        return Text("{title} {hint}", {"title": self.title, "hint": self.hint})
 
 
 class InvalidInput(AppError):
@@ -128,6 +132,9 @@ class Unexpected(AppError):
         )
 
 
+_BEGIN = '{"english": '
+
+
 def to_json(error: AppError) -> str:
     content = {
         "kind": type(error).__name__,
@@ -142,6 +149,27 @@ def from_json(content: str) -> AppError:
     values = json.loads(content)
     kinds = {kind.__name__: kind for kind in _kinds(AppError)}
     return _made(kinds.get(values["kind"], AppError), _read(values["title"]), _read(values["hint"]), values["detail"])
+
+
+def words_to_json(words: Text | str) -> str:
+    """A sentence as JSON; what is no sentence of ours stays as it is."""
+    if isinstance(words, str) and not words.startswith(_BEGIN):
+        return words
+    message = words if isinstance(words, Text) else Text("{words}", {"words": words})
+    return json.dumps(_written(message), ensure_ascii=False)
+
+
+def words_from_json(content: str) -> Text | str:
+    """What cannot be read as a sentence, as all that was written before there were any, is shown as it stands."""
+    if not content.startswith(_BEGIN):
+        return content
+    try:
+        words = _read(json.loads(content))
+        words.in_english()
+        str(words)
+    except (ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError):
+        return content
+    return words
 
 
 def told_as(error: AppError, title: Text) -> AppError:

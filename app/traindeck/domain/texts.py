@@ -15,7 +15,7 @@ class Text:
     """A whole sentence with named fields, put into words only when it is shown."""
 
     english: str
-    fields: Mapping[str, object] = field(default_factory=dict)
+    fields: Mapping[str, object] = field(default_factory=dict, hash=False)
 
     def __str__(self) -> str:
         return say(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import random
 import threading
@@ -16,6 +17,8 @@ from fnmatch import fnmatchcase
 from typing import Any, BinaryIO
 
 from aiohttp import web
+
+log = logging.getLogger(__name__)
 
 
 class Kind(Enum):
@@ -92,7 +95,11 @@ class Faults:
             self._chance = random.Random(seed)
             self._seed = seed
         for call in self._listeners:
-            call()
+            try:
+                call()
+            except Exception:
+                # The rules are in force, and the others have to know.
+                log.exception("a change of the fault rules")
 
     def on_change(self, call: Callable[[], None]) -> None:
         """`call` whenever other rules come into force; it must not wait."""

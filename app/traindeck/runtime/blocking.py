@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
+
+log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
@@ -28,7 +31,11 @@ class CancelToken:
             self._asked.set()
             callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:
-            callback()
+            try:
+                callback()
+            except Exception:
+                # The others wait to be woken too, and who cancels has its own work to end.
+                log.exception("a worker could not be told to stop")
 
     def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call this once when asked to stop, from the asking thread; at once if that was before.

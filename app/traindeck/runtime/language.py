@@ -23,8 +23,12 @@ def system_language() -> str:
 
 def speak(language: str) -> None:
     """Say everything in `language` from now on; what has no translation stays English."""
+    texts.speak(language, catalogue(language))
+
+
+def catalogue(language: str) -> dict[str, str]:
+    """Its sentences; reads a file, so call it in a worker where somebody waits."""
     if language == texts.ENGLISH:
-        texts.speak(language, {})
-        return
-    catalogue = json.loads(resource("translations", f"{language}.json").read_text(encoding="utf-8"))
-    texts.speak(language, catalogue)
+        return {}
+    sentences: dict[str, str] = json.loads(resource("translations", f"{language}.json").read_text(encoding="utf-8"))
+    return sentences

@@ -119,7 +119,10 @@ News = TypeVar("News")
 
 
 class Listeners(Generic[News]):
-    """Callbacks told about one kind of news, on the loop, in the order they came."""
+    """Callbacks told about one kind of news, on the loop, in the order they came.
+
+    One that raises is reported; neither who tells nor the other listeners come to know of it.
+    """
 
     def __init__(self) -> None:
         self._callbacks: list[Callable[[News], None]] = []
@@ -136,4 +139,27 @@ class Listeners(Generic[News]):
 
     def tell(self, news: News) -> None:
         for callback in tuple(self._callbacks):
+            safely(callback)(news)
+
+
+def safely(callback: Callable[[News], None]) -> Callable[[News], None]:
+    """The same for somebody whose work must go on whatever the callback does."""
+
+    def call(news: News) -> None:
+        try:
             callback(news)
+        except Exception as error:  # noqa: BLE001 - it is reported
+            _report(callback, error)
+
+    return call
+
+
+def _report(callback: Callable[..., None], error: Exception) -> None:
+    message = f"a listener failed: {getattr(callback, '__qualname__', repr(callback))}"
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        log.error(message, exc_info=error)
+    else:
+        # As with any callback of the loop: in the window it becomes a report, in a command a line of the log.
+        loop.call_exception_handler({"message": message, "exception": error})

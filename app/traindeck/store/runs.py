@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from traindeck.domain import errors as kept_errors
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.job import JobSpec, Run, RunState
-from traindeck.domain.texts import text
+from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.store.database import database_errors, transaction
 
@@ -108,7 +109,7 @@ def _one(db: sqlite3.Connection, run_id: str) -> Run | None:
 def _note(db: sqlite3.Connection, run: Run) -> None:
     db.execute(
         "INSERT INTO transitions (run_id, at, state, reason) VALUES (?, strftime('%Y-%m-%dT%H:%M:%fZ'), ?, ?)",
-        (run.id, run.phase or run.state.value, run.reason),
+        (run.id, run.phase or run.state.value, _column("reason", run.reason)),
     )
 
 
@@ -121,6 +122,8 @@ def _column(name: str, value: Any) -> object:
         return job_file.to_toml(value)
     if name == "tasks":
         return json.dumps(value)
+    if name == "reason":
+        return kept_errors.words_to_json(value)
     return value.isoformat() if isinstance(value, datetime) else value
 
 
@@ -140,6 +143,7 @@ def _run(row: sqlite3.Row) -> Run:
     read("spec", job_file.recall, JobSpec(name=str(row["name"])))
     read("state", RunState, RunState.UNKNOWN)
     read("tasks", _tasks, ("worker-0",))
+    read("reason", kept_errors.words_from_json, "")
     read("duration_ms", lambda value: None if value is None else int(value), None)
     for name in _TIMES:
         read(name, lambda value: datetime.fromisoformat(value) if value else None, None)
@@ -147,7 +151,8 @@ def _run(row: sqlite3.Row) -> Run:
         values["created"] = datetime.fromtimestamp(0, UTC)
     if damaged:
         reason = text("The record of this run is damaged or of a newer TrainDeck: {names}.", names=", ".join(damaged))
-        values["reason"] = " ".join(part for part in (str(reason), values["reason"]) if part)
+        before = values["reason"]
+        values["reason"] = Text("{damage} {before}", {"damage": reason, "before": before}) if before else reason
     return Run(**values)
 
 

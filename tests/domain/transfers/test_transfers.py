@@ -18,7 +18,7 @@ from traindeck.domain.errors import (
     Unexpected,
     Unreachable,
 )
-from traindeck.domain.texts import text
+from traindeck.domain.texts import CHINESE, text
 from traindeck.domain.transfers.records import (
     MOST_OBJECT_BYTES,
     MOST_PART_BYTES,
@@ -33,6 +33,7 @@ from traindeck.domain.transfers.records import (
     refusal,
     waits_for,
 )
+from traindeck.runtime import language
 
 words = text("“{place}” does not exist.", place="x")
 
@@ -99,3 +100,32 @@ def test_a_failure_comes_back_with_its_kind_and_its_words() -> None:
 def test_a_failure_of_a_newer_program_is_a_failure_all_the_same() -> None:
     content = kept_errors.to_json(NotFound(words, words)).replace("NotFound", "OfTomorrow")
     assert type(kept_errors.from_json(content)) is AppError
+
+
+def test_a_sentence_written_down_is_said_in_the_language_of_the_day() -> None:
+    error = NotFound(text("“{place}” does not exist.", place="{x}.py"), text("Refresh the list."))
+    kept = kept_errors.words_from_json(kept_errors.words_to_json(error.paragraph()))
+    assert kept == error.paragraph() and str(kept) == "“{x}.py” does not exist. Refresh the list."
+    language.speak(CHINESE)
+    assert str(kept) == error.sentence() and "does not exist" not in str(kept)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "Exit code 1",
+        "{name} is not {0}",
+        '{"english": "as a service might say it", "fields": {}}',
+        '{"english": ',
+        '{"english": "{of_tomorrow}", "fields": {}}',
+        '{"english": 3, "fields": 4}',
+    ],
+)
+def test_words_of_others_stay_as_they_are(words: str) -> None:
+    assert str(kept_errors.words_from_json(kept_errors.words_to_json(words))) == words
+
+
+@pytest.mark.parametrize("content", ['{"english": ', '{"english": "{of_tomorrow}", "fields": {}}', '{"english": 3}'])
+def test_a_sentence_that_cannot_be_read_is_shown_as_it_stands(content: str) -> None:
+    assert kept_errors.words_from_json(content) == content

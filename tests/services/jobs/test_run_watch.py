@@ -16,7 +16,7 @@ from support.servers.faults import Answer
 from support.servers.lab_process import LabProcess
 from support.stores.way import Way
 from support.waiting import until
-from support.work_bench import SHOWS, Bench, bad_line, code_in, count, over
+from support.work_bench import SHOWS, Bench, bad_line, code_in, count, over, spec
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError, LocalTrouble, NotFound, ServiceTrouble, Unreachable
 from traindeck.domain.jobs.job import Run, RunState
@@ -77,6 +77,27 @@ async def test_state_and_log_are_followed_to_the_end_and_the_log_is_whole(way: W
         assert bench.watch.trouble(LAB) is None and bench.watch.last_answer(LAB) is not None
 
 
+async def test_a_listener_that_raises_ends_no_watching(way: Way, code: Path, tmp_path: Path) -> None:
+    reported: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context["exception"]))
+
+    def broken(_: object) -> None:
+        raise ZeroDivisionError
+
+    async with Bench(tmp_path / "home", way) as bench:
+        await bench.prepare()
+        for listeners in (bench.watch.changed, bench.watch.connection_state, bench.submission.changed, bench.logs.grew):
+            listeners.add(broken)
+        heard: list[RunState] = []
+        bench.watch.changed.add(lambda run: heard.append(run.state))
+        bench.watch_runs()
+        run = await bench.submission.submit(spec(lines=5), code, stage=broken)
+        assert (await bench.watch.until_over(run.id)).state is RunState.COMPLETED
+        assert heard[-1] is RunState.COMPLETED and bench.scope.is_running("watch")
+        assert not bench.reported
+    assert reported and {type(error) for error in reported} == {ZeroDivisionError}
+
+
 @pytest.mark.parametrize(
     "script",
     [
@@ -101,7 +122,7 @@ async def test_a_job_that_fails_says_so_with_its_reason(way: Way, tmp_path: Path
         bench.watch_runs()
         run = await bench.watch.until_over((await bench.submitted(code)).id)
         assert run.state is RunState.FAILED
-        assert "7" in run.reason
+        assert "7" in str(run.reason)
 
 
 async def test_stop_shows_as_stopping_until_the_service_says_it_is_over(way: Way, code: Path, tmp_path: Path) -> None:
@@ -166,7 +187,7 @@ async def test_a_job_deleted_at_the_service_ends_as_abnormal_and_stays_on_record
             await training.delete(run.job_id)
         bench.watch_runs()
         ended = await bench.watch.until_over(run.id)
-        assert ended.state is RunState.ABNORMAL and "no longer knows" in ended.reason and ended.ended is not None
+        assert ended.state is RunState.ABNORMAL and "no longer knows" in str(ended.reason) and ended.ended is not None
 
 
 async def test_one_run_that_cannot_be_asked_about_does_not_hide_the_others(

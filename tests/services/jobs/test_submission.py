@@ -42,7 +42,8 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.texts import Text
+from traindeck.domain.texts import CHINESE, Text
+from traindeck.runtime import language
 from traindeck.services.http import calls as retrying
 
 ABOUT_SENDING = re.compile(f"{CREATES.pattern}|{SEARCHES.pattern}")
@@ -169,7 +170,7 @@ async def test_a_refusal_of_the_service_is_not_sent_and_says_why(
         with pytest.raises(Conflict, match="quota"):
             await bench.submitted(code)
         (run,) = await bench.records.all()
-        assert run.state is RunState.NOT_SENT and "quota" in run.reason
+        assert run.state is RunState.NOT_SENT and "quota" in str(run.reason)
         assert count(proxy, CREATES) == 1 and count(proxy, SEARCHES) == 0
 
 
@@ -179,7 +180,7 @@ async def test_a_missing_bucket_stops_before_the_request(lab: LabProcess, way: W
         with pytest.raises(NotFound, match="no-such-bucket"):
             await bench.submission.submit(spec(outputs=elsewhere, log_to=""), code)
         (run,) = await bench.records.all()
-        assert run.state is RunState.NOT_SENT and "no-such-bucket" in run.reason
+        assert run.state is RunState.NOT_SENT and "no-such-bucket" in str(run.reason)
         assert count(proxy, CREATES) == 0
 
 
@@ -193,6 +194,9 @@ async def test_a_service_that_was_never_reached_got_nothing(
             await bench.submitted(code)
         (run,) = await bench.records.all()
         assert run.state is RunState.NOT_SENT
+        in_english = str(run.reason)
+        language.speak(CHINESE)
+        assert str(run.reason) != in_english
 
 
 # -- the answer is lost ----------------------------------------------------------------------
@@ -213,7 +217,7 @@ async def test_an_answer_that_is_lost_is_looked_up_and_never_sent_again(
         assert await jobs_named(way, run.name) == arrived
         assert stages[-1] == "No answer came. Checking whether the job arrived…"
         if not arrived:
-            assert run.state is RunState.UNCONFIRMED and "may exist and bill" in run.reason
+            assert run.state is RunState.UNCONFIRMED and "may exist and bill" in str(run.reason)
             assert count(proxy, SEARCHES) == 4  # at each of the moments
 
 
@@ -228,7 +232,7 @@ async def test_one_that_could_not_be_looked_up_is_found_later(
         proxy.faults.extend([Reset(served=True), *[Answer(503, b"busy")] * looks])
         run = await bench.submitted(code)
         assert run.state is RunState.UNCONFIRMED
-        assert "could not be looked up" in run.reason and "may exist and bill" in run.reason
+        assert "could not be looked up" in str(run.reason) and "may exist and bill" in str(run.reason)
         proxy.faults.extend([Answer(503, b"busy")] * retrying.TRIES)
         with pytest.raises(ServiceTrouble):
             await bench.submission.check_again(run.id)
@@ -293,7 +297,7 @@ async def test_stopping_before_the_request_is_not_sent(lab: LabProcess, way: Way
         with pytest.raises(asyncio.CancelledError):
             await tasks[0]
         (run,) = await bench.records.all()
-        assert run.state is RunState.NOT_SENT and "Stopped before" in run.reason
+        assert run.state is RunState.NOT_SENT and "Stopped before" in str(run.reason)
         assert count(proxy, CREATES) == 0
 
 

@@ -99,6 +99,21 @@ async def test_all_are_changed_and_each_that_fails_is_named(way: Way) -> None:
         changing(shelf.objects, HeadChange(metadata={"Ü": "x"}))
 
 
+async def test_who_is_told_and_raises_ends_no_work(way: Way) -> None:
+    reported: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context["exception"]))
+
+    def broken(_: object) -> None:
+        raise ZeroDivisionError
+
+    shelf = await filled(way, 5)
+    assert (await tally(shelf.storage, [shelf.folder("data/")], broken)).objects == 5
+    change = changing(shelf.objects, HeadChange(metadata={"a": "b"}))
+    done = await BulkChange(shelf.storage, change, broken).run([shelf.folder("data/")])
+    assert done.changed == 5 and done.failed == 0
+    assert {type(error) for error in reported} == {ZeroDivisionError}
+
+
 async def test_it_can_be_cancelled_and_what_is_done_stays(way: Way) -> None:
     shelf = await filled(way, 200)
     begun = asyncio.Event()

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QGuiApplication, QWheelEvent
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragMoveEvent, QGuiApplication, QWheelEvent
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QPushButton, QWidget
 
 from support.folder_cloud import (
@@ -234,12 +234,37 @@ async def test_a_dropped_job_file_fills_the_form(tmp_path: Path, theme: Theme, q
         path = tmp_path / "code" / "job.toml"
         path.write_text(job_file.to_toml(digits_spec(name="from-file")), encoding="utf-8")
         (tmp_path / "picture.png").write_bytes(b"")
-        assert not drop(on.view, [tmp_path / "picture.png"], QPoint(50, 50))
         assert drop(on.view, [path], QPoint(50, 50))
         await until(lambda: on.editor("name").text() == "from-file")
         assert on.view.file.text() == "job.toml"
         qtbot.keyClicks(on.editor("name"), "x")
         assert on.view.file.text() == "job.toml •"
+
+
+async def test_what_is_of_no_use_is_refused_without_waiting_for_the_disk(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        picture = tmp_path / "picture.png"
+        picture.write_bytes(b"")
+        before = on.form.state.spec
+        # Let go before the disk has answered: it is said what may be dropped.
+        assert drop(on.view, [picture], QPoint(50, 50))
+        await until(lambda: on.cloud.reported)
+        assert "picture.png" in on.cloud.reported[0][1].sentence()
+        await until(lambda: not on.form.may_take(picture))
+        data = QMimeData()
+        data.setUrls([QUrl.fromLocalFile(str(picture))])
+        button, key = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+        move = QDragMoveEvent(QPoint(50, 50), Qt.DropAction.CopyAction, data, button, key)
+        QApplication.sendEvent(on.view, move)
+        assert not move.isAccepted()
+        assert on.form.state.spec == before
+        folder = tmp_path / "digits.py"  # what it is counts, not its name
+        folder.mkdir()
+        assert drop(on.view, [folder], QPoint(50, 50))
+        await until(lambda: on.form.state.code_place == folder)
+        on.cloud.reported.clear()
 
 
 async def test_edit_again_marks_what_differs(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication
@@ -17,8 +20,8 @@ from support.panel_bench import light_theme
 from support.waiting import until
 from traindeck.domain.jobs.job import LogChunk, Run, RunState
 from traindeck.ui.kit.theme import Theme
-from traindeck.ui.logs.log_view import LogView
-from traindeck.viewmodels.logs.log_feed import MOST_LINES, LogFeed
+from traindeck.ui.logs.log_view import SLICE_LINES, FindBar, LogPane, LogView
+from traindeck.viewmodels.logs.log_feed import LONGEST_LINE, MOST_LINES, LogBatch, LogFeed, count_in, folded, hits_in
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -220,6 +223,130 @@ async def test_find_selects_and_goes_round(tmp_path: Path, theme: Theme, qtbot: 
             assert on.view.pane.textCursor().selectedText() == "Loss"
         qtbot.keyClick(on.view.find_bar.words, Qt.Key.Key_Escape)
         assert on.view.find_bar.isHidden()
+
+
+@pytest.fixture
+def pane(theme: Theme, qtbot: QtBot) -> LogPane:
+    """Without a bound, so that it may hold more than a log that is followed."""
+    pane = LogPane(theme)
+    qtbot.addWidget(pane)
+    pane.setMaximumBlockCount(0)
+    return pane
+
+
+async def test_the_newest_words_are_counted_slice_by_slice(pane: LogPane, qtbot: QtBot) -> None:
+    pane.setPlainText("\n".join(f"Step {number} 损失值 {number % 7}" for number in range(30_500)))
+    bar = FindBar(pane)
+    qtbot.addWidget(bar)
+    counts: list[tuple[int, bool]] = []
+    bar._search.counted.connect(lambda hits, is_all: counts.append((hits, is_all)))
+    bar.show()
+    qtbot.keyClicks(bar.words, "st")
+    # A key costs one slice, however many lines there are.
+    assert counts == [(SLICE_LINES, False)] * 2 and bar.hits.text() == f"Hits so far: {SLICE_LINES:,}"
+    bar.words.setText("损失值 3")
+    await until(lambda: counts[-1][1])
+    assert bar.hits.text() == f"Hits: {sum(number % 7 == 3 for number in range(30_500)):,}"
+    slices = [hits for hits, _ in counts[2:]]
+    assert slices == sorted(slices) and len(slices) == 31
+    assert [is_all for _, is_all in counts].count(True) == 1
+    bar.words.setText("Schritt")
+    await until(lambda: bar.hits.text() == "Nothing found")
+    bar.close_bar()
+
+
+async def test_long_lines_are_a_slice_sooner(pane: LogPane, qtbot: QtBot) -> None:
+    pane.setPlainText("\n".join("x" * LONGEST_LINE for _ in range(100)))
+    bar = FindBar(pane)
+    qtbot.addWidget(bar)
+    bar.words.setText("xxxx")
+    assert bar.hits.text() == "Hits so far: 25,000"
+    await until(lambda: bar.hits.text() == "Hits: 100,000")
+
+
+async def test_what_arrives_while_it_is_open_is_counted_too(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        await on.write(*numbered(10), "the end")
+        on.view.find_bar.open_bar()
+        on.view.find_bar.words.setText("END")
+        assert on.view.find_bar.hits.text() == "Hits: 1"
+        await on.write("another end")
+        await until(lambda: on.view.find_bar.hits.text() == "Hits: 2")
+        on.feed.cleared.emit()
+        await until(lambda: on.view.find_bar.hits.text() == "Nothing found")
+
+
+@pytest.mark.parametrize(
+    ("shown", "typed", "chosen"),
+    [
+        ("epoch 3\n训练 损失值：0.5\nend", "损失值", "损失值"),
+        ("GRÖSSE ΣΊΣΥΦΟΣ", "σίσυφος", "ΣΊΣΥΦΟΣ"),
+        ("die Straße", "STRASSE", "Straße"),
+        ("in the 𠀀𠀁 İstanbul here", "HERE", "here"),
+        ("a\xa0b", "A B", "a b"),
+    ],
+)
+async def test_finding_is_right_in_every_script(
+    pane: LogPane, qtbot: QtBot, shown: str, typed: str, chosen: str
+) -> None:
+    pane.setPlainText(shown)
+    bar = FindBar(pane)
+    qtbot.addWidget(bar)
+    bar.words.setText(typed)
+    assert bar.hits.text() == "Hits: 1"
+    for modifier in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier):
+        qtbot.keyClick(bar.words, Qt.Key.Key_Return, modifier)
+        assert pane.textCursor().selectedText().replace("\xa0", " ") == chosen
+
+
+async def test_finding_goes_on_over_slices_both_ways_and_around(pane: LogPane, qtbot: QtBot) -> None:
+    lines = [f"line {number}" for number in range(3 * SLICE_LINES)]
+    lines[5], lines[2500] = "here here", "Here"
+    pane.setPlainText("\n".join(lines))
+    bar = FindBar(pane)
+    qtbot.addWidget(bar)
+    bar.words.setText("here")
+
+    async def hit(modifier: Qt.KeyboardModifier) -> tuple[int, int]:
+        before = pane.textCursor().position()
+        qtbot.keyClick(bar.words, Qt.Key.Key_Return, modifier)
+        await until(lambda: pane.textCursor().position() != before)
+        cursor = pane.textCursor()
+        return cursor.blockNumber(), cursor.positionInBlock()
+
+    down, up = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
+    assert [await hit(down) for _ in range(4)] == [(5, 4), (5, 9), (2500, 4), (5, 4)]
+    assert [await hit(up) for _ in range(4)] == [(2500, 4), (5, 9), (5, 4), (2500, 4)]
+    await until(lambda: bar.hits.text() == "Hits: 3")
+    at = pane.textCursor().position()
+    bar.words.setText("there")
+    qtbot.keyClick(bar.words, Qt.Key.Key_Return)
+    await until(lambda: bar.hits.text() == "Nothing found" and not bar._search.is_finding)
+    assert pane.textCursor().position() == at
+
+
+async def test_lines_that_come_and_go_do_not_lead_the_search_astray(pane: LogPane, qtbot: QtBot) -> None:
+    pane.setMaximumBlockCount(2 * SLICE_LINES + 1)
+    pane.setPlainText("\n".join(f"x {number}" for number in range(2 * SLICE_LINES)))
+    bar = FindBar(pane)
+    qtbot.addWidget(bar)
+    bar.words.setText("x")
+    new = tuple(f"x new {number}" for number in range(500))
+    pane.add(LogBatch(new, "x open"), LogBatch((), ""))
+    counts: list[int] = []
+    bar._search.counted.connect(lambda hits, is_all: counts.append(hits) if is_all else None)
+    # What was counted and has gone since, and what came; then only what is there.
+    await until(lambda: len(counts) == 2)
+    assert counts[-1] == pane.toPlainText().count("x") == pane.document().blockCount()
+    bar.words.setText("")
+
+
+@given(st.text("aAßsSİi\u0307 𠀀损Σσς\xa0", max_size=12), st.text("aAsSßi\u0307 损σ", min_size=1, max_size=3))
+def test_what_is_counted_is_what_is_found(line: str, wanted: str) -> None:
+    hits = hits_in(line, folded(wanted))
+    assert count_in(line, folded(wanted)) == len(hits)
+    assert all(folded(line[begin:end]) == folded(wanted) for begin, end in hits)
+    assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(hits))
 
 
 async def test_a_view_opened_later_shows_what_came_before(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -21,12 +22,14 @@ from traindeck.domain.jobs.job import JobSpec, Run, RunState
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import Kind, TransferState
+from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.language import speak
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.transfers import Transfer
 from traindeck.ui.kit.dialogs import ErrorReport
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.preferences import WindowState
 
 
 def lost(where: str = "The Lab does not answer.") -> Unreachable:
@@ -67,9 +70,19 @@ async def test_pages_are_made_once_and_told_when_they_go(qapp: QApplication, tmp
             assert not at.commands.get("view.close_tab").enabled()
 
 
-async def test_docks_hide_show_and_come_back_where_they_were(qapp: QApplication, tmp_path: Path) -> None:
+@pytest.fixture
+def disk() -> Iterator[BlockingCalls]:
+    calls = BlockingCalls(1, "layout")
+    yield calls
+    calls.close()
+
+
+async def test_docks_hide_show_and_come_back_where_they_were(
+    qapp: QApplication, tmp_path: Path, disk: BlockingCalls
+) -> None:
+    state = WindowState(tmp_path / "window.json", disk)
     async with TaskScope(pytest.fail) as scope:
-        with frame(qapp, scope, tmp_path) as at:
+        with frame(qapp, scope, tmp_path, state=state) as at:
             at.window.show()
             assert at.window.is_dock_shown("buckets")
             at.commands.run("view.dock.buckets")
@@ -77,7 +90,7 @@ async def test_docks_hide_show_and_come_back_where_they_were(qapp: QApplication,
             at.window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, dock(at, "runs"))
             at.window.resize(960, 720)
             at.window.save_layout()
-        with frame(qapp, scope, tmp_path) as at:
+        with frame(qapp, scope, tmp_path, state=state) as at:
             at.window.show()
             assert not at.window.is_dock_shown("buckets")
             assert at.window.dockWidgetArea(dock(at, "runs")) == Qt.DockWidgetArea.RightDockWidgetArea
@@ -87,22 +100,29 @@ async def test_docks_hide_show_and_come_back_where_they_were(qapp: QApplication,
             assert at.window.dockWidgetArea(dock(at, "runs")) == Qt.DockWidgetArea.LeftDockWidgetArea
 
 
-async def test_a_layout_saved_while_a_notice_stood_does_not_bring_it_back(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_layout_saved_while_a_notice_stood_does_not_bring_it_back(
+    qapp: QApplication, tmp_path: Path, disk: BlockingCalls
+) -> None:
+    state = WindowState(tmp_path / "window.json", disk)
     async with TaskScope(pytest.fail) as scope:
-        with frame(qapp, scope, tmp_path) as at:
+        with frame(qapp, scope, tmp_path, state=state) as at:
             at.window.show()
             at.notices.report("a", lost())
             assert at.window.notice_bar.isVisible()
             at.window.save_layout()
-        with frame(qapp, scope, tmp_path) as at:
+        with frame(qapp, scope, tmp_path, state=state) as at:
             at.window.show()
             assert not at.window.notice_bar.isVisible()
 
 
-async def test_a_layout_that_cannot_be_used_is_left_aside(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_layout_that_cannot_be_used_is_left_aside(
+    qapp: QApplication, tmp_path: Path, disk: BlockingCalls
+) -> None:
     (tmp_path / "window.json").write_text('{"version": 1, "geometry": "AAAA", "docks": "AAAA"}', encoding="utf-8")
+    state = WindowState(tmp_path / "window.json", disk)
+    await state.read()
     async with TaskScope(pytest.fail) as scope:
-        with frame(qapp, scope, tmp_path) as at:
+        with frame(qapp, scope, tmp_path, state=state) as at:
             at.window.show()
             assert all(at.window.is_dock_shown(panel) for panel in at.window.dock_titles())
 
@@ -176,7 +196,7 @@ async def test_language_and_theme_chosen_together_are_both_kept(qapp: QApplicati
             at.preferences.choose_theme("dark")
             at.preferences.choose_language("zh_CN")
             at.preferences.choose_language("zh_CN")
-            assert rebuilt == [1]
+            await until(lambda: rebuilt == [1])
             assert texts.spoken() == "zh_CN"
             await until(lambda: not scope.is_running("keep the preferences"))
         kept = json.loads((tmp_path / "settings.json").read_text(encoding="utf-8"))

@@ -94,7 +94,7 @@ async def test_a_failing_rerun_is_reported_and_can_be_asked_for_again(tmp_path: 
         assert runs.state.busy == {}
         failed = next(one for one in runs.state.runs if one.resubmission_of == run.id)
         assert failed.state is RunState.NOT_SENT
-        assert "cannot be reached" in failed.reason
+        assert "cannot be reached" in str(failed.reason)
 
 
 async def test_stop_shows_stopping_until_the_service_says_it_is_over(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from support.folder_cloud import FolderCloud, digits_spec, offline
 from support.waiting import until
 from traindeck.domain.jobs.job import LogChunk, Run, RunState
+from traindeck.domain.texts import CHINESE
+from traindeck.runtime import language
 from traindeck.viewmodels.logs.log_feed import LONGEST_LINE, MOST_LINES, LogBatch, LogFeed, LogText
 
 if TYPE_CHECKING:
@@ -140,6 +142,17 @@ async def test_missing_bytes_are_marked_where_they_are_missing(tmp_path: Path) -
         assert screen.lines[0] == "begin"
         assert "2 kB" in screen.lines[1]
         assert screen.lines[2] == "end"
+
+
+async def test_what_we_say_in_a_log_is_said_in_the_language_in_use(tmp_path: Path) -> None:
+    async with following(tmp_path) as (cloud, feed, screen):
+        await cloud.logs.take("r1", "worker-0", LogChunk(b"begin\n", 6))
+        await cloud.logs.take("r1", "worker-0", LogChunk(b"end\n", 2010))
+        await until(lambda: len(screen.lines) == 3)
+        language.speak(CHINESE)
+        begin, gap, end = feed.lines_so_far().lines  # what a window of another language begins with
+        assert (begin, end) == ("begin", "end")
+        assert gap != screen.lines[1] and "2 kB" in gap and not gap.isascii()
 
 
 async def test_a_log_that_begins_anew_is_shown_anew(tmp_path: Path) -> None:

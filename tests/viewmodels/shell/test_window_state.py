@@ -1,36 +1,105 @@
-"""The saved layout: kept whole, dropped when it no longer fits."""
+"""The saved layout: kept whole, dropped when it no longer fits, and never waited for."""
 
+import asyncio
+import json
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from support.waiting import until
+from traindeck.runtime.blocking import BlockingCalls
 from traindeck.viewmodels.shell.preferences import Layout, WindowState
 
 LAYOUT = Layout(b"\x00geometry\xff", b"docks\x01")
 
 
-def test_what_was_saved_comes_back(tmp_path: Path) -> None:
-    WindowState(tmp_path / "deep" / "window.json").save(3, LAYOUT)
-    assert WindowState(tmp_path / "deep" / "window.json").load(3) == LAYOUT
+@pytest.fixture
+def disk() -> Iterator[BlockingCalls]:
+    calls = BlockingCalls(2, "disk")
+    yield calls
+    calls.close()
 
 
-def test_a_layout_of_another_window_is_not_used(tmp_path: Path) -> None:
-    state = WindowState(tmp_path / "window.json")
+async def test_what_was_saved_comes_back(tmp_path: Path, disk: BlockingCalls) -> None:
+    path = tmp_path / "deep" / "window.json"
+    state = WindowState(path, disk)
+    state.save(3, LAYOUT)
+    assert state.load(3) == LAYOUT  # for the next window, before anything is written
+    await state.keep()
+    later = WindowState(path, disk)
+    await later.read()
+    assert later.load(3) == LAYOUT
+
+
+async def test_a_layout_of_another_window_is_not_used(tmp_path: Path, disk: BlockingCalls) -> None:
+    state = WindowState(tmp_path / "window.json", disk)
+    await state.read()
     assert state.load(1) is None
     state.save(1, LAYOUT)
     assert state.load(2) is None
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"version": 1}', '{"version": 1, "geometry": "ü", "docks": ""}', "\0"])
-def test_a_damaged_file_costs_the_layout_only(tmp_path: Path, content: str) -> None:
+async def test_a_damaged_file_costs_the_layout_only(tmp_path: Path, disk: BlockingCalls, content: str) -> None:
     path = tmp_path / "window.json"
     path.write_text(content, encoding="utf-8")
-    assert WindowState(path).load(1) is None
+    state = WindowState(path, disk)
+    await state.read()
+    assert state.load(1) is None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folders have no such rights there")
-def test_a_place_that_cannot_be_written_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_place_that_cannot_be_written_is_logged(
+    tmp_path: Path, disk: BlockingCalls, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "file").write_bytes(b"")
-    WindowState(tmp_path / "file" / "window.json").save(1, LAYOUT)
+    state = WindowState(tmp_path / "file" / "window.json", disk)
+    state.save(1, LAYOUT)
+    await state.keep()
     assert "layout was not saved" in caplog.text
+
+
+async def test_the_last_of_several_saves_stays_and_nobody_waits(tmp_path: Path, disk: BlockingCalls) -> None:
+    path, free = tmp_path / "window.json", threading.Event()
+    busy = [asyncio.ensure_future(disk.run(lambda _: free.wait())) for _ in range(2)]
+    state = WindowState(path, disk)
+    state.save(1, Layout(b"first", b""))
+    keeping = asyncio.ensure_future(state.keep())
+    await asyncio.sleep(0)
+    for number in range(5):
+        state.save(1, Layout(b"%d" % number, b""))
+    assert not path.exists() and state.load(1) == Layout(b"4", b"")
+    at_quit = asyncio.ensure_future(state.keep())
+    free.set()
+    await asyncio.gather(at_quit, keeping, *busy)
+    later = WindowState(path, disk)
+    await later.read()
+    assert later.load(1) == Layout(b"4", b"")
+
+
+async def test_a_save_that_was_cancelled_is_made_up_for(tmp_path: Path, disk: BlockingCalls) -> None:
+    """As at quitting: the tasks of the window are cancelled, and then what is newest is kept."""
+    free = threading.Event()
+    busy = [asyncio.ensure_future(disk.run(lambda _: free.wait())) for _ in range(2)]
+    state = WindowState(tmp_path / "window.json", disk)
+    state.save(1, LAYOUT)
+    keeping = asyncio.ensure_future(state.keep())
+    await until(lambda: state._writing.locked())
+    keeping.cancel()
+    free.set()
+    await asyncio.gather(keeping, *busy, return_exceptions=True)
+    await state.keep()
+    assert json.loads((tmp_path / "window.json").read_bytes())["version"] == 1
+
+
+async def test_what_is_newer_than_the_file_is_not_overwritten_by_it(tmp_path: Path, disk: BlockingCalls) -> None:
+    state = WindowState(tmp_path / "window.json", disk)
+    state.save(1, Layout(b"old", b""))
+    await state.keep()
+    fresh = WindowState(tmp_path / "window.json", disk)
+    fresh.save(1, LAYOUT)
+    await fresh.read()
+    assert fresh.load(1) == LAYOUT

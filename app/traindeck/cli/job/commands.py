@@ -274,7 +274,7 @@ def _said_how_it_ended(call: Call, run: Run, *, beside_log: bool = False) -> int
     if run.state is RunState.COMPLETED:
         return DONE
     if run.reason:
-        call.output.note(run.reason)
+        call.output.note(str(run.reason))
     if run.state is RunState.UNCONFIRMED:
         call.output.note(say("“traindeck job wait {run}” checks again.", run=run.id))
     elif run.state.is_remote:

@@ -154,7 +154,7 @@ class Run:
     code_url: str = ""
     job_id: str = ""
     phase: str = ""  # as the service said it
-    reason: str = ""
+    reason: Text | str = ""  # a sentence of ours, or words as the service said them
     submitted: datetime | None = None
     started: datetime | None = None
     ended: datetime | None = None

@@ -15,6 +15,7 @@ from traindeck.domain.storage.objects import Bucket, ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors
+from traindeck.runtime.tasks import safely
 from traindeck.services.jobs.modelarts.adapter import ModelArtsTraining, find_project
 from traindeck.services.storage.sdk.buckets import ObsStorage
 
@@ -54,7 +55,7 @@ class _Round:
         self._profile = profile
         self._credentials = credentials
         self._calls = calls
-        self._found = found
+        self._found = safely(found)
         self._storage = ObsStorage(profile, credentials, calls)
         self._training: ModelArtsTraining | None = None
         self._accepted: bool | None = None

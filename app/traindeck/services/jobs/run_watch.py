@@ -20,7 +20,7 @@ from traindeck.domain.errors import (
     Unreachable,
 )
 from traindeck.domain.jobs.job import RemoteJob, Run, RunState
-from traindeck.domain.texts import text
+from traindeck.domain.texts import Text, text
 from traindeck.runtime.clock import delays, utc_now
 from traindeck.runtime.tasks import Listeners, TaskScope
 from traindeck.services.accounts.connections import Connection, Connections
@@ -258,7 +258,7 @@ class RunWatch:
         job = await connection.training.show(run.job_id)
         account.last_answer = self._clock()
         if job is None:
-            reason = str(text("The service no longer knows this job; what was recorded stays here."))
+            reason = text("The service no longer knows this job; what was recorded stays here.")
             await self._become(run, state=RunState.ABNORMAL, reason=reason, ended=self._clock())
             return True
         # The log is fetched after the state was asked for: when that says over, the log is whole.
@@ -319,10 +319,10 @@ def _is_watched(run: Run) -> bool:
     return run.state.is_remote and bool(run.job_id)
 
 
-def _reason_of(state: RunState) -> str:
+def _reason_of(state: RunState) -> Text | str:
     if state is not RunState.ABNORMAL:
         return ""
-    return str(text("The service broke off this job and gives no reason; the end of its log may tell more."))
+    return text("The service broke off this job and gives no reason; the end of its log may tell more.")
 
 
 def _retry_after_s(error: AppError) -> float:

@@ -25,7 +25,7 @@ from traindeck.domain.jobs.job import JobSpec, RemoteJob, Run, RunState, Target,
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.clock import utc_now
-from traindeck.runtime.tasks import Listeners, gather_or_raise
+from traindeck.runtime.tasks import Listeners, gather_or_raise, safely
 from traindeck.services.accounts.connections import Connection, Connections
 from traindeck.services.jobs.code_bundles import Bundle, CodeBundles, FrozenFile
 from traindeck.services.jobs.locks import RunLocks
@@ -85,6 +85,7 @@ class Submission:
 
     async def submit(self, spec: JobSpec, base: Path, profile: str | None = None, *, stage: Stage = _quiet) -> Run:
         """Freeze, upload, send. The run is in the records from the first moment on."""
+        stage = safely(stage)
         forms.refuse(forms.validate(spec))
         chosen = self.profile_for(spec, profile)
         stage(text("Freezing the code…"))
@@ -95,6 +96,7 @@ class Submission:
 
     async def rerun(self, run_id: str, *, changes: Sequence[str] = (), stage: Stage = _quiet) -> Run:
         """The same again, with the code as it was then."""
+        stage = safely(stage)
         before = await self._records.get(run_id)
         if before is None:
             raise _forgotten()
@@ -147,7 +149,7 @@ class Submission:
             if run is None or not mine or not run.state.is_open:
                 return run
             if run.state is RunState.PREPARING:
-                reason = str(text("TrainDeck was closed before the job was sent."))
+                reason = text("TrainDeck was closed before the job was sent.")
                 return await self._become(run, state=RunState.NOT_SENT, reason=reason)
             connection = await self._connections.open(run.profile)
             job = await self._found(run, connection, self._moments_left(run) if patient else (0.0,))
@@ -189,16 +191,16 @@ class Submission:
             # From here on the request may have left: only the service knows.
             run = await self._become(run, state=RunState.SUBMITTING, submitted=self._clock())
         except AppError as error:
-            await self._become(run, state=RunState.NOT_SENT, reason=error.sentence())
+            await self._become(run, state=RunState.NOT_SENT, reason=error.paragraph())
             raise
         except asyncio.CancelledError:
             if run.state is RunState.PREPARING:
-                reason = str(text("Stopped before the job was sent."))
+                reason = text("Stopped before the job was sent.")
                 await self._become(run, state=RunState.NOT_SENT, reason=reason)
             raise
         except Exception as error:
             mistake = Unexpected(f"{type(error).__name__}: {error}")
-            await self._become(run, state=RunState.NOT_SENT, reason=mistake.sentence())
+            await self._become(run, state=RunState.NOT_SENT, reason=mistake.paragraph())
             raise
         stage(text("Sending the job…"))
         return await self._request(run, stage)
@@ -223,7 +225,7 @@ class Submission:
             # Refused keys mean that nothing was made, so the same may be sent again with others.
             return await self._connections.work(run.profile, create, lambda: stage(_NO_KEYS))
         except AppError as error:
-            await self._become(run, state=RunState.NOT_SENT, reason=error.sentence())
+            await self._become(run, state=RunState.NOT_SENT, reason=error.paragraph())
             raise
 
     async def _look_up(self, run: Run, connection: Connection, moments_s: Sequence[float]) -> Run:
@@ -232,9 +234,9 @@ class Submission:
         except AppError as error:
             reason = text(
                 "No answer came, and the job could not be looked up: {reason} It may exist and bill: check again.",
-                reason=error.sentence(),
+                reason=error.paragraph(),
             )
-            return await self._become(run, state=RunState.UNCONFIRMED, reason=str(reason))
+            return await self._become(run, state=RunState.UNCONFIRMED, reason=reason)
         return await self._unconfirmed(run) if job is None else await self._adopt(run, job)
 
     async def _found(self, run: Run, connection: Connection, moments_s: Sequence[float]) -> RemoteJob | None:
@@ -259,7 +261,7 @@ class Submission:
 
     async def _unconfirmed(self, run: Run) -> Run:
         reason = text("No answer came and no such job was found so far. It may exist and bill: check again.")
-        return await self._become(run, state=RunState.UNCONFIRMED, reason=str(reason))
+        return await self._become(run, state=RunState.UNCONFIRMED, reason=reason)
 
     async def _adopt(self, run: Run, job: RemoteJob) -> Run:
         return await self._become(

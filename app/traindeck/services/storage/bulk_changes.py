@@ -11,6 +11,7 @@ from traindeck.domain.errors import AppError, KeysRefused, Unreachable
 from traindeck.domain.storage.buckets import BulkReport, Tally
 from traindeck.domain.storage.object_facts import FROZEN_CLASSES, HeadChange, RestoreSpeed
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
+from traindeck.runtime.tasks import safely
 from traindeck.services.storage.listing import PageSource, Piece, Sweep, entry_of
 from traindeck.services.storage.ports import ObjectProperties
 from traindeck.services.storage.wire.heads import our_class
@@ -55,7 +56,7 @@ async def tally(source: PageSource, chosen: Sequence[ObjectEntry], told: Callabl
             known = classes.get(name, (0, 0))
             classes[name] = (known[0] + 1, known[1] + size)
             objects, size_bytes = objects + 1, size_bytes + size
-        told(Tally(objects, size_bytes, dict(classes)))
+        safely(told)(Tally(objects, size_bytes, dict(classes)))
 
     await each(source, chosen, count)
     return Tally(objects, size_bytes, classes)
@@ -114,7 +115,7 @@ class BulkChange:
             was.failed + (error is not None),
             failures,
         )
-        self.told(self.report)
+        safely(self.told)(self.report)
 
 
 def changing(objects: ObjectProperties, change: HeadChange) -> Work:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import Text
 
 Counted = Callable[[int], None]
 """Called on the data plane's loop with the bytes that just left or came; negative when they have to move again."""
@@ -103,7 +104,7 @@ class Page:
 class NotRemoved:
     key: str
     code: str
-    message: str
+    message: Text | str
 
 
 @dataclass(frozen=True, slots=True)

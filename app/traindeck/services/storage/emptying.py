@@ -13,6 +13,7 @@ from traindeck.domain.storage.buckets import BucketContents
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import CancelToken
+from traindeck.runtime.tasks import safely
 from traindeck.services.http.errors import Answer, not_understood
 from traindeck.services.storage.ports import OnProgress
 from traindeck.services.storage.sdk.account import ObsAccount
@@ -39,7 +40,7 @@ class Emptying:
         self._account = account
         self._bucket = bucket
         self._place = ObjectPath(bucket)
-        self._told = on_progress
+        self._told = safely(on_progress)
         self._so_far = BucketContents()
         self._left = 0
         self._first_left: tuple[str, Answer] | None = None

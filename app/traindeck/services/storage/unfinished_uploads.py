@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 from traindeck.domain.errors import AppError, KeysRefused, NoRight, Unreachable
 from traindeck.domain.storage.buckets import Ended, Held, UnfinishedUpload
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.runtime.tasks import gather_or_raise
+from traindeck.runtime.tasks import gather_or_raise, safely
 from traindeck.services.storage.data_ports import DataPlane, Fragment
 from traindeck.services.storage.planes import Planes
 
@@ -70,7 +70,7 @@ class UnfinishedUploads:
                     done.ended.append(upload)
                 else:
                     done.failed.append((upload, error))
-            told(len(done.ended) + len(done.failed) + len(done.kept))
+            safely(told)(len(done.ended) + len(done.failed) + len(done.kept))
         return done
 
 

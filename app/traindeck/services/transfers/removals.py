@@ -8,7 +8,7 @@ from pathlib import Path
 
 from traindeck.domain.errors import AppError, Conflict, NotFound
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.texts import text
+from traindeck.domain.texts import Text, text
 from traindeck.domain.transfers.records import Item, ItemState, Kind
 from traindeck.runtime.files import local_error
 from traindeck.services.transfers.active import ActiveTransfer, Unit
@@ -81,7 +81,7 @@ def _unlinked(place: Path, item: Item) -> AppError | None:
     return None
 
 
-def not_removed(place: str, message: str) -> AppError:
+def not_removed(place: str, message: Text | str) -> AppError:
     return AppError(
         text("{place} could not be removed: {words}", place=place, words=message),
         text("Ask the owner of the bucket for the right to delete."),

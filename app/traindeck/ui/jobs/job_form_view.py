@@ -158,14 +158,20 @@ class JobFormView(QWidget):
             super().keyPressEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if _dropped(event) is not None or carried_in(event.mimeData()) is not None:
+        place = _dropped(event)
+        if place is not None:
+            self._form.look_at_dragged(place)
+        if place is not None or carried_in(event.mimeData()) is not None:
             event.setDropAction(Qt.DropAction.CopyAction)
             event.accept()
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
         event.setDropAction(Qt.DropAction.CopyAction)
-        is_file = carried_in(event.mimeData()) is None
-        event.setAccepted(is_file or self._takes_objects(event.position().toPoint()) is not None)
+        if carried_in(event.mimeData()) is None:
+            dropped = _dropped(event)
+            event.setAccepted(dropped is not None and self._form.may_take(dropped))
+        else:
+            event.setAccepted(self._takes_objects(event.position().toPoint()) is not None)
 
     def dropEvent(self, event: QDropEvent) -> None:
         carried = carried_in(event.mimeData())
@@ -178,13 +184,7 @@ class JobFormView(QWidget):
             return
         event.setDropAction(Qt.DropAction.CopyAction)
         event.accept()
-        if place.suffix == ".toml":
-            self._form.open_file(place)
-        elif place.suffix == ".py":
-            self._form.choose_code_folder(place.parent)
-            self._form.set_field("boot", place.name)
-        else:
-            self._form.choose_code_folder(place)
+        self._form.take_dropped(place)
 
     def _takes_objects(self, place: QPoint) -> str | None:
         """The field under the mouse, if the address of an object or a folder may stand there."""
@@ -431,11 +431,9 @@ def _write(line: QLineEdit, words: str) -> None:
 
 
 def _dropped(event: QDropEvent) -> Path | None:
-    """The one folder, script or job file that was dropped."""
+    """The one file or folder that was dropped; what it is, the disk must say, and the window does not wait for it."""
     paths = local_paths(event.mimeData().urls())
-    if len(paths) != 1:
-        return None
-    return paths[0] if paths[0].suffix in (".toml", ".py") or paths[0].is_dir() else None
+    return paths[0] if len(paths) == 1 else None
 
 
 def _profile_words(profile: Profile) -> str:

@@ -99,7 +99,7 @@ class RunPageView(QWidget):
         run = state.run
         self.chip.show_run(run)
         self.title.setText(run.name)
-        self.reason.setText(run.reason)
+        self.reason.setText(str(run.reason))
         self.reason.setVisible(bool(run.reason))
         role = "error" if tone_of(run) is Tone.BAD else "dim"
         if self.reason.property("role") != role:

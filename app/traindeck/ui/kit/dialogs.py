@@ -32,6 +32,23 @@ CANCEL = "cancel"
 
 async def shown(dialog: QDialog) -> int:
     """Open `dialog` window-modally and return its result code; whoever stops waiting closes it."""
+    result = _ending(dialog)
+    dialog.open()
+    try:
+        return await result
+    finally:
+        if isValid(dialog):
+            dialog.close()
+            dialog.deleteLater()
+
+
+async def until_closed(dialog: QDialog) -> None:
+    """Wait for one that is open already."""
+    if isValid(dialog) and dialog.isVisible():
+        await _ending(dialog)
+
+
+def _ending(dialog: QDialog) -> asyncio.Future[int]:
     result: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     def finish(code: int) -> None:
@@ -43,13 +60,7 @@ async def shown(dialog: QDialog) -> int:
 
     dialog.finished.connect(finish)
     dialog.destroyed.connect(gone)  # with the window it belongs to
-    dialog.open()
-    try:
-        return await result
-    finally:
-        if isValid(dialog):
-            dialog.close()
-            dialog.deleteLater()
+    return result
 
 
 @dataclass(frozen=True, slots=True)

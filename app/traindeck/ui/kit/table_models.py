@@ -198,7 +198,7 @@ class RunTableModel(RowsModel[Run]):
 
     def _tool_tip(self, run: Run, column: int) -> str:
         if column == self.STATE:
-            return run.reason or state_words(run)
+            return str(run.reason) or state_words(run)
         return moment_words(run.created) if column == self.AGE else run.name
 
     def _on_changed(self) -> None:

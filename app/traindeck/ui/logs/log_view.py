@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal
+from collections.abc import Iterator
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QFocusEvent,
     QKeyEvent,
     QResizeEvent,
+    QTextBlock,
     QTextCursor,
-    QTextDocument,
     QWheelEvent,
 )
 from PySide6.QtWidgets import (
@@ -32,10 +34,14 @@ from traindeck.ui.kit.cards import EmptyPage
 from traindeck.ui.kit.cells import StateChip
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.jobs.run_page import Tone, tone_of
-from traindeck.viewmodels.logs.log_feed import MOST_LINES, LogBatch, LogFeed, LogState
+from traindeck.viewmodels.logs.log_feed import MOST_LINES, LogBatch, LogFeed, LogState, count_in, folded, hits_in
 
 _REBUILD_FROM = 1000
 """So many lines at once are faster set as a whole than added: adding 5,000 to a full view takes 45 ms, setting 6 ms."""
+
+SLICE_LINES = 1000
+_SLICE_CHARACTERS = 100_000
+_COUNT_AGAIN_MS = 500
 
 _MOVING_KEYS = {
     Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown, Qt.Key.Key_Home, Qt.Key.Key_Space,
@@ -46,6 +52,10 @@ class LogPane(QPlainTextEdit):
     """Read-only lines. Only a scroll of the user's changes whether the end is followed; no click does."""
 
     follow_wanted = Signal(bool)
+    rebuilt = Signal()
+    """All lines are others now."""
+    grew = Signal()
+    """Lines came at the end, and perhaps as many went at the top."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -71,14 +81,17 @@ class LogPane(QPlainTextEdit):
 
     def clear_lines(self) -> None:
         self.setPlainText("")
+        self.rebuilt.emit()
 
     def add(self, batch: LogBatch, so_far: LogBatch) -> None:
         """Show what arrived; `so_far` is all there is to show."""
         lines = [*_gap_words(batch), *batch.lines]
         if len(lines) >= _REBUILD_FROM and self._follows and not self.textCursor().hasSelection():
             self.setPlainText("\n".join([*so_far.lines, so_far.open_line]))
+            self.rebuilt.emit()
         else:
             self._append(lines, batch.open_line)
+            self.grew.emit()
         if self._follows:
             self._scroll_to_end()
 
@@ -97,20 +110,10 @@ class LogPane(QPlainTextEdit):
         self._scroll_to_end()
         self.follow_wanted.emit(True)
 
-    def find_words(self, words: str, *, backwards: bool = False) -> bool:
-        """Select the next place of `words`, around the end if need be."""
-        flags = QTextDocument.FindFlag.FindBackward if backwards else QTextDocument.FindFlag(0)
-        found = self.document().find(words, self.textCursor(), flags)
-        if found.isNull():
-            edge = QTextCursor(self.document())
-            edge.movePosition(QTextCursor.MoveOperation.End if backwards else QTextCursor.MoveOperation.Start)
-            found = self.document().find(words, edge, flags)
-        if found.isNull():
-            return False
-        self.setTextCursor(found)
+    def show_hit(self, hit: QTextCursor) -> None:
+        self.setTextCursor(hit)
         self.centerCursor()
         self._tell_where()
-        return True
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_End:
@@ -191,6 +194,155 @@ def _gap_words(batch: LogBatch) -> list[str]:
     return [say("— {count} lines came too fast to be shown; all are in the file —", count=f"{batch.skipped:,}")]
 
 
+class LogSearch(QObject):
+    """Looks through a pane in slices, so that keys and lines are taken in between. What was asked last is done."""
+
+    counted = Signal(int, bool)
+    """The hits so far, and whether these are all."""
+
+    def __init__(self, pane: LogPane) -> None:
+        super().__init__(pane)
+        self._pane = pane
+        self._wanted = ""
+        self._counting: Iterator[None] | None = None
+        self._finding: Iterator[None] | None = None
+        self._next = QTimer(self, singleShot=True, interval=0)
+        self._next.timeout.connect(self._resume)
+        self._again = QTimer(self, singleShot=True, interval=_COUNT_AGAIN_MS)
+        self._again.timeout.connect(self._count_again)
+        pane.rebuilt.connect(self._on_rebuilt)
+        pane.grew.connect(self._on_grew)
+
+    def look_for(self, words: str) -> None:
+        """Count them from now on, with what arrives; none: stop."""
+        self._wanted = folded(words)
+        self._counting = self._finding = None
+        self._again.stop()
+        if self._wanted:
+            self._counting = self._count(told=True)
+        self._resume()
+
+    def find(self, *, backwards: bool = False) -> None:
+        """Select the next place, around the end if need be."""
+        if self._wanted:
+            self._finding = self._find(backwards)
+            self._resume()
+
+    @property
+    def is_finding(self) -> bool:
+        return self._finding is not None
+
+    def _resume(self) -> None:
+        if self._finding is not None and next(self._finding, self) is self:
+            self._finding = None
+        if self._counting is not None and next(self._counting, self) is self:
+            self._counting = None
+        if self._finding is not None or self._counting is not None:
+            self._next.start()
+        else:
+            self._next.stop()
+
+    def _on_rebuilt(self) -> None:
+        # What was under way held places of lines that are gone.
+        self._finding = None
+        if self._wanted:
+            self._counting = self._count(told=False)
+            self._next.start()
+
+    def _on_grew(self) -> None:
+        if self._wanted and not self._again.isActive():
+            self._again.start()
+
+    def _count_again(self) -> None:
+        if self._counting is not None:
+            self._again.start()
+            return
+        self._counting = self._count(told=False)
+        self._resume()
+
+    def _count(self, *, told: bool) -> Iterator[None]:
+        """`told`: tell what is found so far; else the old number stays until there is a new one."""
+        document = self._pane.document()
+        place = QTextCursor(document)  # moves with the lines while others work on them
+        place.setKeepPositionOnInsert(True)
+        hits, block = 0, document.begin()
+        while True:
+            lines = characters = 0
+            while block.isValid() and lines < SLICE_LINES and characters < _SLICE_CHARACTERS:
+                line = block.text()
+                hits += count_in(line, self._wanted)
+                lines, characters, block = lines + 1, characters + len(line), block.next()
+            if not block.isValid():
+                self.counted.emit(hits, True)
+                return
+            if told:
+                self.counted.emit(hits, False)
+            place.setPosition(block.position())
+            yield
+            block = place.block()
+
+    def _find(self, backwards: bool) -> Iterator[None]:
+        document, chosen = self._pane.document(), self._pane.textCursor()
+        start = chosen.selectionStart() if backwards else chosen.selectionEnd()
+        block = document.findBlock(start)
+        place = QTextCursor(document)
+        place.setKeepPositionOnInsert(True)
+        limit: int | None = start - block.position()
+        looked_at = 0
+        while True:
+            lines = characters = 0
+            while lines < SLICE_LINES and characters < _SLICE_CHARACTERS:
+                line = block.text()
+                hit = _nearest(line, self._wanted, limit, backwards)
+                if hit is not None:
+                    self._pane.show_hit(_selection(block, line, hit))
+                    return
+                limit = None
+                if looked_at >= document.blockCount():  # once around, and the other half of the first line
+                    return
+                looked_at += 1
+                lines, characters = lines + 1, characters + len(line)
+                block = _beside(block, backwards)
+            place.setPosition(block.position())
+            yield
+            block = place.block()
+
+
+def _nearest(line: str, wanted: str, limit: int | None, backwards: bool) -> tuple[int, int] | None:
+    """The first hit after `limit`, or the last one before it; None: the whole line."""
+    hits = hits_in(line, wanted)
+    if limit is not None:
+        hits = [
+            (begin, end)
+            for begin, end in hits
+            if (_units(line[:end]) <= limit if backwards else _units(line[:begin]) >= limit)
+        ]
+    if not hits:
+        return None
+    return hits[-1] if backwards else hits[0]
+
+
+def _beside(block: QTextBlock, backwards: bool) -> QTextBlock:
+    document = block.document()
+    after = block.previous() if backwards else block.next()
+    if after.isValid():
+        return after
+    return document.lastBlock() if backwards else document.begin()
+
+
+def _selection(block: QTextBlock, line: str, hit: tuple[int, int]) -> QTextCursor:
+    begin, end = (block.position() + _units(line[:index]) for index in hit)
+    cursor = QTextCursor(block)
+    cursor.setPosition(begin)
+    cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+    return cursor
+
+
+def _units(words: str) -> int:
+    """Their length as Qt counts: what is beyond the first 65,536 characters, such as rare Chinese ones, is two."""
+    return len(words) + sum(sign > "\uffff" for sign in words)
+
+
 class FindBar(QWidget):
     """Search in what is shown."""
 
@@ -211,7 +363,9 @@ class FindBar(QWidget):
         layout.addWidget(self.words, 1)
         layout.addWidget(self.hits)
         layout.addWidget(self.shut)
-        self.words.textChanged.connect(self._count)
+        self._search = LogSearch(pane)
+        self._search.counted.connect(self._on_counted)
+        self.words.textChanged.connect(self._on_words)
         self.words.installEventFilter(self)
         self.shut.clicked.connect(self.close_bar)
         self.hide()
@@ -221,31 +375,35 @@ class FindBar(QWidget):
         chosen = self._pane.textCursor().selectedText()
         if chosen and "\u2029" not in chosen:
             self.words.setText(chosen)
+        self._on_words(self.words.text())
         self.words.setFocus()
         self.words.selectAll()
 
     def close_bar(self) -> None:
         self.hide()
+        self._search.look_for("")
         self._pane.setFocus()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
                 backwards = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-                if self.words.text():
-                    self._pane.find_words(self.words.text(), backwards=backwards)
+                self._search.find(backwards=backwards)
                 return True
             if event.key() == Qt.Key.Key_Escape:
                 self.close_bar()
                 return True
         return super().eventFilter(watched, event)
 
-    def _count(self, words: str) -> None:
-        if not words:
-            self.hits.setText("")
-            return
-        count = self._pane.toPlainText().lower().count(words.lower())
-        self.hits.setText(say("Hits: {count}", count=count) if count else say("Nothing found"))
+    def _on_words(self, words: str) -> None:
+        self.hits.setText("")
+        self._search.look_for(words)
+
+    def _on_counted(self, count: int, is_all: bool) -> None:
+        if not is_all:
+            self.hits.setText(say("Hits so far: {count}", count=f"{count:,}"))
+        else:
+            self.hits.setText(say("Hits: {count}", count=f"{count:,}") if count else say("Nothing found"))
 
 
 class LogView(QWidget):
@@ -354,7 +512,7 @@ class LogView(QWidget):
             if state.next_look_s is not None:
                 words = say("{trouble} Next try in {seconds} s.", trouble=words, seconds=round(state.next_look_s))
         elif run is not None and run.reason:
-            role, words = "error" if tone_of(run) is Tone.BAD else "dim", run.reason
+            role, words = "error" if tone_of(run) is Tone.BAD else "dim", str(run.reason)
         if self.reason.property("role") != role:
             set_role(self.reason, role)
         self.reason.setText(words)

@@ -47,7 +47,7 @@ class SyncDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(say("Synchronize {place}", place=str(form.place)))
         self.resize(100 * SPACE, 78 * SPACE)
-        self._form = form
+        self.form = form
         self._transfers = transfers
         self._confirm = confirm
         self._files: TransferFiles | None = None
@@ -66,7 +66,7 @@ class SyncDialog(QDialog):
         choose_folder(self, say("The folder on this computer"), self._chosen, start)
 
     def _build(self, theme: Theme) -> None:
-        form, options = self._form, self._form.state.options
+        form, options = self.form, self.form.state.options
         self.folder = QLineEdit(options.folder)
         self.folder.setAccessibleName(say("The folder on this computer"))
         self.folder.setPlaceholderText(say("The folder on this computer"))
@@ -84,7 +84,10 @@ class SyncDialog(QDialog):
             (CompareBy.MD5, say("Content (MD5): every file is read")),
         ):
             self.compare.addItem(words, by)
+            if by is options.compare:
+                self.compare.setCurrentIndex(self.compare.count() - 1)
         self.delete = QCheckBox(say("&Remove what is only on the other side, at most"))
+        self.delete.setChecked(options.delete)
         self.most = number_box(0, _MOST_REMOVED, say("So many files may be removed at most"))
         self.most.setValue(options.max_delete)
         self.ignore = QPlainTextEdit(options.ignore)
@@ -114,7 +117,7 @@ class SyncDialog(QDialog):
         self.close_button.clicked.connect(self.reject)
 
     def _lay_out(self) -> None:
-        place = QLabel(str(self._form.place))
+        place = QLabel(str(self.form.place))
         place.setTextFormat(Qt.TextFormat.PlainText)
         place.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         rows = QFormLayout()
@@ -149,14 +152,14 @@ class SyncDialog(QDialog):
         self.folder.setText(str(folders[0]))
 
     def _begin(self) -> None:
-        plan = self._form.state.plan
+        plan = self.form.state.plan
         if plan is not None and plan.transfer.removals:
-            self._transfers.ask_to_remove(plan.transfer.removals, self._confirm, self._form.begin)
+            self._transfers.ask_to_remove(plan.transfer.removals, self._confirm, self.form.begin)
         else:
-            self._form.begin()
+            self.form.begin()
 
     def _on_changed(self) -> None:
-        state = self._form.state
+        state = self.form.state
         self.most.setEnabled(state.options.delete)
         self.look.setEnabled(state.can_look)
         self.begin.setEnabled(state.can_begin)
@@ -181,7 +184,7 @@ class SyncDialog(QDialog):
         if self._files is not None:
             self._files.close()
             self._files = None
-        plan = self._form.state.plan
+        plan = self.form.state.plan
         self.table.show_model(None)
         if plan is not None:
             self._files = self._transfers.files(number)
@@ -192,7 +195,7 @@ class SyncDialog(QDialog):
     def _end(self, *_: int) -> None:
         if self._files is not None:
             self._files.close()
-        self._form.close()
+        self.form.close()
 
 
 def _row(first: QWidget, *others: QWidget, stretch: int = 0) -> QHBoxLayout:

@@ -36,6 +36,7 @@ from traindeck.viewmodels.ports import REST_S, Offers, Profiles, Sender
 
 _EMPTY = JobSpec(code_folder="")
 """A new form names no folder: the default of a job file, “.”, would be whatever folder the program runs in."""
+_FOLDER = "folder"
 _USUAL_BOOT_FILES = ("train.py", "main.py", "run.py")
 
 
@@ -118,6 +119,7 @@ class JobForm(QObject):
         self._scope = scope
         self._typed = _EMPTY
         self._clean = _EMPTY
+        self._useless: Path | None = None
         self.state = FormState(base=base or Path.home())
 
     def start(self) -> None:
@@ -173,6 +175,39 @@ class JobForm(QObject):
     def choose_code_folder(self, folder: Path) -> None:
         """A folder that was picked or dropped."""
         self.set_field("code_folder", folder_words(folder, self.state.base))
+
+    def look_at_dragged(self, path: Path) -> None:
+        """Find out whether it is of use here."""
+        self._useless = None
+
+        async def look() -> None:
+            if await self._disk.run(lambda _: _kind_of(path)) is None:
+                self._useless = path
+
+        self._scope.start("look at what is dragged", look, Repeat.REPLACE)
+
+    def may_take(self, path: Path) -> bool:
+        """So until the disk has told otherwise; the window does not wait for it."""
+        return path != self._useless
+
+    def take_dropped(self, path: Path) -> None:
+        """A job file, a script or a code folder."""
+        self._scope.start("take what was dropped", lambda: self._take_dropped(path), Repeat.REPLACE)
+
+    async def _take_dropped(self, path: Path) -> None:
+        kind = await self._disk.run(lambda _: _kind_of(path))
+        if kind is None:
+            raise InvalidInput(
+                text("“{file}” is neither a folder nor a script nor a job file.", file=path.name),
+                text("Drop the code folder, its start file (.py) or a job file (.toml)."),
+            )
+        if kind == _FOLDER:
+            self.choose_code_folder(path)
+        elif kind == ".toml":
+            await self._open(path)
+        else:
+            self.choose_code_folder(path.parent)
+            self.set_field("boot", path.name)
 
     def set_rows(self, name: str, rows: Rows) -> None:
         if self.state.rows[name] == rows:
@@ -340,6 +375,13 @@ def _read(path: Path) -> str:
                 text("Save it as UTF-8, or choose another file."),
                 str(error),
             ) from error
+
+
+def _kind_of(path: Path) -> str | None:
+    """How it may be used; None: not at all."""
+    if path.is_dir():
+        return _FOLDER
+    return path.suffix if path.suffix in (".toml", ".py") else None
 
 
 def _python_files(place: Path) -> tuple[str, ...]:

@@ -8,13 +8,14 @@ import re
 from collections import deque
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import accumulate
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.storage.objects import size_words
-from traindeck.domain.texts import say
+from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.ports import Clock
@@ -77,6 +78,37 @@ def _last_redraw(line: str) -> str:
     return body[body.rfind("\r") + 1 :] + line[len(body) :]
 
 
+def folded(words: str) -> str:
+    """Upper and lower case alike, in every script that has them; a space that does not break is a space."""
+    return words.replace("\xa0", " ").casefold()
+
+
+def count_in(line: str, wanted: str) -> int:
+    """How often the folded words `wanted` are in it."""
+    content = folded(line)
+    # Folding makes one character of one, or several of one: as long as before means one of each.
+    return content.count(wanted) if len(content) == len(line) else len(hits_in(line, wanted))
+
+
+def hits_in(line: str, wanted: str) -> list[tuple[int, int]]:
+    """Where `wanted` begins and ends in it, from left to right; two of them share no character."""
+    content = folded(line)
+    if wanted not in content:
+        return []
+    # ß is folded to ss, and half of it is no hit.
+    edges = {offset: index for index, offset in enumerate(accumulate((len(folded(sign)) for sign in line), initial=0))}
+    hits: list[tuple[int, int]] = []
+    at = content.find(wanted)
+    while at >= 0:
+        end = at + len(wanted)
+        if at in edges and end in edges:
+            hits.append((edges[at], edges[end]))
+            at = content.find(wanted, end)
+        else:
+            at = content.find(wanted, at + 1)
+    return hits
+
+
 BEAT_MS = 60
 MOST_LINES = 5000
 _TAIL_BYTES = 1 << 19
@@ -115,7 +147,7 @@ class LogState:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    lines: list[str]
+    lines: list[str | Text]
     open_line: str
     position: int
     began_anew: bool
@@ -138,8 +170,9 @@ class LogFeed(QObject):
         self._clock = clock
         self.state = LogState()
         self._work = ""
-        self._kept: deque[str] = deque(maxlen=MOST_LINES)
-        self._waiting: deque[str] = deque(maxlen=MOST_LINES)
+        # A sentence of ours among them is said in the language in use when a view shows it.
+        self._kept: deque[str | Text] = deque(maxlen=MOST_LINES)
+        self._waiting: deque[str | Text] = deque(maxlen=MOST_LINES)
         self._skipped = 0
         self._open_line = ""
         self._beat = QTimer(self, singleShot=True, interval=BEAT_MS)
@@ -179,7 +212,7 @@ class LogFeed(QObject):
 
     def lines_so_far(self) -> LogBatch:
         """What a view that opens now must show first."""
-        return LogBatch(tuple(self._kept), self._open_line)
+        return LogBatch(tuple(map(str, self._kept)), self._open_line)
 
     async def _follow(self, run_id: str, task: str) -> None:
         reader = _LogReader(self._logs, run_id, task)
@@ -220,9 +253,9 @@ class LogFeed(QObject):
             self._become(replace(self.state, size_bytes=reading.position, is_read=True))
 
     def _hand_on(self) -> None:
-        batch = LogBatch(tuple(self._waiting), self._open_line, self._skipped)
+        batch = LogBatch(tuple(map(str, self._waiting)), self._open_line, self._skipped)
         lines = batch.lines
-        self._kept.extend(lines)
+        self._kept.extend(self._waiting)
         self._waiting.clear()
         self._skipped = 0
         self.arrived.emit(batch)
@@ -269,15 +302,19 @@ class _LogReader:
         self._run_id = run_id
         self._task = task
         self._text = LogText()
-        self._position = max(0, logs.size(run_id, task) - _TAIL_BYTES)
-        self._in_first_line = self._position > 0
+        self._position: int | None = None  # not looked at yet
+        self._in_first_line = False
 
     def read(self) -> _Reading:
-        began_anew = self._logs.size(self._run_id, self._task) < self._position
-        lines: list[str] = []
+        size = self._logs.size(self._run_id, self._task)
+        if self._position is None:
+            self._position = max(0, size - _TAIL_BYTES)
+            self._in_first_line = self._position > 0
+        began_anew = size < self._position
+        lines: list[str | Text] = []
         if began_anew:
             self._text, self._position, self._in_first_line = LogText(), 0, False
-            lines.append(say("— the service began this log anew; the old one is kept beside it —"))
+            lines.append(text("— the service began this log anew; the old one is kept beside it —"))
         data = self._logs.read(self._run_id, self._task, self._position, _BLOCK_BYTES)
         has_more = len(data) == _BLOCK_BYTES
         end = self._position + len(data)
@@ -291,7 +328,7 @@ class _LogReader:
                 before, data = data[: gap.offset - self._position], data[gap.offset - self._position :]
                 lines += self._text.feed(before) + self._text.break_line()
                 missing = size_words(gap.missing)
-                lines.append(say("— {size} missing here: the service no longer had them —", size=missing))
+                lines.append(text("— {size} missing here: the service no longer had them —", size=missing))
                 self._position = gap.offset
         lines += self._text.feed(data)
         self._position = end

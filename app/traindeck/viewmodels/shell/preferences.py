@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import json
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
+from traindeck.domain import texts
 from traindeck.domain.errors import AppError
 from traindeck.runtime import language
-from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors, write_whole
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.store.settings import Settings, SettingsFile
@@ -29,6 +33,9 @@ class Preferences(QObject):
     language_changed = Signal()
     """Everything is said in another language from now on: the window must be built again."""
 
+    until_free: Callable[[], Awaitable[None]] | None = None
+    """Waits until the window may go; until then the language stays."""
+
     def __init__(self, file: SettingsFile, disk: BlockingCalls, scope: TaskScope, settings: Settings) -> None:
         super().__init__()
         self._file = file
@@ -36,7 +43,7 @@ class Preferences(QObject):
         self._scope = scope
         self._chosen: dict[str, Any] = {}
         self.theme = settings.theme
-        self.language = settings.language or language.system_language()
+        self.language = self._wanted = settings.language or language.system_language()
 
     def choose_theme(self, theme: str) -> None:
         if theme != self.theme:
@@ -45,11 +52,26 @@ class Preferences(QObject):
             self.theme_changed.emit(theme)
 
     def choose_language(self, chosen: str) -> None:
-        if chosen != self.language:
-            language.speak(chosen)
-            self.language = chosen
-            self._keep("language", chosen)
-            self.language_changed.emit()
+        if chosen == self._wanted:
+            return
+        self._wanted = chosen
+        self._keep("language", chosen)
+        self._scope.start("change the language", self._speak, Repeat.REPLACE)
+
+    async def _speak(self) -> None:
+        wanted = self._wanted
+        if wanted == self.language:
+            return  # changed back while the window was not free
+        try:
+            sentences = await self._disk.run(lambda _: language.catalogue(wanted))
+        except Exception:
+            self._wanted = self.language  # so that it can be chosen again
+            raise
+        if self.until_free is not None:
+            await self.until_free()
+        texts.speak(wanted, sentences)
+        self.language = wanted
+        self.language_changed.emit()
 
     def keep_rate(self, bytes_per_s: int) -> None:
         """How fast all transfers together may be, at the next start too."""
@@ -77,25 +99,49 @@ class Layout:
 
 
 class WindowState:
-    """The layout in a small file. Losing it costs the user a second, so trouble with it is logged, not shown."""
+    """The layout, and the small file it is kept in. Losing it costs the user a second: trouble is logged, not shown."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, disk: BlockingCalls) -> None:
         self._path = path
+        self._disk = disk
+        self._version = 0
+        self._layout: Layout | None = None
+        self._is_kept = True
+        self._writing = asyncio.Lock()
+
+    async def read(self) -> None:
+        """Take what the last start has kept, unless there is something newer already."""
+        found = await self._disk.run(lambda _: self._read())
+        if found is not None and self._layout is None:
+            self._version, self._layout = found
 
     def load(self, version: int) -> Layout | None:
         """None when there is none for this version of the window."""
+        return self._layout if self._version == version else None
+
+    def save(self, version: int, layout: Layout) -> None:
+        """For the next window; for the next start once `keep` has ended."""
+        self._version, self._layout, self._is_kept = version, layout, False
+
+    async def keep(self) -> None:
+        """Write down the newest; what is being written is ended first, so that the last one stays."""
+        async with self._writing:
+            while not self._is_kept and self._layout is not None:
+                written = self._layout
+                await self._disk.run(partial(self._write, self._version, written))
+                self._is_kept = written is self._layout
+
+    def _read(self) -> tuple[int, Layout] | None:
         try:
             content = json.loads(self._path.read_text(encoding="utf-8"))
-            if content["version"] != version:
-                return None
-            return Layout(_bytes(content["geometry"]), _bytes(content["docks"]))
+            return int(content["version"]), Layout(_bytes(content["geometry"]), _bytes(content["docks"]))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
             log.warning("the saved layout cannot be used: %s", error)
             return None
 
-    def save(self, version: int, layout: Layout) -> None:
+    def _write(self, version: int, layout: Layout, _: CancelToken) -> None:
         content = {"version": version, "geometry": _word(layout.geometry), "docks": _word(layout.docks)}
         try:
             with local_errors(self._path):

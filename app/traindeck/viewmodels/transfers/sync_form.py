@@ -81,6 +81,12 @@ class SyncForm(QObject):
             self._drop()
             self._become(SyncState(changed))
 
+    def again(self) -> SyncForm:
+        """One of the same wishes, with nothing planned."""
+        fresh = SyncForm(self._profile, self.place, self._planner, self._scope)
+        fresh.state = SyncState(self.state.options)
+        return fresh
+
     def look(self) -> None:
         """Find out what would change; nothing moves."""
         if self.state.can_look:

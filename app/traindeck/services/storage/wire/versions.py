@@ -152,5 +152,5 @@ async def _one(
         need_key(target)  # without one it would be the bucket
         await account.ask(Request("DELETE", target, {"versionId": version} if version else {}), fine=_MISSING)
     except AppError as error:
-        return replace(refused, message=error.sentence())
+        return replace(refused, message=error.paragraph())
     return None

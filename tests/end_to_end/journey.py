@@ -15,6 +15,7 @@ from looking import look_and_edit
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QToolButton, QWidget
+from reopening import open_old_home
 
 from traindeck.bootstrap import Program, StartOptions, run_program
 from traindeck.domain.storage.objects import ObjectPath
@@ -627,7 +628,7 @@ JOURNEYS: dict[str, Journey] = {
         sample_twice, glance, open_dialog_and_stay, submit_and_stay, submit_only, watch_to_the_end, outlive_the_lab,
         quit_by_question, read_the_bar, submit_in_vain, connect, lose_keys, empty_the_lab, look_at_the_lab,
         switch_language, switch_theme, switch_with_dialogs, switch_with_draft, use_without_the_disk,
-        browse, look_and_edit,
+        browse, look_and_edit, open_old_home,
     )
 }  # fmt: skip
 
@@ -639,4 +640,6 @@ async def visit(name: str, words: list[str], program: Program) -> int:
 
 if __name__ == "__main__":
     journey_name, *rest = sys.argv[1:]
-    sys.exit(run_program(StartOptions(language="en"), partial(visit, journey_name, rest)))
+    # An old home brings the language it was left in.
+    language = "" if journey_name == open_old_home.__name__ else "en"
+    sys.exit(run_program(StartOptions(language=language), partial(visit, journey_name, rest)))

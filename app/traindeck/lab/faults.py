@@ -142,9 +142,6 @@ class _Counted:
         return True
 
 
-NO_FAULTS = Faults()
-
-
 def faults_of_toml(text: str) -> tuple[list[Fault], int]:
     """Rules and seed from a file with tables [[fault]]."""
     try:

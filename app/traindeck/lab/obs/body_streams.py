@@ -12,6 +12,7 @@ from aiohttp import web
 
 from traindeck.lab.faults import part_of, send_spoiled
 from traindeck.lab.life import Workers
+from traindeck.lab.obs.access import Access
 from traindeck.lab.obs.conditions import ByteRange
 from traindeck.lab.obs.errors import AccessDenied, InvalidRequest
 from traindeck.lab.obs.incoming import Block, IncomingBody
@@ -145,6 +146,16 @@ class Receiver:
             writer.write(body)
             incoming.finish(lambda: writer.md5)
             return finish(writer)
+
+
+class Operations:
+    """What every group of operations works with."""
+
+    def __init__(self, store: ObjectStore, access: Access, receiver: Receiver, workers: Workers) -> None:
+        self._store = store
+        self._access = access
+        self._receiver = receiver
+        self._workers = workers
 
 
 def body_of(request: ObsRequest) -> IncomingBody:

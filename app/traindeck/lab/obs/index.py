@@ -257,7 +257,7 @@ def object_rows(
     connection: sqlite3.Connection, bucket: BucketInfo, start: bytes, *, after: bool, end: bytes | None
 ) -> Iterator[ObjectInfo]:
     """Objects from `start` on (with `after`: beyond it) and before `end`, in the order of their keys."""
-    where, values = _span(bucket, start, after, end)
+    where, values = span(bucket, start, after, end)
     query = f"SELECT {_OBJECT} FROM objects WHERE {where} ORDER BY key"
     with closing(connection.execute(query, values)) as cursor:
         for row in cursor:
@@ -323,7 +323,7 @@ def all_version_rows(
     connection: sqlite3.Connection, bucket: BucketInfo, start: bytes, *, after: bool, end: bytes | None
 ) -> Iterator[VersionEntry]:
     """Every version by key, the newest of a key first."""
-    where, values = _span(bucket, start, after, end)
+    where, values = span(bucket, start, after, end)
     query = f"""
         SELECT {_OBJECT}, 0 AS is_marker FROM objects WHERE {where}
         UNION ALL SELECT {_OBJECT}, is_marker FROM versions WHERE {where}
@@ -373,7 +373,7 @@ def _version_of(row: tuple[bytes, int, int, str, int, str, str, str, str, int, s
     )
 
 
-def _span(bucket: BucketInfo, start: bytes, after: bool, end: bytes | None) -> tuple[str, list[object]]:
+def span(bucket: BucketInfo, start: bytes, after: bool, end: bytes | None) -> tuple[str, list[object]]:
     where = f"bucket = ? AND key {'>' if after else '>='} ?"
     if end is None:
         return where, [bucket.number, start]
@@ -434,12 +434,9 @@ def upload_rows(
     connection: sqlite3.Connection, bucket: BucketInfo, start: bytes, *, after: bool, end: bytes | None
 ) -> Iterator[UploadInfo]:
     """Uploads by key, and those of one key by their ids."""
-    query = f"SELECT {_UPLOAD} FROM uploads WHERE bucket = ? AND key {'>' if after else '>='} ?"
-    values: list[object] = [bucket.number, start]
-    if end is not None:
-        query += " AND key < ?"
-        values.append(end)
-    with closing(connection.execute(query + " ORDER BY key, id", values)) as cursor:
+    where, values = span(bucket, start, after, end)
+    query = f"SELECT {_UPLOAD} FROM uploads WHERE {where} ORDER BY key, id"
+    with closing(connection.execute(query, values)) as cursor:
         for row in cursor:
             yield _upload(row)
 

@@ -90,9 +90,8 @@ class Algorithms:
         }
         made = Algorithm(head["id"], account.project_id, workspace_id, name, now, now, _checked(body, head))
         try:
-            with self._database.writing() as database:
-                values = (made.id, made.project_id, workspace_id, name, now, now, json.dumps(made.document))
-                database.execute("INSERT INTO algorithms VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+            values = (made.id, made.project_id, workspace_id, name, now, now, json.dumps(made.document))
+            self._database.write("INSERT INTO algorithms VALUES (?, ?, ?, ?, ?, ?, ?)", values)
         except sqlite3.IntegrityError as error:
             raise _taken(name) from error
         return made
@@ -106,14 +105,9 @@ class Algorithms:
 
     def listed(self, project_id: str, workspace_id: str, wanted: str, page: Page) -> tuple[int, list[Algorithm]]:
         """Those whose name holds `wanted`."""
-        where = "FROM algorithms WHERE project_id = ? AND workspace_id = ? AND instr(name, ?) > 0"
+        source = "FROM algorithms WHERE project_id = ? AND workspace_id = ? AND instr(name, ?) > 0"
         values = (project_id, workspace_id, wanted)
-        with self._database.reading():
-            total = self._database.number(f"SELECT count(*) {where}", values)
-            rows = self._database.rows(
-                f"SELECT * {where} ORDER BY {page.sort_by} {page.order}, rowid {page.order} LIMIT ? OFFSET ?",
-                (*values, page.limit, page.skip),
-            )
+        total, rows = self._database.page(source, values, page.sql_order, page.limit, page.skip)
         return total, [_algorithm(row) for row in rows]
 
     def change(self, project_id: str, algorithm_id: str, body: Mapping[str, Any]) -> Algorithm:
@@ -124,11 +118,10 @@ class Algorithms:
         head = {**known.document["metadata"], **given, "id": algorithm_id, "name": name, "update_time": now}
         document = _checked({**known.document, **body}, head)
         try:
-            with self._database.writing() as database:
-                database.execute(
-                    "UPDATE algorithms SET name = ?, update_time = ?, document = ? WHERE id = ?",
-                    (name, now, json.dumps(document), algorithm_id),
-                )
+            self._database.write(
+                "UPDATE algorithms SET name = ?, update_time = ?, document = ? WHERE id = ?",
+                (name, now, json.dumps(document), algorithm_id),
+            )
         except sqlite3.IntegrityError as error:
             raise _taken(name) from error
         return self.algorithm(project_id, algorithm_id)
@@ -136,8 +129,7 @@ class Algorithms:
     def delete(self, project_id: str, algorithm_id: str) -> None:
         """Forget the algorithm; jobs made with it keep what they took from it."""
         self.algorithm(project_id, algorithm_id)
-        with self._database.writing() as database:
-            database.execute("DELETE FROM algorithms WHERE id = ?", (algorithm_id,))
+        self._database.write("DELETE FROM algorithms WHERE id = ?", (algorithm_id,))
 
 
 def in_job(algorithm: Algorithm, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -210,7 +202,4 @@ def _taken(name: str) -> RefusedError:
 
 
 def _algorithm(row: sqlite3.Row) -> Algorithm:
-    times = (row["create_time"], row["update_time"])
-    return Algorithm(
-        row["id"], row["project_id"], row["workspace_id"], row["name"], *times, json.loads(row["document"])
-    )
+    return Algorithm(**{**dict(row), "document": json.loads(row["document"])})

@@ -79,13 +79,8 @@ class Experiments:
         return _experiment(rows[0])
 
     def listed(self, project_id: str, workspace_id: str, page: Page) -> tuple[int, list[Experiment]]:
-        with self._database.reading():
-            where = "FROM experiments WHERE project_id = ? AND workspace_id = ?"
-            total = self._database.number(f"SELECT count(*) {where}", (project_id, workspace_id))
-            rows = self._database.rows(
-                f"SELECT * {where} ORDER BY {page.sort_by} {page.order}, rowid {page.order} LIMIT ? OFFSET ?",
-                (project_id, workspace_id, page.limit, page.skip),
-            )
+        source = "FROM experiments WHERE project_id = ? AND workspace_id = ?"
+        total, rows = self._database.page(source, (project_id, workspace_id), page.sql_order, page.limit, page.skip)
         return total, [_experiment(row) for row in rows]
 
     def change(self, project_id: str, experiment_id: str, body: Mapping[str, Any]) -> Experiment:
@@ -94,11 +89,10 @@ class Experiments:
         given = body.get("description")
         description = known.description if given is None else checked_description(given)
         try:
-            with self._database.writing() as database:
-                database.execute(
-                    "UPDATE experiments SET name = ?, description = ?, update_time = ? WHERE id = ?",
-                    (name, description, now_ms(), experiment_id),
-                )
+            self._database.write(
+                "UPDATE experiments SET name = ?, description = ?, update_time = ? WHERE id = ?",
+                (name, description, now_ms(), experiment_id),
+            )
         except sqlite3.IntegrityError as error:
             raise _taken(name) from error
         return self.experiment(project_id, experiment_id)
@@ -106,8 +100,7 @@ class Experiments:
     def delete(self, project_id: str, experiment_id: str) -> None:
         """Forget the experiment; its jobs stay."""
         self.experiment(project_id, experiment_id)
-        with self._database.writing() as database:
-            database.execute("DELETE FROM experiments WHERE id = ?", (experiment_id,))
+        self._database.write("DELETE FROM experiments WHERE id = ?", (experiment_id,))
 
     def is_taken(self, project_id: str, workspace_id: str, name: str) -> bool:
         return self._named(project_id, workspace_id, checked_experiment_name(name)) is not None
@@ -139,9 +132,8 @@ class Experiments:
         now = now_ms()
         made = Experiment(str(uuid.uuid4()), project_id, workspace_id, name, description, now, now)
         try:
-            with self._database.writing() as database:
-                values = (made.id, project_id, workspace_id, name, description, now, now)
-                database.execute("INSERT INTO experiments VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+            values = (made.id, project_id, workspace_id, name, description, now, now)
+            self._database.write("INSERT INTO experiments VALUES (?, ?, ?, ?, ?, ?, ?)", values)
         except sqlite3.IntegrityError as error:
             raise _taken(name) from error
         return made
@@ -159,4 +151,4 @@ def _taken(name: str) -> RefusedError:
 
 
 def _experiment(row: sqlite3.Row) -> Experiment:
-    return Experiment(**{key: row[key] for key in row.keys()})  # noqa: SIM118 - a Row iterates over its values
+    return Experiment(**dict(row))

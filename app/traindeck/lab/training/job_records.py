@@ -35,12 +35,6 @@ class TrainingDatabase:
             self._connection.executescript(schema)
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Several questions answered from one state."""
-        with self._lock:
-            yield
-
-    @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
             self._connection.execute("BEGIN IMMEDIATE")
@@ -51,12 +45,25 @@ class TrainingDatabase:
                 raise
             self._connection.execute("COMMIT")
 
+    def write(self, statement: str, values: Sequence[Any] = ()) -> None:
+        """One statement as a transaction of its own."""
+        with self.writing() as connection:
+            connection.execute(statement, values)
+
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[sqlite3.Row]:
         with self._lock:
             return self._connection.execute(statement, values).fetchall()
 
     def number(self, statement: str, values: Sequence[Any] = ()) -> int:
         return int(self.rows(statement, values)[0][0])
+
+    def page(
+        self, source: str, values: Sequence[Any], order: str, limit: int, skip: int
+    ) -> tuple[int, list[sqlite3.Row]]:
+        """How many rows `source` (FROM … WHERE …) has, and some of them in this order, from one state."""
+        with self._lock:
+            total = self.number(f"SELECT count(*) {source}", values)
+            return total, self.rows(f"SELECT * {source} ORDER BY {order} LIMIT ? OFFSET ?", (*values, limit, skip))
 
 
 LIVE_PHASES = ("Creating", "Pending", "Running", "Terminating")
@@ -182,24 +189,12 @@ class JobRecords:
         database.add_tables(_SCHEMA)
 
     def add(self, job: JobRecord) -> None:
+        """What a job is when it begins; all else has its default."""
+        said = ("id", "project_id", "user_id", "workspace_id", "name", "create_time", "phase", "secondary_phase")
+        values = [*(getattr(job, name) for name in said), json.dumps(job.tasks), json.dumps(job.document)]
+        columns = ", ".join((*said, "tasks", "document"))
         try:
-            with self._database.writing() as database:
-                database.execute(
-                    "INSERT INTO jobs (id, project_id, user_id, workspace_id, name, create_time, phase,"
-                    " secondary_phase, tasks, document) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (
-                        job.id,
-                        job.project_id,
-                        job.user_id,
-                        job.workspace_id,
-                        job.name,
-                        job.create_time,
-                        job.phase,
-                        job.secondary_phase,
-                        json.dumps(job.tasks),
-                        json.dumps(job.document),
-                    ),
-                )
+            self._database.write(f"INSERT INTO jobs ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
         except sqlite3.IntegrityError as error:
             raise NameTakenError(job.name) from error
 
@@ -224,8 +219,7 @@ class JobRecords:
         return int(rows[0]["jobs"]) if rows else None
 
     def set_quota(self, project_id: str, jobs: int) -> None:
-        with self._database.writing() as database:
-            database.execute("INSERT OR REPLACE INTO quotas VALUES (?, ?)", (project_id, jobs))
+        self._database.write("INSERT OR REPLACE INTO quotas VALUES (?, ?)", (project_id, jobs))
 
     def tags(self, conditions: Sequence[str], values: Sequence[Any]) -> list[dict[str, str]]:
         """All tags of the jobs that meet the SQL conditions."""
@@ -240,14 +234,9 @@ class JobRecords:
         self, conditions: Sequence[str], values: Sequence[Any], *, newest_first: bool, skip: int, limit: int
     ) -> tuple[int, list[JobRecord]]:
         """How many jobs meet all the SQL conditions, and one page of them."""
-        where = " AND ".join(conditions)
-        order = "DESC" if newest_first else "ASC"
-        with self._database.reading():
-            total = self._database.number(f"SELECT count(*) FROM jobs WHERE {where}", values)
-            rows = self._database.rows(
-                f"SELECT * FROM jobs WHERE {where} ORDER BY create_time {order}, id LIMIT ? OFFSET ?",
-                (*values, limit, skip),
-            )
+        source = f"FROM jobs WHERE {' AND '.join(conditions)}"
+        order = f"create_time {'DESC' if newest_first else 'ASC'}, id"
+        total, rows = self._database.page(source, values, order, limit, skip)
         return total, [_job(row) for row in rows]
 
     def move(
@@ -292,12 +281,10 @@ class JobRecords:
         return moved.rowcount > 0
 
     def replace_document(self, job_id: str, document: dict[str, Any]) -> None:
-        with self._database.writing() as database:
-            database.execute("UPDATE jobs SET document = ? WHERE id = ?", (json.dumps(document), job_id))
+        self._database.write("UPDATE jobs SET document = ? WHERE id = ?", (json.dumps(document), job_id))
 
     def remove(self, job_id: str) -> None:
-        with self._database.writing() as database:
-            database.execute("DELETE FROM jobs WHERE id = ?", (job_id,))
+        self._database.write("DELETE FROM jobs WHERE id = ?", (job_id,))
 
     def add_event(self, job_id: str, text: EventText, *, level: str = "Info", source: str = "Job") -> None:
         with self._database.writing() as database:
@@ -324,19 +311,17 @@ class JobRecords:
         return [StageRecord(row["name"], row["start_time"], row["end_time"]) for row in rows]
 
     def add_process(self, job_id: str, process: ProcessId) -> None:
-        with self._database.writing() as database:
-            database.execute("INSERT INTO processes VALUES (?, ?, ?)", (job_id, process.pid, process.created))
+        self._database.write("INSERT INTO processes VALUES (?, ?, ?)", (job_id, process.pid, process.created))
 
     def processes(self, job_id: str) -> list[ProcessId]:
         rows = self._database.rows("SELECT pid, created FROM processes WHERE job_id = ?", (job_id,))
         return [ProcessId(row["pid"], row["created"]) for row in rows]
 
     def add_metrics(self, job_id: str, task: str, cpu_percent: float, memory_percent: float) -> None:
-        with self._database.writing() as database:
-            database.execute(
-                "INSERT INTO metrics SELECT id, ?, ?, ? FROM jobs WHERE id = ?",
-                (task, cpu_percent, memory_percent, job_id),
-            )
+        self._database.write(
+            "INSERT INTO metrics SELECT id, ?, ?, ? FROM jobs WHERE id = ?",
+            (task, cpu_percent, memory_percent, job_id),
+        )
 
     def metrics(self, job_id: str, task: str) -> list[tuple[float, float]]:
         rows = self._database.rows("SELECT * FROM metrics WHERE job_id = ? AND task = ? ORDER BY rowid", (job_id, task))
@@ -351,18 +336,7 @@ def _insert_event(database: sqlite3.Connection, job_id: str, text: EventText, le
 
 
 def _job(row: sqlite3.Row) -> JobRecord:
-    return JobRecord(
-        id=row["id"],
-        project_id=row["project_id"],
-        user_id=row["user_id"],
-        workspace_id=row["workspace_id"],
-        name=row["name"],
-        create_time=row["create_time"],
-        start_time=row["start_time"],
-        end_time=row["end_time"],
-        phase=row["phase"],
-        secondary_phase=row["secondary_phase"],
-        tasks=tuple(json.loads(row["tasks"])),
-        task_statuses=tuple(json.loads(row["task_statuses"])),
-        document=json.loads(row["document"]),
-    )
+    stored = dict(row)
+    for name in ("tasks", "task_statuses"):
+        stored[name] = tuple(json.loads(stored[name]))
+    return JobRecord(**{**stored, "document": json.loads(stored["document"])})

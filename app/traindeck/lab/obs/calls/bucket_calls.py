@@ -10,7 +10,7 @@ from traindeck.lab.life import Workers
 from traindeck.lab.obs.access import Access
 from traindeck.lab.obs.acl import canned_acl, granted_acl
 from traindeck.lab.obs.answers import document, element, empty, stamp
-from traindeck.lab.obs.body_streams import Receiver
+from traindeck.lab.obs.body_streams import Operations, Receiver
 from traindeck.lab.obs.calls.list_calls import max_keys, owner_xml
 from traindeck.lab.obs.errors import (
     BucketAlreadyOwnedByYou,
@@ -35,14 +35,11 @@ MAX_BUCKETS = 100
 _ZONES = "azRedundancy"
 
 
-class Buckets:
+class Buckets(Operations):
     """The operations on the service and on a bucket."""
 
     def __init__(self, store: ObjectStore, access: Access, receiver: Receiver, workers: Workers, region: str) -> None:
-        self._store = store
-        self._access = access
-        self._receiver = receiver
-        self._workers = workers
+        super().__init__(store, access, receiver, workers)
         self._region = region
 
     async def list_all(self, request: ObsRequest) -> web.StreamResponse:

@@ -10,10 +10,8 @@ from urllib.parse import unquote_plus
 
 from aiohttp import web
 
-from traindeck.lab.life import Workers
-from traindeck.lab.obs.access import Access
 from traindeck.lab.obs.answers import document, element, stamp
-from traindeck.lab.obs.body_streams import Receiver
+from traindeck.lab.obs.body_streams import Operations
 from traindeck.lab.obs.calls.object_calls import replacement
 from traindeck.lab.obs.conditions import ByteRange, is_not_modified
 from traindeck.lab.obs.errors import (
@@ -37,7 +35,7 @@ from traindeck.lab.obs.object_headers import (
 from traindeck.lab.obs.records import Attributes, BucketInfo, ObjectInfo, Traits, key_bytes
 from traindeck.lab.obs.request import ObsRequest
 from traindeck.lab.obs.storage import NULL
-from traindeck.lab.obs.store import BodyWriter, ObjectStore
+from traindeck.lab.obs.store import BodyWriter
 
 MAX_COPY = 5 * 1024**3
 _RANGE = re.compile(r"bytes=(\d{1,18})-(\d{1,18})")
@@ -52,14 +50,8 @@ class Source:
     version: str | None
 
 
-class Copies:
+class Copies(Operations):
     """The operations that read one object to write another."""
-
-    def __init__(self, store: ObjectStore, access: Access, receiver: Receiver, workers: Workers) -> None:
-        self._store = store
-        self._access = access
-        self._receiver = receiver
-        self._workers = workers
 
     async def copy(self, request: ObsRequest) -> web.StreamResponse:
         request.only_these()

@@ -8,10 +8,8 @@ from urllib.parse import unquote_plus
 
 from aiohttp import web
 
-from traindeck.lab.life import Workers
-from traindeck.lab.obs.access import Access
 from traindeck.lab.obs.answers import document, element, stamp, url_text
-from traindeck.lab.obs.body_streams import Receiver
+from traindeck.lab.obs.body_streams import Operations
 from traindeck.lab.obs.errors import InvalidArgument, MalformedXML, ObsError
 from traindeck.lab.obs.listing import Listing
 from traindeck.lab.obs.object_headers import shown_class
@@ -19,7 +17,6 @@ from traindeck.lab.obs.records import NO_TRAITS, BucketInfo, ObjectInfo, Version
 from traindeck.lab.obs.request import ObsRequest
 from traindeck.lab.obs.settings import child, children, parsed
 from traindeck.lab.obs.storage import NULL
-from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.signing.signatures import Dialect
 
 MAX_PAGE = 1000
@@ -29,14 +26,8 @@ _LIST_V2_NAMES = ("list-type", "continuation-token", "start-after", "fetch-owner
 _VERSION_NAMES = ("versions", "prefix", "key-marker", "version-id-marker", "delimiter", "max-keys", "encoding-type")
 
 
-class Listings:
+class Listings(Operations):
     """The operations that look at, or remove, many objects."""
-
-    def __init__(self, store: ObjectStore, access: Access, receiver: Receiver, workers: Workers) -> None:
-        self._store = store
-        self._access = access
-        self._receiver = receiver
-        self._workers = workers
 
     async def objects(self, request: ObsRequest) -> web.StreamResponse:
         is_v2 = "list-type" in request.query
@@ -44,14 +35,14 @@ class Listings:
         if is_v2 and request.query["list-type"] != "2":
             raise InvalidArgument("list-type", request.query["list-type"])
         bucket = self._access.bucket(request, "ListBucket")
-        _shown(request)
+        shown_by(request)
         body = await self._workers.run(self._object_page, request, bucket, is_v2)
         return document(request, "ListBucketResult", body)
 
     async def versions(self, request: ObsRequest) -> web.StreamResponse:
         request.only_these(*_VERSION_NAMES)
         bucket = self._access.bucket(request, "ListBucketVersions")
-        _shown(request)
+        shown_by(request)
         body = await self._workers.run(self._version_page, request, bucket)
         return document(request, "ListVersionsResult", body)
 
@@ -139,7 +130,7 @@ def max_keys(query: Mapping[str, str], name: str = "max-keys") -> int:
     return value if 0 <= value <= MAX_PAGE else MAX_PAGE
 
 
-def _shown(request: ObsRequest) -> Callable[[str], str]:
+def shown_by(request: ObsRequest) -> Callable[[str], str]:
     encoding = request.query.get("encoding-type", "")
     if encoding not in ("", "url"):
         raise InvalidArgument("encoding-type", encoding, "Invalid Encoding Method specified in Request")
@@ -148,7 +139,7 @@ def _shown(request: ObsRequest) -> Callable[[str], str]:
 
 def _list_body(request: ObsRequest, bucket: BucketInfo, page: Listing[ObjectInfo], is_v2: bool, limit: int) -> str:
     query = request.query
-    shown = _shown(request)
+    shown = shown_by(request)
     with_owner = not is_v2 or query.get("fetch-owner") == "true"
     head = [element("Name", bucket.name), element("Prefix", shown(query.get("prefix", "")))]
     if is_v2:
@@ -176,7 +167,7 @@ def _list_body(request: ObsRequest, bucket: BucketInfo, page: Listing[ObjectInfo
 
 def _version_body(request: ObsRequest, bucket: BucketInfo, page: Listing[VersionEntry], limit: int) -> str:
     query = request.query
-    shown = _shown(request)
+    shown = shown_by(request)
     head = [
         element("Name", bucket.name),
         element("Prefix", shown(query.get("prefix", ""))),
@@ -204,7 +195,7 @@ def _version_body(request: ObsRequest, bucket: BucketInfo, page: Listing[Version
 
 
 def _tail(request: ObsRequest, is_truncated: bool) -> list[str]:
-    query, shown = request.query, _shown(request)
+    query, shown = request.query, shown_by(request)
     parts = [element("Delimiter", shown(query["delimiter"]))] if query.get("delimiter") else []
     parts.append(element("IsTruncated", is_truncated))
     if query.get("encoding-type"):

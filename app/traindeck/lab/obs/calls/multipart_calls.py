@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from aiohttp import web
 
 from traindeck.lab.life import Workers
 from traindeck.lab.obs.access import Access
 from traindeck.lab.obs.answers import document, element, empty, stamp, url_text
-from traindeck.lab.obs.body_streams import Receiver, body_of
+from traindeck.lab.obs.body_streams import Operations, Receiver, body_of
 from traindeck.lab.obs.calls.copy_calls import Copies, source_of, source_range
+from traindeck.lab.obs.calls.list_calls import owner_xml, shown_by
 from traindeck.lab.obs.calls.object_calls import replacement
 from traindeck.lab.obs.checksums import ALGORITHMS
 from traindeck.lab.obs.errors import AccessDenied, InvalidArgument, MalformedXML
@@ -30,7 +31,6 @@ from traindeck.lab.obs.settings import child, children, needed, parsed
 from traindeck.lab.obs.storage import now_ms
 from traindeck.lab.obs.store import BodyWriter, ObjectStore
 from traindeck.lab.obs.uploads import MAX_PARTS, Completion, WantedPart
-from traindeck.lab.signing.signatures import Dialect
 
 _MAX_PAGE = 1000
 _ANONYMOUS = "anonymous"
@@ -44,18 +44,15 @@ _XML_CHECKSUMS = {
 _CHECKSUM_ELEMENTS = {name: shown for shown, name in _XML_CHECKSUMS.items()}
 
 
-class Multipart:
+class Multipart(Operations):
     """The operations on uploads and their parts."""
 
     def __init__(
         self, store: ObjectStore, access: Access, receiver: Receiver, copies: Copies, workers: Workers
     ) -> None:
-        self._store = store
+        super().__init__(store, access, receiver, workers)
         self._uploads = store.uploads
-        self._access = access
-        self._receiver = receiver
         self._copies = copies
-        self._workers = workers
 
     async def initiate(self, request: ObsRequest) -> web.StreamResponse:
         request.only_these("uploads", "encoding-type")
@@ -116,8 +113,8 @@ class Multipart:
         content = [
             _names(request),
             element("UploadId", upload.upload_id),
-            f"<Initiator>{_id(upload.initiator, request)}</Initiator>",
-            f"<Owner>{_id(bucket.owner, request)}</Owner>",
+            f"<Initiator>{owner_xml(request, upload.initiator)}</Initiator>",
+            f"<Owner>{owner_xml(request, bucket.owner)}</Owner>",
             element("StorageClass", shown_class(upload.attributes.traits.storage_class, request.dialect)),
             element("PartNumberMarker", marker),
             element("NextPartNumberMarker", shown[-1].number if shown else 0),
@@ -226,16 +223,9 @@ def _page(request: ObsRequest, name: str) -> int:
 
 
 def _names(request: ObsRequest) -> str:
-    encoding = request.query.get("encoding-type", "")
-    if encoding not in ("", "url"):
-        raise InvalidArgument("encoding-type", encoding, "Invalid Encoding Method specified in Request")
-    key = url_text(request.key) if encoding else request.key
-    announced = element("EncodingType", "url") if encoding else ""
-    return element("Bucket", request.bucket) + element("Key", key) + announced
-
-
-def _id(owner: str, request: ObsRequest) -> str:
-    return element("ID", owner) + (element("DisplayName", owner) if request.dialect is Dialect.S3 else "")
+    shown = shown_by(request)
+    announced = element("EncodingType", "url") if shown is url_text else ""
+    return element("Bucket", request.bucket) + element("Key", shown(request.key)) + announced
 
 
 def _part_xml(part: PartInfo) -> str:
@@ -253,10 +243,7 @@ def _checksum_elements(checksums: Mapping[str, str]) -> str:
 
 def _uploads_xml(request: ObsRequest, bucket: BucketInfo, page: Listing[UploadInfo], limit: int) -> str:
     query = request.query
-    encoding = query.get("encoding-type", "")
-    if encoding not in ("", "url"):
-        raise InvalidArgument("encoding-type", encoding, "Invalid Encoding Method specified in Request")
-    shown: Callable[[str], str] = url_text if encoding else str
+    shown = shown_by(request)
     parts = [
         element("Bucket", bucket.name),
         element("KeyMarker", shown(query.get("key-marker", ""))),
@@ -272,13 +259,14 @@ def _uploads_xml(request: ObsRequest, bucket: BucketInfo, page: Listing[UploadIn
         element("MaxUploads", limit),
         element("IsTruncated", page.is_truncated),
     ]
-    if encoding:
+    if shown is url_text:
         parts.append(element("EncodingType", "url"))
     for upload in page.contents:
         storage = shown_class(upload.attributes.traits.storage_class, request.dialect)
         parts.append(
             f"<Upload>{element('Key', shown(upload.key))}{element('UploadId', upload.upload_id)}"
-            f"<Initiator>{_id(upload.initiator, request)}</Initiator><Owner>{_id(bucket.owner, request)}</Owner>"
+            f"<Initiator>{owner_xml(request, upload.initiator)}</Initiator>"
+            f"<Owner>{owner_xml(request, bucket.owner)}</Owner>"
             f"{element('StorageClass', storage)}{element('Initiated', stamp(upload.initiated))}</Upload>"
         )
     parts += [f"<CommonPrefixes>{element('Prefix', shown(one))}</CommonPrefixes>" for one in page.common_prefixes]

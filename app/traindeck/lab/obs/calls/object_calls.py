@@ -11,10 +11,8 @@ from typing import BinaryIO
 
 from aiohttp import web
 
-from traindeck.lab.life import Workers
-from traindeck.lab.obs.access import Access
 from traindeck.lab.obs.answers import empty
-from traindeck.lab.obs.body_streams import SMALL, Receiver, body_of, content_range, send, send_parts
+from traindeck.lab.obs.body_streams import SMALL, Operations, body_of, content_range, send, send_parts
 from traindeck.lab.obs.conditions import ByteRange, byte_ranges, check_replacement, is_not_modified
 from traindeck.lab.obs.errors import InvalidArgument, MalformedXML, NoSuchKey, ObsError
 from traindeck.lab.obs.object_headers import (
@@ -35,7 +33,7 @@ from traindeck.lab.obs.records import Attributes, BucketInfo, ObjectInfo, key_by
 from traindeck.lab.obs.request import ObsRequest
 from traindeck.lab.obs.settings import child, first, needed, parsed
 from traindeck.lab.obs.storage import now_ms
-from traindeck.lab.obs.store import BodyWriter, Condition, ObjectStore
+from traindeck.lab.obs.store import BodyWriter, Condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +47,8 @@ class _Opened:
     file: BinaryIO | None = None
 
 
-class Objects:
+class Objects(Operations):
     """The operations on one object."""
-
-    def __init__(self, store: ObjectStore, access: Access, receiver: Receiver, workers: Workers) -> None:
-        self._store = store
-        self._access = access
-        self._receiver = receiver
-        self._workers = workers
 
     async def put(self, request: ObsRequest) -> web.StreamResponse:
         request.only_these()

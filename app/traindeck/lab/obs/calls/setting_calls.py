@@ -15,7 +15,7 @@ from traindeck.lab.life import Workers
 from traindeck.lab.obs.access import Access, object_acl
 from traindeck.lab.obs.acl import canned_acl, granted_acl, parsed_acl, stored_acl
 from traindeck.lab.obs.answers import answer_headers, document, element, empty
-from traindeck.lab.obs.body_streams import Receiver
+from traindeck.lab.obs.body_streams import Operations, Receiver
 from traindeck.lab.obs.errors import (
     AccessDenied,
     InvalidArgument,
@@ -46,55 +46,83 @@ from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.signing.signatures import Dialect
 
 Call = Callable[[ObsRequest], Awaitable[web.StreamResponse]]
+Named = tuple[str, Call]
+BucketCall = Callable[[ObsRequest, BucketInfo], Awaitable[web.StreamResponse]]
+ObjectCall = Callable[[ObsRequest, BucketInfo, ObjectInfo], Awaitable[web.StreamResponse]]
 _ACL_HEADERS = GRANTS | {"acl", "date", "content-sha256", "security-token", "sdk-checksum-algorithm"}
 
 
-class Settings:
+class Settings(Operations):
     """The operations on what is kept beside the objects; `bucket_calls` and `object_calls` say which there are."""
 
     def __init__(self, store: ObjectStore, access: Access, receiver: Receiver, workers: Workers) -> None:
-        self._store = store
-        self._access = access
-        self._receiver = receiver
-        self._workers = workers
-        self.bucket_calls: dict[tuple[str, str], tuple[str, Call]] = {
-            ("PUT", "acl"): ("PutBucketAcl", self._put_bucket_acl),
-            ("GET", "acl"): ("GetBucketAcl", self._get_bucket_acl),
-            ("PUT", "policy"): ("PutBucketPolicy", self._put_policy),
-            ("GET", "policy"): ("GetBucketPolicy", self._get_policy),
-            ("DELETE", "policy"): ("DeleteBucketPolicy", self._delete_policy),
-            ("GET", "policyStatus"): ("GetBucketPolicyPublicStatus", self._policy_status),
-            ("GET", "bucketStatus"): ("GetBucketPublicStatus", self._bucket_status),
-            ("PUT", "versioning"): ("PutBucketVersioning", self._put_versioning),
-            ("GET", "versioning"): ("GetBucketVersioning", self._get_versioning),
-            ("PUT", "quota"): ("PutBucketQuota", self._put_quota),
-            ("GET", "quota"): ("GetBucketQuota", self._get_quota),
-            ("PUT", "storageClass"): ("PutBucketStoragePolicy", self._put_storage_class),
-            ("GET", "storageClass"): ("GetBucketStoragePolicy", self._get_storage_class),
-            ("PUT", "storagePolicy"): ("PutBucketStoragePolicy", self._put_storage_class),
-            ("GET", "storagePolicy"): ("GetBucketStoragePolicy", self._get_storage_class),
-            ("PUT", "tagging"): ("PutBucketTagging", self._put_bucket_tags),
-            ("GET", "tagging"): ("GetBucketTagging", self._get_bucket_tags),
-            ("DELETE", "tagging"): ("DeleteBucketTagging", self._delete_bucket_tags),
-        }
+        super().__init__(store, access, receiver, workers)
+        self.bucket_calls: dict[tuple[str, str], Named] = {("PUT", "acl"): ("PutBucketAcl", self._put_bucket_acl)}
+        self.object_calls: dict[tuple[str, str], Named] = {("PUT", "acl"): ("PutObjectAcl", self._put_object_acl)}
+        classes = ("storageClass", "storagePolicy")
+        bucket_calls: tuple[tuple[str, tuple[str, ...], str, BucketCall], ...] = (
+            ("GET", ("acl",), "GetBucketAcl", self._get_bucket_acl),
+            ("PUT", ("policy",), "PutBucketPolicy", self._put_policy),
+            ("GET", ("policy",), "GetBucketPolicy", self._get_policy),
+            ("DELETE", ("policy",), "DeleteBucketPolicy", self._forget("policy")),
+            ("GET", ("policyStatus",), "GetBucketPolicyPublicStatus", self._policy_status),
+            ("GET", ("bucketStatus",), "GetBucketPublicStatus", self._bucket_status),
+            ("PUT", ("versioning",), "PutBucketVersioning", self._put_versioning),
+            ("GET", ("versioning",), "GetBucketVersioning", self._get_versioning),
+            ("PUT", ("quota",), "PutBucketQuota", self._put_quota),
+            ("GET", ("quota",), "GetBucketQuota", self._get_quota),
+            ("PUT", classes, "PutBucketStoragePolicy", self._put_storage_class),
+            ("GET", classes, "GetBucketStoragePolicy", self._get_storage_class),
+            ("PUT", ("tagging",), "PutBucketTagging", self._put_bucket_tags),
+            ("GET", ("tagging",), "GetBucketTagging", self._get_bucket_tags),
+            ("DELETE", ("tagging",), "DeleteBucketTagging", self._forget("tagging")),
+        )
+        for method, names, action, call in bucket_calls:
+            for name in names:
+                self.bucket_calls[method, name] = action, self._of_bucket(action, call, *names)
         for setting in SETTINGS.values():
             name, action = setting.name, setting.action
-            self.bucket_calls["PUT", name] = (f"Put{action}", self._put_setting(setting))
-            self.bucket_calls["GET", name] = (f"Get{action}", self._get_setting(setting))
+            put, get, forget = self._put_setting(setting), self._get_setting(setting), self._forget(name)
+            self.bucket_calls["PUT", name] = f"Put{action}", self._of_bucket(f"Put{action}", put, name)
+            self.bucket_calls["GET", name] = f"Get{action}", self._of_bucket(f"Get{action}", get, name)
             if setting.is_removable:
-                self.bucket_calls["DELETE", name] = (f"Delete{action}", self._delete_setting(setting))
-        self.object_calls: dict[tuple[str, str], tuple[str, Call]] = {
-            ("PUT", "acl"): ("PutObjectAcl", self._put_object_acl),
-            ("GET", "acl"): ("GetObjectAcl", self._get_object_acl),
-            ("PUT", "tagging"): ("PutObjectTagging", self._put_object_tags),
-            ("GET", "tagging"): ("GetObjectTagging", self._get_object_tags),
-            ("DELETE", "tagging"): ("DeleteObjectTagging", self._delete_object_tags),
-        }
+                # The right to change a setting is the right to remove it, but for websites.
+                right = f"Delete{action}" if name == "website" else f"Put{action}"
+                self.bucket_calls["DELETE", name] = f"Delete{action}", self._of_bucket(right, forget, name)
+        object_calls: tuple[tuple[str, str, str, ObjectCall], ...] = (
+            ("GET", "acl", "GetObjectAcl", self._get_object_acl),
+            ("PUT", "tagging", "PutObjectTagging", self._put_object_tags),
+            ("GET", "tagging", "GetObjectTagging", self._get_object_tags),
+            ("DELETE", "tagging", "DeleteObjectTagging", self._delete_object_tags),
+        )
+        for method, name, action, of_object in object_calls:
+            self.object_calls[method, name] = action, self._of_object(action, of_object, name)
 
-    def _put_setting(self, setting: Setting) -> Call:
-        async def put(request: ObsRequest) -> web.StreamResponse:
-            request.only_these(setting.name)
-            self._access.bucket(request, f"Put{setting.action}")
+    def _of_bucket(self, action: str, call: BucketCall, *names: str) -> Call:
+        """The call behind the right to the action, with nothing else in the query."""
+
+        async def operation(request: ObsRequest) -> web.StreamResponse:
+            request.only_these(*names)
+            return await call(request, self._access.bucket(request, action))
+
+        return operation
+
+    def _of_object(self, action: str, call: ObjectCall, name: str) -> Call:
+        async def operation(request: ObsRequest) -> web.StreamResponse:
+            request.only_these(name, "versionId")
+            return await call(request, *await self._object(request, action))
+
+        return operation
+
+    def _forget(self, name: str) -> BucketCall:
+        async def forget(request: ObsRequest, _: BucketInfo) -> web.StreamResponse:
+            await self._keep(request, name, "")
+            return empty(request, 204)
+
+        return forget
+
+    def _put_setting(self, setting: Setting) -> BucketCall:
+        async def put(request: ObsRequest, _: BucketInfo) -> web.StreamResponse:
             body = await self._receiver.document(request, digest_needed=setting.digest_needed)
             if setting.name == "lifecycle" and len(body) > MAX_LIFECYCLE:
                 raise MalformedXML("A lifecycle configuration has at most 20 KB.")
@@ -106,27 +134,14 @@ class Settings:
 
         return put
 
-    def _get_setting(self, setting: Setting) -> Call:
-        async def get(request: ObsRequest) -> web.StreamResponse:
-            request.only_these(setting.name)
-            bucket = self._access.bucket(request, f"Get{setting.action}")
+    def _get_setting(self, setting: Setting) -> BucketCall:
+        async def get(request: ObsRequest, bucket: BucketInfo) -> web.StreamResponse:
             kept = bucket.settings.get(setting.name)
             if kept is None and setting.missing:
                 raise _not_set(setting.missing, bucket)
             return document(request, setting.root, (kept or setting.usual).strip())
 
         return get
-
-    def _delete_setting(self, setting: Setting) -> Call:
-        async def delete(request: ObsRequest) -> web.StreamResponse:
-            request.only_these(setting.name)
-            # The right to change a setting is the right to remove it, but for websites.
-            verb = "Delete" if setting.name == "website" else "Put"
-            self._access.bucket(request, f"{verb}{setting.action}")
-            await self._keep(request, setting.name, "")
-            return empty(request, 204)
-
-        return delete
 
     async def _put_bucket_acl(self, request: ObsRequest) -> web.StreamResponse:
         request.only_these("acl")
@@ -137,9 +152,7 @@ class Settings:
         await self._keep(request, "acl", acl)
         return empty(request, 200)
 
-    async def _get_bucket_acl(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("acl")
-        bucket = self._access.bucket(request, "GetBucketAcl")
+    async def _get_bucket_acl(self, request: ObsRequest, bucket: BucketInfo) -> web.StreamResponse:
         acl = stored_acl(bucket.owner, bucket.settings.get("acl", ""))
         return document(request, "AccessControlPolicy", acl.xml(request.dialect, of_object=False))
 
@@ -152,15 +165,11 @@ class Settings:
         await self._change_traits(request, {"acl": acl})
         return empty(request, 200, _version(request, bucket, info))
 
-    async def _get_object_acl(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("acl", "versionId")
-        bucket, info = await self._object(request, "GetObjectAcl")
+    async def _get_object_acl(self, request: ObsRequest, bucket: BucketInfo, info: ObjectInfo) -> web.StreamResponse:
         content = object_acl(bucket, info).xml(request.dialect, of_object=True)
         return document(request, "AccessControlPolicy", content, _version(request, bucket, info))
 
-    async def _put_policy(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("policy")
-        bucket = self._access.bucket(request, "PutBucketPolicy")
+    async def _put_policy(self, request: ObsRequest, bucket: BucketInfo) -> web.StreamResponse:
         text = checked_policy(await self._receiver.document(request), bucket.name)
         blocked = "<BlockPublicPolicy>true</BlockPublicPolicy>" in bucket.settings.get("publicAccessBlock", "")
         if blocked and policy_of(text).is_public:
@@ -168,40 +177,22 @@ class Settings:
         await self._keep(request, "policy", text)
         return empty(request, 204)
 
-    async def _get_policy(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("policy")
-        bucket = self._access.bucket(request, "GetBucketPolicy")
-        text = bucket.settings.get("policy")
-        if text is None:
-            raise _not_set("NoSuchBucketPolicy", bucket)
+    async def _get_policy(self, request: ObsRequest, bucket: BucketInfo) -> web.StreamResponse:
+        text = _kept(bucket, "policy", "NoSuchBucketPolicy")
         headers = {**answer_headers(request), "Content-Type": "application/json"}
         return web.Response(body=text.encode("utf-8"), headers=headers)
 
-    async def _delete_policy(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("policy")
-        self._access.bucket(request, "DeleteBucketPolicy")
-        await self._keep(request, "policy", "")
-        return empty(request, 204)
-
-    async def _policy_status(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("policyStatus")
-        bucket = self._access.bucket(request, "GetBucketPolicyPublicStatus")
-        text = bucket.settings.get("policy")
-        if text is None:
-            raise _not_set("NoSuchBucketPolicy", bucket)
+    async def _policy_status(self, request: ObsRequest, bucket: BucketInfo) -> web.StreamResponse:
+        text = _kept(bucket, "policy", "NoSuchBucketPolicy")
         return document(request, "PolicyStatus", element("IsPublic", policy_of(text).is_public))
 
-    async def _bucket_status(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("bucketStatus")
-        bucket = self._access.bucket(request, "GetBucketPublicStatus")
+    async def _bucket_status(self, request: ObsRequest, bucket: BucketInfo) -> web.StreamResponse:
         text = bucket.settings.get("policy")
         is_public = stored_acl(bucket.owner, bucket.settings.get("acl", "")).is_public
         is_public = is_public or bool(text and policy_of(text).is_public)
         return document(request, "BucketStatus", element("IsPublic", is_public))
 
-    async def _put_versioning(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("versioning")
-        bucket = self._access.bucket(request, "PutBucketVersioning")
+    async def _put_versioning(self, request: ObsRequest, bucket: BucketInfo) -> web.StreamResponse:
         root = parsed(await self._receiver.document(request), "VersioningConfiguration")
         state = needed(root, "Status")
         if state not in (ENABLED, SUSPENDED):
@@ -209,15 +200,11 @@ class Settings:
         await self._workers.run(self._store.set_versioning, bucket.name, state)
         return empty(request, 200)
 
-    async def _get_versioning(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("versioning")
-        bucket = self._access.bucket(request, "GetBucketVersioning")
+    async def _get_versioning(self, request: ObsRequest, bucket: BucketInfo) -> web.StreamResponse:
         state = element("Status", bucket.versioning) if bucket.versioning else ""
         return document(request, "VersioningConfiguration", state)
 
-    async def _put_quota(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("quota")
-        self._access.bucket(request, "PutBucketQuota")
+    async def _put_quota(self, request: ObsRequest, _: BucketInfo) -> web.StreamResponse:
         text = needed(parsed(await self._receiver.document(request), "Quota"), "StorageQuota")
         quota = whole_number(text)
         if quota is None:
@@ -225,63 +212,41 @@ class Settings:
         await self._keep(request, "quota", str(quota) if quota else "")
         return empty(request, 200)
 
-    async def _get_quota(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("quota")
-        bucket = self._access.bucket(request, "GetBucketQuota")
+    async def _get_quota(self, request: ObsRequest, bucket: BucketInfo) -> web.StreamResponse:
         return document(request, "Quota", element("StorageQuota", bucket.settings.get("quota", "0")))
 
-    async def _put_storage_class(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("storageClass", "storagePolicy")
-        self._access.bucket(request, "PutBucketStoragePolicy")
+    async def _put_storage_class(self, request: ObsRequest, _: BucketInfo) -> web.StreamResponse:
         root = parsed(await self._receiver.document(request), "StorageClass", "StoragePolicy")
         given = (root.text or "").strip() or needed(root, "DefaultStorageClass")
         await self._keep(request, "storageClass", storage_class(given))
         return empty(request, 200)
 
-    async def _get_storage_class(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("storageClass", "storagePolicy")
-        bucket = self._access.bucket(request, "GetBucketStoragePolicy")
+    async def _get_storage_class(self, request: ObsRequest, bucket: BucketInfo) -> web.StreamResponse:
         if "storageClass" in request.query:
             return document(request, "StorageClass", bucket.storage_class)
         shown = shown_class(bucket.storage_class, Dialect.S3)
         return document(request, "StoragePolicy", element("DefaultStorageClass", shown))
 
-    async def _put_bucket_tags(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("tagging")
-        self._access.bucket(request, "PutBucketTagging")
+    async def _put_bucket_tags(self, request: ObsRequest, _: BucketInfo) -> web.StreamResponse:
         body = await self._receiver.document(request, digest_needed=True)
         await self._keep(request, "tagging", tags_xml(parsed_tags(body, of_object=False)))
         return empty(request, 204)
 
-    async def _get_bucket_tags(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("tagging")
-        bucket = self._access.bucket(request, "GetBucketTagging")
-        kept = bucket.settings.get("tagging")
-        if kept is None:
-            raise _not_set("NoSuchTagSet", bucket)
+    async def _get_bucket_tags(self, request: ObsRequest, bucket: BucketInfo) -> web.StreamResponse:
+        kept = _kept(bucket, "tagging", "NoSuchTagSet")
         return document(request, "Tagging", kept)
 
-    async def _delete_bucket_tags(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("tagging")
-        self._access.bucket(request, "DeleteBucketTagging")
-        await self._keep(request, "tagging", "")
-        return empty(request, 204)
-
-    async def _put_object_tags(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("tagging", "versionId")
-        bucket, info = await self._object(request, "PutObjectTagging")
+    async def _put_object_tags(self, request: ObsRequest, bucket: BucketInfo, info: ObjectInfo) -> web.StreamResponse:
         tags = parsed_tags(await self._receiver.document(request, digest_needed=True), of_object=True)
         await self._change_traits(request, {"tags": tags})
         return empty(request, 200, _version(request, bucket, info))
 
-    async def _get_object_tags(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("tagging", "versionId")
-        bucket, info = await self._object(request, "GetObjectTagging")
+    async def _get_object_tags(self, request: ObsRequest, bucket: BucketInfo, info: ObjectInfo) -> web.StreamResponse:
         return document(request, "Tagging", tags_xml(info.traits.tags), _version(request, bucket, info))
 
-    async def _delete_object_tags(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("tagging", "versionId")
-        bucket, info = await self._object(request, "DeleteObjectTagging")
+    async def _delete_object_tags(
+        self, request: ObsRequest, bucket: BucketInfo, info: ObjectInfo
+    ) -> web.StreamResponse:
         await self._change_traits(request, {"tags": {}})
         return empty(request, 204, _version(request, bucket, info))
 
@@ -318,6 +283,12 @@ def _wanted_acl(request: ObsRequest, body: bytes, owner: str, bucket_owner: str,
 
 def _version(request: ObsRequest, bucket: BucketInfo, info: ObjectInfo) -> dict[str, str]:
     return {f"{request.dialect.value}version-id": info.version or "null"} if bucket.versioning else {}
+
+
+def _kept(bucket: BucketInfo, name: str, missing: str) -> str:
+    if (kept := bucket.settings.get(name)) is None:
+        raise _not_set(missing, bucket)
+    return kept
 
 
 def _not_set(code: str, bucket: BucketInfo) -> ObsError:

@@ -98,6 +98,11 @@ class Page:
     def order(self) -> str:
         return "desc" if self.newest_first else "asc"
 
+    @property
+    def sql_order(self) -> str:
+        """Rows of the same time or name stand as they were made."""
+        return f"{self.sort_by} {self.order}, rowid {self.order}"
+
 
 def read_page(
     query: Mapping[str, str], sort_fields: tuple[str, ...], *, counts_pages: bool, max_limit: int = MAX_LIMIT

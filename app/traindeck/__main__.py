@@ -7,8 +7,9 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from traindeck.cli.output import end_streams, prepare_streams
-from traindeck.cli.parser import LANGUAGES, UsageError, read
-from traindeck.runtime.language import speak, system_language
+from traindeck.cli.parser import read
+from traindeck.cli.parser_parts import UsageError
+from traindeck.runtime.language import LANGUAGES, speak, system_language
 
 _USAGE = 2
 _INTERRUPTED = 130

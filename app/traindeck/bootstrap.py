@@ -27,6 +27,7 @@ from traindeck.lab_beside_window import tell_about_lab
 from traindeck.runtime import language
 from traindeck.runtime.files import local_error
 from traindeck.runtime.tasks import TaskScope
+from traindeck.services.accounts.connections import load_adapters
 from traindeck.store.paths import Paths
 from traindeck.ui.kit.dialogs import CANCEL, Answer, asked
 from traindeck.ui.kit.theme import Theme
@@ -104,6 +105,7 @@ async def _main(
     sys.excepthook = notices.crash
     theme = make_theme(application, start_options.theme)
     async with AsyncExitStack() as owned:
+        load_adapters()
         try:
             core = await owned.enter_async_context(
                 open_core(Paths.for_user(), lab_life=LabLife.OWNED, somebody_helps=True)

@@ -82,6 +82,7 @@ from pathlib import Path
 from traindeck.assembly import app_log
 app_log._BYTES = 5_000
 with app_log.log_to(Path(sys.argv[1])):
+    logging.getLogger("traindeck.test").info("%s begins", sys.argv[2])  # it has its file from the first line on
     print("ready", flush=True)
     sys.stdin.readline()
     for number in range(500):

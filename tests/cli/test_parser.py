@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, _SubParsersAction
+from argparse import _SubParsersAction
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,11 +14,13 @@ from traindeck.cli.job import commands as commands_job
 from traindeck.cli.lab import account as commands_lab_account
 from traindeck.cli.lab import commands as commands_lab
 from traindeck.cli.obs import commands as commands_obs
-from traindeck.cli.parser import UsageError, read
+from traindeck.cli.parser import read
+from traindeck.cli.parser_parts import Parser, UsageError
 from traindeck.cli.profile import commands as commands_profile
 
 
-def leaves(of: ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def leaves(of: Parser, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    of.complete()
     below = [action for action in of._actions if isinstance(action, _SubParsersAction)]
     if not below:
         yield words

@@ -14,7 +14,7 @@ import pytest
 from filelock import FileLock
 
 from support.places import inside_mount
-from traindeck.lab import root_folder
+from traindeck.lab import disk_usage
 from traindeck.lab.disk_usage import Contents, contents, disk_use
 from traindeck.lab.obs.store import ObjectStore
 
@@ -101,18 +101,18 @@ def test_an_emptying_that_was_broken_off_is_whole_for_the_lab_and_ends_with_the_
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        root_folder.empty(root, enough)
+        disk_usage.empty(root, enough)
     assert contents(root) == Contents(0, 0, 0, 0, ())
     assert len([path for path in root.rglob("*") if path.is_file()]) > 3
-    root_folder.empty(root)
+    disk_usage.empty(root)
     assert {path.name for path in root.iterdir()} <= {"accounts.json", "lab.lock"}
 
 
 def test_a_lab_at_work_is_not_emptied(root: Path) -> None:
     with store_of(root) as store:
         store.create_bucket("one", OWNER)
-    with FileLock(root / "lab.lock"), pytest.raises(root_folder.LabRunningError):
-        root_folder.empty(root)
+    with FileLock(root / "lab.lock"), pytest.raises(disk_usage.LabRunningError):
+        disk_usage.empty(root)
     assert contents(root).buckets == 1
 
 
@@ -123,7 +123,7 @@ def test_what_a_job_closed_to_itself_goes_as_well(root: Path) -> None:
     (inner / "file").write_text("x", "utf-8")
     (root / "jobs" / "link").symlink_to(root.parent)
     inner.chmod(0)
-    root_folder.empty(root)
+    disk_usage.empty(root)
     assert {path.name for path in root.iterdir()} <= {"lab.lock"}
     assert root.parent.exists()
 
@@ -131,7 +131,7 @@ def test_what_a_job_closed_to_itself_goes_as_well(root: Path) -> None:
 FILL_AND_EMPTY = """
 import sys
 from pathlib import Path
-from traindeck.lab import root_folder
+from traindeck.lab import holdings
 from traindeck.lab.disk_usage import contents
 from traindeck.lab.obs.store import ObjectStore
 root = Path(sys.argv[1])
@@ -147,7 +147,7 @@ with (root / "filler").open("wb", buffering=0) as file:
     except OSError as error:
         print(error.strerror)
 before = contents(root).objects
-root_folder.empty(root)
+holdings.empty(root)
 print(before, contents(root).objects, sorted(path.name for path in root.iterdir()))
 """
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
 from pathlib import Path
 from queue import SimpleQueue
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING
 
 from traindeck.runtime.files import local_errors
+
+if TYPE_CHECKING:
+    from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
+
+    from filelock import FileLock
 
 _BYTES = 2_000_000
 _FORM = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
@@ -28,29 +31,82 @@ def log_to(path: Path) -> Iterator[None]:
     """
     with local_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        free, lock = _first_free(path)
-        handler = RotatingFileHandler(free, maxBytes=_BYTES, backupCount=2, encoding="utf-8", delay=True)
-    handler.setFormatter(logging.Formatter(_FORM))
-    lines: SimpleQueue[logging.LogRecord] = SimpleQueue()
-    ear, writer = QueueHandler(lines), QueueListener(lines, handler)
-    ear.addFilter(_is_heard)
+    handler = _LateWriter(path)
+    handler.addFilter(_is_heard)
     root = logging.getLogger()
     before = root.level
-    writer.start()
-    root.addHandler(ear)
+    root.addHandler(handler)
     root.setLevel(logging.INFO)
     try:
         yield
     finally:
         root.setLevel(before)
-        root.removeHandler(ear)
-        writer.stop()  # once all is written
+        root.removeHandler(handler)
         handler.close()
-        lock.release()
+
+
+class _LateWriter(logging.Handler):
+    """Begins its thread with the first line: most commands have nothing to say."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._file = _LateFile(path)
+        self._file.setFormatter(logging.Formatter(_FORM))
+        self._begun: tuple[QueueHandler, QueueListener] | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._begun is None:
+            lines: SimpleQueue[logging.LogRecord] = SimpleQueue()
+            self._begun = QueueHandler(lines), QueueListener(lines, self._file)
+            self._begun[1].start()
+        self._begun[0].emit(record)
+
+    def close(self) -> None:
+        if self._begun is not None:
+            self._begun[1].stop()  # once all is written
+            self._begun = None
+        self._file.close()
+        super().close()
+
+
+class _LateFile(logging.Handler):
+    """Opens its file with the first line: most commands have nothing to say, and opening takes as long as they do."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        self._opened: tuple[RotatingFileHandler, FileLock] | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            if self._opened is None:
+                self._opened = self._open()
+        except Exception:  # noqa: BLE001 - as every handler does: what cannot be logged stops nobody
+            self.handleError(record)
+            return
+        self._opened[0].emit(record)
+
+    def _open(self) -> tuple[RotatingFileHandler, FileLock]:
+        from logging.handlers import RotatingFileHandler
+
+        free, lock = _first_free(self._path)
+        file = RotatingFileHandler(free, maxBytes=_BYTES, backupCount=2, encoding="utf-8", delay=True)
+        file.setFormatter(self.formatter)
+        return file, lock
+
+    def close(self) -> None:
+        if self._opened is not None:
+            file, lock = self._opened
+            self._opened = None
+            file.close()
+            lock.release()
+        super().close()
 
 
 def _first_free(path: Path) -> tuple[Path, FileLock]:
     """There are never more files than there were programs at once."""
+    from filelock import FileLock, Timeout
+
     file, number = path, 1
     while True:
         lock = FileLock(file.with_name(f".{file.name}.lock"), thread_local=False)

@@ -5,13 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
-
-import psutil
 
 from traindeck.assembly import lab_folder
 from traindeck.assembly.lab_link import LabLink
@@ -19,11 +15,9 @@ from traindeck.domain.errors import AppError, Conflict
 from traindeck.domain.lab import LabDiskUsage, LabOwner, LabSight, LabState, user_words
 from traindeck.domain.texts import text
 from traindeck.lab import root_folder
-from traindeck.lab.root_folder import RunningLab
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 
 _TELL_EVERY_S = 0.1
-_CLOCK_ERROR_S = 2.0
 
 
 class LabKeeper:
@@ -40,7 +34,7 @@ class LabKeeper:
 
     async def look(self) -> LabSight:
         """How it stands at this moment."""
-        sight = await self._calls.run(lambda _: _seen(self.root))
+        sight = await self._calls.run(lambda _: lab_folder.seen(self.root))
         if sight.state is LabState.STOPPED and self._link.is_starting:
             return replace(sight, state=LabState.STARTING)
         if self._link.owns_process:
@@ -61,8 +55,7 @@ class LabKeeper:
             def tell(size_bytes: int) -> None:
                 on_part(replace(held, disk_bytes=size_bytes))
 
-            use = lab_folder.disk_use(self.root, _now_and_then(loop, tell, token))
-            return replace(held, disk_bytes=use.size_bytes, disk_is_whole=use.is_whole)
+            return lab_folder.with_disk(self.root, held, _now_and_then(loop, tell, token))
 
         return await self._calls.run(count)
 
@@ -107,57 +100,6 @@ class LabKeeper:
             raise Conflict(user_words(sight), text("End it there, then try again."), f"process {sight.pid}")
         if sight.state is LabState.RUNNING:
             await self._end_runs()
-
-
-def _seen(root: Path) -> LabSight:
-    lab = root_folder.running_lab(root)
-    if lab is None:
-        pid = root_folder.silent_pid(root, _is_of_that_time)
-        return LabSight(LabState.STOPPED) if pid is None else LabSight(LabState.SILENT, pid=pid)
-    owner, owner_pid = LabOwner.TERMINAL, None
-    if lab.owner is not None:
-        owner, owner_pid = LabOwner.WINDOW, _window_above(lab.owner)
-    elif lab.ends_itself:
-        owner = LabOwner.NOBODY
-    return replace(_sight_of(lab), owner=owner, owner_pid=owner_pid)
-
-
-def _sight_of(lab: RunningLab) -> LabSight:
-    started: datetime | None = None
-    with suppress(ValueError):
-        started = datetime.fromisoformat(lab.started)
-    return LabSight(
-        LabState.RUNNING,
-        pid=lab.pid,
-        started=started,
-        version=lab.version,
-        obs=lab.obs,
-        modelarts=lab.modelarts,
-        iam=lab.iam,
-        live_jobs=lab.live_jobs,
-    )
-
-
-def _window_above(pid: int) -> int:
-    """A launcher of Python may stand between the window and its Lab."""
-    with suppress(psutil.Error):
-        process = psutil.Process(pid)
-        if _is_lab(process) and (above := process.ppid()) > 1:
-            return above
-    return pid
-
-
-def _is_lab(process: psutil.Process) -> bool:
-    words = process.cmdline()
-    return "lab" in words and "serve" in words
-
-
-def _is_of_that_time(pid: int, started: str) -> bool:
-    """Whether the process is the one that wrote this, not a later one with its number."""
-    try:
-        return psutil.Process(pid).create_time() <= datetime.fromisoformat(started).timestamp() + _CLOCK_ERROR_S
-    except (psutil.Error, ValueError):
-        return False
 
 
 def _now_and_then(

@@ -20,6 +20,7 @@ from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider, Signature
 from traindeck.domain.errors import AppError, Conflict, LocalTrouble, Unreachable
 from traindeck.domain.texts import spoken, text
+from traindeck.lab.root_folder import running_lab
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.tasks import Listeners
 from traindeck.services.accounts.connections import LabAddress
@@ -30,7 +31,6 @@ IDLE_EXIT_S = 600
 _START_S = 30.0
 _OTHERS_START_S = 3.0
 _LOOK_EVERY_S = 0.05
-_STATUS_S = 3.0
 _END_S = 8.0
 _STARTS = 5
 _DETAIL_LIMIT = 4000
@@ -145,48 +145,28 @@ class LabLink:
             await asyncio.sleep(_LOOK_EVERY_S)
 
     def _running(self) -> LabAddress | None:
-        """What `running.json` says, if a Lab of that very instance answers there."""
+        """The Lab that answers, with the keys of its first account."""
         _look_after_those_left_alone()
-        where = _json_file(self._root / "running.json")
-        if where is None:
-            return None
-        # Slow to load, and without a Lab nobody asks.
-        import http.client
-        import urllib.request
-
-        address = self._address
-        # Loopback is not asked for through anybody's proxy.
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
-            with opener.open(f"{where['modelarts']}/lab/status", timeout=_STATUS_S) as answer:
-                status = json.load(answer)
-            if status["instance"] != where["instance"]:
-                return None
-            if address is not None and address.instance == where["instance"]:
-                return address
-            return self._read_address(where)
-        except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError) as error:
-            log.info("no Lab where running.json says: %s", error)
+            lab, address = running_lab(self._root), self._address
+            if lab is None or (address is not None and address.instance == lab.instance):
+                return None if lab is None else address
+            account = json.loads((self._root / "accounts.json").read_bytes())["accounts"][0]
+            profile = Profile(
+                name=LAB,
+                provider=Provider.LAB,
+                region=account["region"],
+                obs_endpoint=lab.obs,
+                modelarts_endpoint=lab.modelarts,
+                iam_endpoint=lab.iam,
+                project_id=account["project_id"],
+                signature=Signature.AUTO,
+                path_style=True,
+            )
+            return LabAddress(profile, Credentials(account["access_key"], Secret(account["secret_key"])), lab.instance)
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            log.info("no Lab that can be used: %s", type(error).__name__)  # the file holds its keys
             return None
-
-    def _read_address(self, where: dict[str, Any]) -> LabAddress | None:
-        content = _json_file(self._root / "accounts.json")
-        if content is None:
-            return None
-        account = content["accounts"][0]
-        profile = Profile(
-            name=LAB,
-            provider=Provider.LAB,
-            region=account["region"],
-            obs_endpoint=where["obs"],
-            modelarts_endpoint=where["modelarts"],
-            iam_endpoint=where["iam"],
-            project_id=account["project_id"],
-            signature=Signature.AUTO,
-            path_style=True,
-        )
-        credentials = Credentials(account["access_key"], Secret(account["secret_key"]))
-        return LabAddress(profile, credentials, where["instance"])
 
     async def _start(self) -> LabAddress | None:
         """A new Lab; raises what it said itself when it could not start, Conflict when there is one already."""
@@ -342,11 +322,3 @@ def _refusal(said: dict[str, Any], words: IO[bytes], log_name: str) -> AppError:
     return kind(
         text("The Lab could not be started."), text("{reason}", reason=reason), str(error.get("detail") or detail)
     )
-
-
-def _json_file(path: Path) -> dict[str, Any] | None:
-    try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    return content if isinstance(content, dict) else None

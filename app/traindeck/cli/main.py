@@ -18,8 +18,10 @@ from traindeck.domain.texts import say, text
 from traindeck.services.accounts.environment import ACCESS, ENVIRONMENT, SECRET
 
 if TYPE_CHECKING:
+    from traindeck.assembly.account_core import AccountCore
     from traindeck.assembly.core import Core
     from traindeck.assembly.data_core import DataCore
+    from traindeck.assembly.run_core import RunCore
 
 
 DONE = 0
@@ -34,14 +36,21 @@ class Call:
     output: Output
 
     def core(self) -> AbstractAsyncContextManager[Core]:
-        """The services, built when a command needs them; they bring the SDKs along."""
+        """All services; what speaks to a cloud is loaded with the first question to it."""
         from traindeck.assembly.core import open_core
         from traindeck.store.paths import Paths
 
         return open_core(Paths.for_user())
 
+    def runs(self) -> AbstractAsyncContextManager[RunCore]:
+        """The accounts, what moves their data, and the runs."""
+        from traindeck.assembly.run_core import open_run_core
+        from traindeck.store.paths import Paths
+
+        return open_run_core(Paths.for_user())
+
     def data(self) -> AbstractAsyncContextManager[DataCore]:
-        """Of the services only those for objects."""
+        """The accounts and what moves their data."""
         from traindeck.assembly.data_core import open_data_core
         from traindeck.runtime.clock import collect_seldom
         from traindeck.store.paths import Paths
@@ -49,7 +58,16 @@ class Call:
         collect_seldom()
         return open_data_core(Paths.for_user())
 
-    def profile(self, core: Core | DataCore) -> str:
+    def accounts(self) -> AbstractAsyncContextManager[AccountCore]:
+        """The accounts and the ways to their services: the least, and the quickest."""
+        from traindeck.assembly.account_core import open_account_core
+        from traindeck.runtime.clock import collect_seldom
+        from traindeck.store.paths import Paths
+
+        collect_seldom()
+        return open_account_core(Paths.for_user())
+
+    def profile(self, core: Core | AccountCore) -> str:
         name: str = self.options.profile or core.profiles.current
         return name
 

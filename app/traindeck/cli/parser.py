@@ -6,35 +6,15 @@ import argparse
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
 
 from traindeck import __version__
 from traindeck.cli.obs.parser import add_obs
-from traindeck.cli.parser_parts import Adder, count, group, leaf, yes
+from traindeck.cli.parser_parts import Adder, Parser, count, group, leaf, yes
 from traindeck.domain.texts import say
-from traindeck.lab.faults import Kind
 
-LANGUAGES = ("en", "zh_CN")
 _LAST_PORT = 65534  # the Lab takes the next one too
 _WINDOW_ONLY = ("self_check", "first_minute", "theme")
 _NEEDS_A_COMMAND = ("profile", "json", "verbose")
-
-
-class UsageError(Exception):
-    """What was typed is not a command; `usage` is the line that says what would be."""
-
-    def __init__(self, message: str, usage: str) -> None:
-        super().__init__(message)
-        self.usage = usage
-
-
-class _Parser(ArgumentParser):
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(allow_abbrev=False, add_help=False, **settings)
-        self.add_argument("-h", "--help", action="help", help=say("show this help and end"))
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message, self.format_usage().rstrip())
 
 
 def read(arguments: Sequence[str]) -> Namespace:
@@ -55,44 +35,57 @@ def read(arguments: Sequence[str]) -> Namespace:
     return options
 
 
-def build() -> ArgumentParser:
-    common = _common()
-    parser = _Parser(
+def build() -> Parser:
+    return Parser(
         prog="traindeck",
-        parents=[common],
         description=say("Train on Huawei ModelArts, or first on this computer. Without a command the window opens."),
+        fill=_program,
     )
+
+
+def _program(parser: Parser) -> None:
     parser.add_argument("--version", action="version", version=f"traindeck {__version__}", help=say("show the version"))
     window = parser.add_argument_group(say("window"))
     window.add_argument("--theme", choices=("light", "dark"), help=say("colours; without it those of the system"))
     window.add_argument("--self-check", action="store_true", help=say("start, look whether all works, end"))
     window.add_argument("--first-minute", action="store_true", help=say("walk through the sample project, end"))
     groups = parser.add_subparsers(dest="group", metavar="COMMAND", title=say("commands"))
-    _lab(groups, common)
-    _profile(groups, common)
-    add_obs(groups, common)
-    _job(groups, common)
-    leaf(groups, common, "engines", say("list the engines on offer"))
-    leaf(groups, common, "flavors", say("list the specifications on offer"))
-    return parser
+    group(groups, "lab", say("the Lab: the cloud in a box, on this computer"), _lab)
+    group(groups, "profile", say("accounts and their keys"), _profile)
+    group(groups, "obs", say("buckets and objects"), add_obs)
+    group(groups, "job", say("training jobs"), _job)
+    leaf(groups, "engines", say("list the engines on offer"))
+    leaf(groups, "flavors", say("list the specifications on offer"))
 
 
-def _common() -> ArgumentParser:
-    """Options every command takes, before or after its name."""
-    common = ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    common.add_argument(
-        "--profile", metavar="NAME",
-        help=say("the account to use; without it the current one; “environment”: that of HUAWEICLOUD_SDK_AK and _SK"),
-    )  # fmt: skip
-    common.add_argument("--json", action="store_true", help=say("print JSON on standard output"))
-    common.add_argument("--language", choices=LANGUAGES, help=say("language of the texts; without it the system's"))
-    common.add_argument("-v", "--verbose", action="store_true", help=say("show the technical part of errors too"))
-    return common
+def _lab(lab: Adder) -> None:
+    leaf(lab, "serve", say("run the Lab in the foreground until interrupted"), _serve)
+    leaf(lab, "status", say("show whether the Lab runs, where, and what it holds"), _lab_root)
+    leaf(lab, "stop", say("end the Lab with its jobs"), _lab_root)
+    leaf(lab, "reset", say("remove all objects and jobs of the Lab; its keys stay"), _reset)
+    leaf(lab, "engines", say("list the engines of the Lab with the Python that runs each"), _lab_root)
+    group(lab, "account", say("accounts of the Lab"), _accounts, dest="account_action")
 
 
-def _lab(groups: Adder, common: ArgumentParser) -> None:
-    lab = group(groups, common, "lab", say("the Lab: the cloud in a box, on this computer"))
-    serve = leaf(lab, common, "serve", say("run the Lab in the foreground until interrupted"))
+def _accounts(accounts: Adder) -> None:
+    leaf(accounts, "add", say("make an account with keys of its own; a running Lab knows it at once"), _account)
+    leaf(accounts, "remove", say("remove an account; what it owned stays"), _account)
+    leaf(accounts, "ls", say("list the accounts of the Lab"), _lab_root)
+
+
+def _account(parser: ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME")
+    _lab_root(parser)
+
+
+def _reset(reset: ArgumentParser) -> None:
+    _lab_root(reset)
+    yes(reset)
+
+
+def _serve(serve: ArgumentParser) -> None:
+    from traindeck.lab.faults import Kind
+
     _lab_root(serve)
     serve.add_argument("--port", type=_port, default=0, metavar="N", help=say("its port; without it a free one"))
     serve.add_argument("--faults", type=Path, metavar="FILE", help=say("rules of what shall go wrong, for tests"))
@@ -116,30 +109,34 @@ def _lab(groups: Adder, common: ArgumentParser) -> None:
     # Between programs only: who starts a Lab in the background says when it should end by itself.
     serve.add_argument("--idle-exit", type=float, metavar="SECONDS", help=argparse.SUPPRESS)
     serve.add_argument("--owner-pipe", action="store_true", help=argparse.SUPPRESS)
-    _lab_root(leaf(lab, common, "status", say("show whether the Lab runs, where, and what it holds")))
-    _lab_root(leaf(lab, common, "stop", say("end the Lab with its jobs")))
-    reset = leaf(lab, common, "reset", say("remove all objects and jobs of the Lab; its keys stay"))
-    _lab_root(reset)
-    yes(reset)
-    _lab_root(leaf(lab, common, "engines", say("list the engines of the Lab with the Python that runs each")))
-    purpose = say("accounts of the Lab")
-    account = lab.add_parser("account", help=purpose, description=purpose, parents=[common])
-    accounts = account.add_subparsers(dest="account_action", metavar="COMMAND", title=say("commands"), required=True)
-    add = leaf(accounts, common, "add", say("make an account with keys of its own; a running Lab knows it at once"))
-    remove = leaf(accounts, common, "remove", say("remove an account; what it owned stays"))
-    for one in (add, remove):
-        one.add_argument("name", metavar="NAME")
-    for one in (add, remove, leaf(accounts, common, "ls", say("list the accounts of the Lab"))):
-        _lab_root(one)
 
 
 def _lab_root(parser: ArgumentParser) -> None:
     parser.add_argument("--root", type=Path, metavar="DIR", help=say("where it keeps everything"))
 
 
-def _profile(groups: Adder, common: ArgumentParser) -> None:
-    profile = group(groups, common, "profile", say("accounts and their keys"))
-    add = leaf(profile, common, "add", say("add an account; its keys go to the keyring"))
+def _profile(profile: Adder) -> None:
+    leaf(profile, "add", say("add an account; its keys go to the keyring"), _add)
+    leaf(profile, "list", say("list the accounts"))
+    leaf(profile, "use", say("make an account the current one"), _use)
+    leaf(profile, "check", say("try the keys: clock, OBS, project, ModelArts, right to write"), _check)
+    leaf(profile, "remove", say("remove an account and its keys from this computer"), _remove)
+
+
+def _use(use: ArgumentParser) -> None:
+    use.add_argument("name", metavar="NAME")
+
+
+def _check(check: ArgumentParser) -> None:
+    check.add_argument("name", nargs="?", metavar="NAME")
+
+
+def _remove(remove: ArgumentParser) -> None:
+    remove.add_argument("name", metavar="NAME")
+    yes(remove)
+
+
+def _add(add: ArgumentParser) -> None:
     add.epilog = say(
         "The access key and the secret key are read as lines from standard input; a terminal is asked for them. They "
         "are never arguments. A third line is the token of temporary keys, which are not kept: see --profile "
@@ -168,44 +165,58 @@ def _profile(groups: Adder, common: ArgumentParser) -> None:
     add.add_argument("--env", action="store_true", help=say("take the keys from HUAWEICLOUD_SDK_AK and _SK"))
     add.add_argument("--replace", action="store_true", help=say("replace an account of this name"))
     add.add_argument("--keep-keys", action="store_true", help=say("with --replace: change all but the keys"))
-    leaf(profile, common, "list", say("list the accounts"))
-    use = leaf(profile, common, "use", say("make an account the current one"))
-    use.add_argument("name", metavar="NAME")
-    check = leaf(profile, common, "check", say("try the keys: clock, OBS, project, ModelArts, right to write"))
-    check.add_argument("name", nargs="?", metavar="NAME")
-    remove = leaf(profile, common, "remove", say("remove an account and its keys from this computer"))
-    remove.add_argument("name", metavar="NAME")
-    yes(remove)
 
 
-def _job(groups: Adder, common: ArgumentParser) -> None:
-    job = group(groups, common, "job", say("training jobs"))
-    init = leaf(job, common, "init", say("write a commented job.toml; into an empty folder the sample project too"))
+def _job(job: Adder) -> None:
+    leaf(job, "init", say("write a commented job.toml; into an empty folder the sample project too"), _init)
+    leaf(job, "submit", say("send the job a file describes"), _submit)
+    leaf(job, "ls", say("list the runs, newest first"), _runs)
+    leaf(job, "show", say("show one run"), _run)
+    leaf(job, "logs", say("print the log of a run"), _logs)
+    leaf(job, "stop", say("stop a run"), _run)
+    leaf(job, "rerun", say("send the same job again, with the code as it was"), _rerun)
+    leaf(job, "rm", say("remove a run that is over, here and at the service"), _rm)
+    leaf(job, "wait", say("wait until a run is over"), _run)
+    leaf(job, "fetch", say("bring the outputs of a run home"), _fetch)
+
+
+def _init(init: ArgumentParser) -> None:
     init.add_argument("folder", type=Path, metavar="DIR")
-    submit = leaf(job, common, "submit", say("send the job a file describes"))
+
+
+def _submit(submit: ArgumentParser) -> None:
     submit.add_argument("file", type=Path, metavar="FILE", help=say("a job.toml, or the folder it is in"))
     _sending(submit)
-    ls = leaf(job, common, "ls", say("list the runs, newest first"))
+
+
+def _runs(ls: ArgumentParser) -> None:
     ls.add_argument("-n", "--limit", type=count, default=50, metavar="N", help=say("how many at most; 0 for all"))
-    _run_leaf(job, common, "show", say("show one run"))
-    logs = _run_leaf(job, common, "logs", say("print the log of a run"))
+
+
+def _run(parser: ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help=say("its id, the beginning of its id or name, or “last”"))
+
+
+def _logs(logs: ArgumentParser) -> None:
+    _run(logs)
     logs.add_argument("-f", "--follow", action="store_true", help=say("go on until the run is over"))
     logs.add_argument("--worker", metavar="W", help=say("which worker, for example worker-1 or 1"))
     logs.add_argument("--grep", metavar="RE", help=say("only lines this regular expression is found in"))
-    _run_leaf(job, common, "stop", say("stop a run"))
-    rerun = _run_leaf(job, common, "rerun", say("send the same job again, with the code as it was"))
+
+
+def _rerun(rerun: ArgumentParser) -> None:
+    _run(rerun)
     _sending(rerun)
-    rm = _run_leaf(job, common, "rm", say("remove a run that is over, here and at the service"))
+
+
+def _rm(rm: ArgumentParser) -> None:
+    _run(rm)
     yes(rm)
-    _run_leaf(job, common, "wait", say("wait until a run is over"))
-    fetch = _run_leaf(job, common, "fetch", say("bring the outputs of a run home"))
+
+
+def _fetch(fetch: ArgumentParser) -> None:
+    _run(fetch)
     fetch.add_argument("--to", type=Path, metavar="DIR", help=say("where to; without it a folder named like the run"))
-
-
-def _run_leaf(group: Adder, common: ArgumentParser, name: str, purpose: str) -> ArgumentParser:
-    parser = leaf(group, common, name, purpose)
-    parser.add_argument("run", metavar="RUN", help=say("its id, the beginning of its id or name, or “last”"))
-    return parser
 
 
 def _sending(parser: ArgumentParser) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
-from argparse import ArgumentParser
+import sys
+from argparse import ArgumentParser, HelpFormatter
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, NoReturn
 
-from traindeck.domain.storage.objects import bytes_of
 from traindeck.domain.texts import say
+from traindeck.runtime.language import LANGUAGES
 
 # A bare number could be seconds to one and days to another, and what is older is thrown away.
 _DURATION = re.compile(r"(\d{1,6})\s*([smhd])")
@@ -19,14 +22,82 @@ Adder = Any
 """argparse's action that holds subcommands; its class is private to argparse."""
 
 
-def group(groups: Adder, common: ArgumentParser, name: str, purpose: str) -> Adder:
-    parser = groups.add_parser(name, help=purpose, description=purpose, parents=[common])
-    return parser.add_subparsers(dest="action", metavar="COMMAND", title=say("commands"), required=True)
+class UsageError(Exception):
+    """What was typed is not a command; `usage` is the line that says what would be."""
+
+    def __init__(self, message: str, usage: str) -> None:
+        super().__init__(message)
+        self.usage = usage
 
 
-def leaf(group: Adder, common: ArgumentParser, name: str, purpose: str) -> ArgumentParser:
-    parser: ArgumentParser = group.add_parser(name, help=purpose, description=purpose, parents=[common])
-    return parser
+class _Formatter(HelpFormatter):
+    """As wide as the terminal; argparse would load all that packs and unpacks archives to measure it."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+def _columns() -> int:
+    if (told := os.environ.get("COLUMNS", "")).isdecimal() and int(told):
+        return int(told)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80 if sys.__stdout__ else 80
+    except (OSError, ValueError):
+        return 80
+
+
+class Parser(ArgumentParser):
+    """Takes the options of every command; its own come when somebody types its name, so that nobody waits for all."""
+
+    def __init__(self, *, fill: Callable[[Parser], None] | None = None, **settings: Any) -> None:
+        super().__init__(allow_abbrev=False, add_help=False, formatter_class=_Formatter, **settings)
+        self._fill = fill
+        self._is_complete = False
+
+    def complete(self) -> None:
+        if self._is_complete:
+            return
+        self._is_complete = True
+        add_common(self)
+        self.add_argument("-h", "--help", action="help", help=say("show this help and end"))
+        if self._fill is not None:
+            self._fill(self)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self.complete()
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, self.format_usage().rstrip())
+
+
+def add_common(parser: ArgumentParser) -> None:
+    """Options every command takes, before or after its name."""
+    without: Any = {"default": argparse.SUPPRESS}  # else it would undo what stood before the name
+    parser.add_argument(
+        "--profile", metavar="NAME", **without,
+        help=say("the account to use; without it the current one; “environment”: that of HUAWEICLOUD_SDK_AK and _SK"),
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", **without, help=say("print JSON on standard output"))
+    parser.add_argument(
+        "--language", choices=LANGUAGES, **without, help=say("language of the texts; without it the system's")
+    )
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", **without, help=say("show the technical part of errors too")
+    )
+
+
+def group(groups: Adder, name: str, purpose: str, fill: Callable[[Adder], None], dest: str = "action") -> None:
+    """A command that has commands of its own."""
+
+    def add(parser: Parser) -> None:
+        fill(parser.add_subparsers(dest=dest, metavar="COMMAND", title=say("commands"), required=True))
+
+    leaf(groups, name, purpose, add)
+
+
+def leaf(group: Adder, name: str, purpose: str, fill: Callable[[Parser], None] | None = None) -> None:
+    group.add_parser(name, help=purpose, description=purpose, fill=fill)
 
 
 def yes(parser: ArgumentParser) -> None:
@@ -34,6 +105,8 @@ def yes(parser: ArgumentParser) -> None:
 
 
 def size(value: str) -> int:
+    from traindeck.domain.storage.objects import bytes_of
+
     found = bytes_of(value)
     if found is None:
         raise argparse.ArgumentTypeError(say("give a size such as 500, 10MB or 1.5GiB"))

@@ -1,34 +1,48 @@
-"""How much the folder of a Lab holds, counted from outside while a Lab may be at work on it."""
+"""What the folder of a Lab holds: counted from outside while a Lab may be at work on it, and removed when none is."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
+from filelock import FileLock, Timeout
+
+from traindeck.lab.root_folder import LOCK
 from traindeck.lab.training.job_records import LIVE_PHASES
-from traindeck.lab.training.running.process_tree import ProcessId
+from traindeck.lab.training.running.process_tree import ProcessId, end_orphans
 
 _WAIT_S = 5.0
 _TOLD_EVERY = 1000
+# What the Lab makes and can make again; accounts, ports, settings and its own log stay.
+_CONTENT = ("obs", "jobs", "environments", "moxing")
+_ASIDE = "emptied-"
 _OBJECTS = """
 SELECT count(*), coalesce(sum(size), 0) FROM
 (SELECT size FROM objects UNION ALL SELECT size FROM versions WHERE NOT is_marker)
 """
 
+Result = TypeVar("Result")
 Query = Callable[[sqlite3.Connection], Any]
 OnQuery = Callable[[Callable[[], None]], Callable[[], None]]
 """Given what breaks a question off; the answer takes it back when the question is answered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
+class LabRunningError(Exception):
+    """A Lab runs on this folder, so it cannot be touched."""
+
+
+class LeftoversError(Exception):
+    """The Lab is empty, but what it held is still on the disk; the cause says why."""
+
+
+class Contents(NamedTuple):
     """What users put there; old versions count as objects. None is what could not be read."""
 
     buckets: int | None
@@ -38,8 +52,7 @@ class Contents:
     live: tuple[str, ...]  # the names of the jobs that are not over
 
 
-@dataclass(frozen=True, slots=True)
-class DiskUse:
+class DiskUse(NamedTuple):
     """The bytes of all files; not whole where a folder could not be looked into."""
 
     size_bytes: int
@@ -92,6 +105,32 @@ def disk_use(root: Path, on_bytes: Callable[[int], None] = _unheard) -> DiskUse:
     return DiskUse(total, is_whole)
 
 
+def empty(root: Path, on_file: Callable[[int], None] = _unheard) -> None:
+    """Remove all objects, jobs and installed packages; raises LabRunningError where a Lab would lose its ground.
+
+    They leave the Lab's sight all together or not at all; only then are they removed, file by file. `on_file` hears
+    how many are gone, and may raise: the rest goes with the next emptying.
+    """
+    if not root.exists():
+        return
+    try:
+        with FileLock(root / LOCK).acquire(timeout=0):
+            # Once the records of a killed Lab are gone, nobody knows any more what it left running.
+            for job_id, started in live_processes(root).items():
+                end_orphans(job_id, started)
+            _set_aside(root)
+    except Timeout as error:
+        raise LabRunningError(str(root)) from error
+    removed = 0
+    try:
+        for place in root.glob(f"{_ASIDE}*"):
+            for _ in _removed_files(place):
+                removed += 1
+                on_file(removed)
+    except OSError as error:
+        raise LeftoversError(str(root)) from error
+
+
 def live_processes(root: Path) -> dict[str, list[ProcessId]]:
     """What was started for each job that is not over; nothing where that cannot be read."""
     found: dict[str, list[ProcessId]] = _asked(root / "jobs" / "jobs.sqlite3", _processes, _unbroken, {}) or {}
@@ -105,6 +144,56 @@ def leads_inside(entry: os.DirEntry[str]) -> bool:
     if sys.platform != "win32":
         return True
     return entry.stat(follow_symlinks=False).st_reparse_tag != stat.IO_REPARSE_TAG_MOUNT_POINT
+
+
+def _set_aside(root: Path) -> None:
+    # Renamed where they are: that needs no room on a full disk.
+    mark = f"{_ASIDE}{secrets.token_hex(4)}."
+    moved: list[str] = []
+    try:
+        for name in _CONTENT:
+            if (root / name).exists():
+                (root / name).rename(root / f"{mark}{name}")
+                moved.append(name)
+    except OSError:
+        for name in moved:
+            (root / f"{mark}{name}").rename(root / name)
+        raise
+
+
+def _removed_files(place: Path) -> Iterator[Path]:
+    """Remove the folder; the answer is each file that is gone."""
+    waiting, seen = [place], []
+    while waiting:
+        folder = waiting.pop()
+        seen.append(folder)
+        for entry in _insist(_entries, folder) or ():
+            path = Path(entry.path)
+            if leads_inside(entry):
+                waiting.append(path)
+            else:
+                _insist(Path.unlink, path)
+                yield path
+    for folder in reversed(seen):
+        _insist(Path.rmdir, folder)
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return list(entries)
+
+
+def _insist(act: Callable[[Path], Result], path: Path) -> Result | None:
+    """A job may have left what is closed to its own user; what is gone already is as good as done."""
+    try:
+        return act(path)
+    except FileNotFoundError:
+        return None
+    except PermissionError:
+        path.parent.chmod(0o700)
+        if not path.is_symlink():
+            path.chmod(0o700)
+        return act(path)
 
 
 def _asked(path: Path, query: Query, on_query: OnQuery, without: Any) -> Any:

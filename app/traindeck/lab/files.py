@@ -6,7 +6,6 @@ import contextlib
 import json
 import logging
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from logging.handlers import RotatingFileHandler
@@ -17,6 +16,8 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 def write_json(path: Path, content: object) -> None:
     """Replace `path` in one step; a reader sees the old text or the new one."""
+    import secrets  # slow to load, and most only read
+
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         # The mode is given at birth: a later chmod would leave a moment in which others can read a key.

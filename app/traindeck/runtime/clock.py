@@ -5,11 +5,33 @@ from __future__ import annotations
 import gc
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
+
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+def http_date(second: int) -> str:
+    """This second since 1970 as HTTP writes it."""
+    moment = datetime.fromtimestamp(second, UTC)
+    day, month = _DAYS[moment.weekday()], _MONTHS[moment.month - 1]
+    return f"{day}, {moment.day:02} {month} {moment.year:04} {moment:%H:%M:%S} GMT"
+
+
+def of_http_date(words: str) -> datetime:
+    """ValueError: this is no date."""
+    match words.split(" "):
+        case [_, day, month, year, time, "GMT"] if month in _MONTHS:
+            with suppress(ValueError):
+                return datetime.fromisoformat(f"{year}-{_MONTHS.index(month) + 1:02}-{day}T{time}+00:00")
+    from email.utils import parsedate_to_datetime  # slow to load, and few write it in another way
+
+    return parsedate_to_datetime(words)
 
 
 def delays(first_s: float, longest_s: float, chance: random.Random) -> Iterator[float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import locale
 import os
 
 from traindeck.domain import texts
@@ -17,6 +16,8 @@ def system_language() -> str:
     for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):
         if value := os.environ.get(variable):
             return texts.CHINESE if value.lower().startswith("zh") else texts.ENGLISH
+    import locale  # where the environment says nothing, as on Windows
+
     name = locale.getlocale()[0] or ""
     return texts.CHINESE if name.lower().startswith(("zh", "chinese")) else texts.ENGLISH
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from traindeck.domain.accounts.keys import Credentials
-from traindeck.domain.accounts.profiles import Profile
-from traindeck.domain.jobs.job import Engine, Flavor, JobSpec, LogChunk, RemoteJob, Run
-from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath
-from traindeck.services.storage.data_ports import Page
+if TYPE_CHECKING:  # words only: whoever uses a port has loaded what he gives it
+    from traindeck.domain.accounts.keys import Credentials
+    from traindeck.domain.accounts.profiles import Profile
+    from traindeck.domain.jobs.job import Engine, Flavor, JobSpec, LogChunk, RemoteJob, Run
+    from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath
+    from traindeck.services.storage.data_ports import Page
 
 
 class SecretStore(Protocol):

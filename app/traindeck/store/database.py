@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from traindeck.domain.errors import DiskFull, LocalTrouble
 from traindeck.domain.texts import text
 from traindeck.runtime.files import local_errors
@@ -77,9 +75,10 @@ def open_database(path: Path, steps: Sequence[Step] = STEPS) -> sqlite3.Connecti
             # FULL: an intent must be on the disk before the request leaves, even through a power cut.
             db.execute("PRAGMA synchronous = FULL")
             db.execute("PRAGMA foreign_keys = ON")
-            # Two programs may open an old database at once; only one may carry it over.
-            with _alone(path):
-                _migrate(db, path, steps)
+            if _version(db) != len(steps):
+                # Two programs may open an old database at once; only one may carry it over.
+                with _alone(path):
+                    _migrate(db, path, steps)
         except BaseException:
             db.close()
             raise
@@ -88,6 +87,8 @@ def open_database(path: Path, steps: Sequence[Step] = STEPS) -> sqlite3.Connecti
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
+    from filelock import FileLock, Timeout  # slow to load, and seldom needed
+
     lock = FileLock(path.with_name(path.name + ".migrate.lock"), timeout=LOCK_S)
     with local_errors(path):
         try:
@@ -104,8 +105,12 @@ def _alone(path: Path) -> Iterator[None]:
         lock.release()
 
 
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
 def _migrate(db: sqlite3.Connection, path: Path, steps: Sequence[Step]) -> None:
-    version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    version = _version(db)
     if version > len(steps):
         raise LocalTrouble(
             text("The records were written by a newer TrainDeck."),

@@ -6,8 +6,6 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
-
 
 @dataclass(frozen=True, slots=True)
 class Paths:
@@ -19,6 +17,8 @@ class Paths:
     def for_user(cls) -> Paths:
         if named := os.environ.get("TRAINDECK_HOME"):
             return cls(Path(named).expanduser().absolute())
+        import platformdirs  # not for those who name a folder
+
         return cls(Path(platformdirs.user_data_dir("TrainDeck", appauthor=False)))
 
     @property

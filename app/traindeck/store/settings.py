@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider, Signature
 from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.texts import text
@@ -35,7 +33,6 @@ class SettingsFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lock = FileLock(path.with_name(path.name + ".lock"), timeout=_PATIENCE_S)
 
     def read(self) -> Settings:
         with local_errors(self._path):
@@ -60,10 +57,12 @@ class SettingsFile:
         return _settings(content)
 
     def change(self, edit: Callable[[Settings], Settings]) -> Settings:
+        from filelock import FileLock, Timeout  # slow to load, and most only read
+
         with local_errors(self._path):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                with self._lock:
+                with FileLock(self._path.with_name(self._path.name + ".lock"), timeout=_PATIENCE_S):
                     settings = edit(self.read())
                     content = {"schema": SCHEMA, **asdict(settings)}
                     write_whole(self._path, json.dumps(content, indent=2, ensure_ascii=False).encode())

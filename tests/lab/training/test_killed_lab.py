@@ -7,7 +7,7 @@ import psutil
 
 from support.lab_app import BUCKET, Jobs, job_body, sdk_client, wait_for
 from support.servers.lab_process import LabProcess
-from traindeck.lab import root_folder
+from traindeck.lab import disk_usage
 from traindeck.lab.accounts import Accounts, LabAccount
 from traindeck.lab.obs.store import ObjectStore
 
@@ -69,7 +69,7 @@ def test_what_a_killed_lab_left_running_ends_when_its_folder_is_emptied(tmp_path
             wait_for(lambda: jobs.log(job_id).count("pid ") == 2)
             orphans = orphans_in(jobs.log(job_id))
         lab.kill()
-        root_folder.empty(tmp_path / "lab")
+        disk_usage.empty(tmp_path / "lab")
         assert not any(orphan.is_running() and orphan.status() != "zombie" for orphan in orphans)
 
 

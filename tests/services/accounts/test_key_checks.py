@@ -23,6 +23,7 @@ from traindeck.lab.accounts import Accounts
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.accounts.key_checks import KeyChecks
 from traindeck.services.http import calls as retrying
+from traindeck.services.storage.listing import entries
 
 BUCKET = "shared-bucket"
 DENIED = b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>"
@@ -101,6 +102,13 @@ async def test_the_way_to_the_one_folder_can_be_walked(lab: LabProcess, way: Way
         assert top == [ObjectPath(BUCKET, "team/")]
         with pytest.raises(NoRight):
             await anext(storage.entries(ObjectPath(BUCKET, "others/")))
+    async with team.plane() as plane:
+        top = [entry.path async for page in entries(plane, ObjectPath(BUCKET)) for entry in page]
+        assert top == [ObjectPath(BUCKET, "team/")]
+        with pytest.raises(NoRight):
+            await plane.page(BUCKET, "others/", delimiter="/")
+        with pytest.raises(NoRight):
+            await plane.page(BUCKET)
 
 
 async def test_keys_that_may_not_list_the_buckets_are_asked_for_their_place(

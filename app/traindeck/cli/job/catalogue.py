@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from traindeck.cli.main import DONE, Call
 from traindeck.domain.texts import say
 
+if TYPE_CHECKING:
+    from traindeck.services.jobs.choices import Choices
+
 
 async def engines(call: Call) -> int:
-    async with call.core() as core:
-        offered = (await core.choices.load(call.profile(core))).engines
+    offered = (await _offered(call)).engines
     if call.output.json_wanted:
         call.output.document(
             [
@@ -23,8 +27,7 @@ async def engines(call: Call) -> int:
 
 
 async def flavors(call: Call) -> int:
-    async with call.core() as core:
-        offered = (await core.choices.load(call.profile(core))).flavors
+    offered = (await _offered(call)).flavors
     if call.output.json_wanted:
         call.output.document(
             [
@@ -55,6 +58,13 @@ async def flavors(call: Call) -> int:
         ]
         call.output.table(heads, rows, right=frozenset({2, 3, 5}))
     return DONE
+
+
+async def _offered(call: Call) -> Choices:
+    from traindeck.services.jobs.choices import JobChoices
+
+    async with call.accounts() as core:
+        return await JobChoices(core.connections).load(call.profile(core))
 
 
 COMMANDS = {"engines": engines, "flavors": flavors}

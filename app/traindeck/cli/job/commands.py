@@ -29,7 +29,7 @@ from traindeck.domain.texts import Text, say, text
 from traindeck.runtime.files import local_errors
 
 if TYPE_CHECKING:
-    from traindeck.assembly.core import Core
+    from traindeck.assembly.run_core import RunCore
     from traindeck.services.transfers import Transfer
 
 
@@ -61,7 +61,7 @@ async def submit(call: Call) -> int:
     file, spec = _read(call.options.file)
     for change in call.options.changes:
         spec = job_file.with_setting(spec, change)
-    async with call.core() as core:
+    async with call.runs() as core:
         await settle(call, core)
         return await _sent(
             call,
@@ -71,7 +71,7 @@ async def submit(call: Call) -> int:
 
 
 async def rerun(call: Call) -> int:
-    async with call.core() as core:
+    async with call.runs() as core:
         await settle(call, core)
         before = await core.run_service.find(call.options.run)
         return await _sent(
@@ -81,7 +81,7 @@ async def rerun(call: Call) -> int:
 
 async def ls(call: Call) -> int:
     profile = call.options.profile
-    async with call.core() as core:
+    async with call.runs() as core:
         await bring_up_to_date(call, core)
         runs = await core.run_service.recent()
     runs = [run for run in runs if profile in (None, run.profile)][: call.options.limit or None]
@@ -95,7 +95,7 @@ async def ls(call: Call) -> int:
 
 
 async def show(call: Call) -> int:
-    async with call.core() as core:
+    async with call.runs() as core:
         await check_again(call, core, call.options.run)
         await bring_up_to_date(call, core)
         run = await core.run_service.find(call.options.run)
@@ -105,7 +105,7 @@ async def show(call: Call) -> int:
 
 async def logs(call: Call) -> int:
     pattern = pattern_of(call.options.grep) if call.options.grep else None
-    async with call.core() as core:
+    async with call.runs() as core:
         if not call.options.follow:
             await bring_up_to_date(call, core)
         run = await core.run_service.find(call.options.run)
@@ -129,7 +129,7 @@ async def logs(call: Call) -> int:
 
 
 async def stop(call: Call) -> int:
-    async with call.core() as core:
+    async with call.runs() as core:
         await bring_up_to_date(call, core)
         run = await core.run_service.find(call.options.run)
         run = await core.run_service.stop(run.id)
@@ -141,7 +141,7 @@ async def stop(call: Call) -> int:
 
 
 async def rm(call: Call) -> int:
-    async with call.core() as core:
+    async with call.runs() as core:
         await bring_up_to_date(call, core)
         run = await core.run_service.find(call.options.run)
         question = say("Remove {name}, its record here and its job at the service? Its log here stays.", name=run.name)
@@ -157,7 +157,7 @@ async def rm(call: Call) -> int:
 
 
 async def wait(call: Call) -> int:
-    async with call.core() as core:
+    async with call.runs() as core:
         await check_again(call, core, call.options.run)
         trouble = await settle(call, core, limit_s=None)
         run = await core.run_service.find(call.options.run)
@@ -169,7 +169,7 @@ async def wait(call: Call) -> int:
 
 
 async def fetch(call: Call) -> int:
-    async with call.core() as core:
+    async with call.runs() as core:
         run = await core.run_service.find(call.options.run)
         target: Path = call.options.to or Path(run.name)
         with Progress(call.output, run.name) as progress:
@@ -231,7 +231,7 @@ def _read(path: Path) -> tuple[Path, JobSpec]:
         ) from error
 
 
-async def _sent(call: Call, core: Core, send: Send) -> int:
+async def _sent(call: Call, core: RunCore, send: Send) -> int:
     """Send, say what became of it, and wait for the end if that was asked for."""
     seen: list[Run] = []
     stop_listening = core.submission.changed.add(seen.append)

@@ -16,7 +16,7 @@ from traindeck.domain.texts import say
 from traindeck.services.accounts.environment import ENVIRONMENT
 
 if TYPE_CHECKING:
-    from traindeck.assembly.core import Core
+    from traindeck.assembly.run_core import RunCore
 
 _LOOK_S = 15.0
 _SETTLE_S = 5.0
@@ -24,7 +24,7 @@ _BLOCK = 1 << 18
 
 
 @asynccontextmanager
-async def watching(core: Core) -> AsyncIterator[None]:
+async def watching(core: RunCore) -> AsyncIterator[None]:
     """The records follow the service inside; when watching fails, so does what is inside."""
     async with asyncio.TaskGroup() as group:
         watch = group.create_task(core.watch.run(), name="watch")
@@ -35,7 +35,7 @@ async def watching(core: Core) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def keys_needed(core: Core, profile: str) -> AsyncIterator[None]:
+async def keys_needed(core: RunCore, profile: str) -> AsyncIterator[None]:
     """The keys of the environment are what they are while we run: when they are refused, what is inside ends too."""
 
     async def wait() -> None:
@@ -61,7 +61,7 @@ async def keys_needed(core: Core, profile: str) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def following(call: Call, core: Core, run: Run) -> AsyncIterator[None]:
+async def following(call: Call, core: RunCore, run: Run) -> AsyncIterator[None]:
     """The run is looked after inside; that the service does not answer, or does again, is said."""
     stop_listening = core.watch.connection_state.add(_weather_teller(call, core, run.profile))
     try:
@@ -71,7 +71,7 @@ async def following(call: Call, core: Core, run: Run) -> AsyncIterator[None]:
         stop_listening()
 
 
-async def settle(call: Call, core: Core, limit_s: float | None = _SETTLE_S) -> AppError | None:
+async def settle(call: Call, core: RunCore, limit_s: float | None = _SETTLE_S) -> AppError | None:
     """Look for jobs whose program ended before the answer; what stays unknown is said and tried again next time."""
     words = say("An earlier job is still unconfirmed: it may exist and bill. “traindeck job ls” shows it.")
     try:
@@ -86,7 +86,7 @@ async def settle(call: Call, core: Core, limit_s: float | None = _SETTLE_S) -> A
     return None
 
 
-async def check_again(call: Call, core: Core, reference: str) -> None:
+async def check_again(call: Call, core: RunCore, reference: str) -> None:
     """Look once more for a job of which nobody knows whether it was sent; what comes of it is said."""
     run = await core.run_service.find(reference)
     if run.state is not RunState.UNCONFIRMED:
@@ -103,7 +103,7 @@ async def check_again(call: Call, core: Core, reference: str) -> None:
         call.output.note(say("{name} was sent.", name=run.name))
 
 
-async def bring_up_to_date(call: Call, core: Core) -> None:
+async def bring_up_to_date(call: Call, core: RunCore) -> None:
     """Ask the services about every live run once; where that fails, say so and how old the records are."""
     await settle(call, core)
     unheard = {run.profile for run in await core.records.live() if run.state.is_remote}
@@ -130,7 +130,7 @@ async def bring_up_to_date(call: Call, core: Core) -> None:
         stop_listening()
 
 
-async def until_over(call: Call, core: Core, run: Run, *, follow: bool) -> Run:
+async def until_over(call: Call, core: RunCore, run: Run, *, follow: bool) -> Run:
     """Wait for the end of a run and say on the way what becomes of it; Ctrl-C ends the waiting only."""
     stop_listening = core.watch.changed.add(_state_teller(call, run))
     try:
@@ -152,7 +152,7 @@ async def until_over(call: Call, core: Core, run: Run, *, follow: bool) -> Run:
         stop_listening()
 
 
-async def print_logs(call: Call, core: Core, run: Run, printers: Sequence[LogPrinter] = ()) -> None:
+async def print_logs(call: Call, core: RunCore, run: Run, printers: Sequence[LogPrinter] = ()) -> None:
     """Every worker's log as it grows, until the run is over; several workers keep their lines apart."""
     several = len(run.tasks) > 1
     async with asyncio.TaskGroup() as group:
@@ -160,7 +160,7 @@ async def print_logs(call: Call, core: Core, run: Run, printers: Sequence[LogPri
             group.create_task(_follow(call, core, run, printer))
 
 
-def print_held(call: Call, core: Core, run: Run, printer: LogPrinter) -> None:
+def print_held(call: Call, core: RunCore, run: Run, printer: LogPrinter) -> None:
     """What this computer holds of one worker's log."""
     offset = 0
     while block := core.logs.read(run.id, printer.worker, offset, _BLOCK):
@@ -170,14 +170,14 @@ def print_held(call: Call, core: Core, run: Run, printer: LogPrinter) -> None:
     _tell_gaps(call, core, run, printer.worker)
 
 
-async def _follow(call: Call, core: Core, run: Run, printer: LogPrinter) -> None:
+async def _follow(call: Call, core: RunCore, run: Run, printer: LogPrinter) -> None:
     async for block in core.logs.follow(run.id, printer.worker):
         printer.take(block)
     printer.end()
     _tell_gaps(call, core, run, printer.worker)
 
 
-def _tell_gaps(call: Call, core: Core, run: Run, worker: str) -> None:
+def _tell_gaps(call: Call, core: RunCore, run: Run, worker: str) -> None:
     for gap in core.logs.gaps(run.id, worker):
         call.output.note(
             say(
@@ -201,7 +201,7 @@ def _state_teller(call: Call, run: Run) -> Callable[[Run], None]:
     return tell
 
 
-def _weather_teller(call: Call, core: Core, profile: str) -> Callable[[str], None]:
+def _weather_teller(call: Call, core: RunCore, profile: str) -> Callable[[str], None]:
     last = ""
 
     def tell(changed: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from traindeck.assembly import lab_folder
 from traindeck.cli import terminal
@@ -21,13 +22,11 @@ from traindeck.lab.ports import (
     LabStartError,
     PortInUse,
 )
-from traindeck.lab.server import FAULTS, LabOptions
-from traindeck.lab.server import serve as serve_lab
-from traindeck.lab.training.catalogue import Catalogue
-from traindeck.lab.training.job_records import EventText
-from traindeck.lab.training.running.interpreters import Interpreters, NoInterpreterError
 from traindeck.runtime.resources import resource
 from traindeck.store.paths import Paths
+
+if TYPE_CHECKING:
+    from traindeck.lab.training.job_records import EventText
 
 
 def run(call: Call) -> int:
@@ -35,6 +34,10 @@ def run(call: Call) -> int:
 
 
 def serve(call: Call) -> int:
+    # The server is for who serves: the other commands look at the folder of the Lab and end.
+    from traindeck.lab.server import FAULTS, LabOptions
+    from traindeck.lab.server import serve as serve_lab
+
     asked = call.options
     root = _root(call)
 
@@ -61,10 +64,11 @@ def serve(call: Call) -> int:
 def status(call: Call) -> int:
     root = _root(call)
     lab = root_folder.running_lab(root)
-    held = lab_folder.contents(root)
-    total = lab_folder.disk_use(root).size_bytes
+    held = lab_folder.with_disk(root, lab_folder.contents(root))
+    total = held.disk_bytes
     if call.output.json_wanted:
         found = asdict(lab) if lab else {}
+        found.pop("instance", None)  # of no use to anybody outside
         in_it = {**_counts(held), "total_bytes": total}
         call.output.document({"root": str(root), "running": lab is not None, **found, **in_it})
         return DONE
@@ -76,7 +80,7 @@ def status(call: Call) -> int:
         rows += [(say("Process"), str(lab.pid)), (say("Started"), lab.started)]
         rows += [(say("Version"), lab.version), (say("Live jobs"), str(lab.live_jobs))]
         call.output.table(["", ""], rows)
-    call.output.line(_words(held, total))
+    call.output.line(_words(held))
     return DONE
 
 
@@ -110,6 +114,9 @@ def reset(call: Call) -> int:
 
 def engines(call: Call) -> int:
     """Every engine with the Python that runs it here; each Python is started once."""
+    from traindeck.lab.training.catalogue import Catalogue
+    from traindeck.lab.training.running.interpreters import Interpreters, NoInterpreterError
+
     known = Catalogue(resource("lab", "catalogue.toml")).engines
     interpreters = Interpreters(_root(call))
     rows = interpreters.checked(known)
@@ -172,8 +179,9 @@ def _loss(held: LabDiskUsage) -> dict[str, object]:
     }
 
 
-def _words(held: LabDiskUsage, total: int) -> str:
-    return say("Objects: {objects}, {size}. Jobs: {jobs}. On disk: {total}.", **_loss(held), total=size_words(total))
+def _words(held: LabDiskUsage) -> str:
+    total = size_words(held.disk_bytes)
+    return say("Objects: {objects}, {size}. Jobs: {jobs}. On disk: {total}.", **_loss(held), total=total)
 
 
 def _in_our_words(error: LabStartError, root: Path, port: int, rules: Path) -> AppError:

@@ -31,7 +31,7 @@ def bucket_of(call: Call) -> ObjectPath:
 async def mb(call: Call) -> int:
     path, options = bucket_of(call), call.options
     template = Template(options.access) if options.access else Template.PRIVATE
-    async with call.core() as core:
+    async with call.accounts() as core:
         connection = await core.connections.open(call.profile(core))
         if options.storage_class or options.access:
             if template is not Template.PRIVATE:
@@ -46,7 +46,7 @@ async def mb(call: Call) -> int:
 
 async def rb(call: Call) -> int:
     path = bucket_of(call)
-    async with call.core() as core:
+    async with call.accounts() as core:
         access = (await core.connections.open(call.profile(core))).access
         gone = NOTHING
         if call.options.force:

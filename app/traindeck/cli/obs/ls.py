@@ -15,7 +15,7 @@ from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath, si
 from traindeck.domain.texts import say
 
 if TYPE_CHECKING:
-    from traindeck.services.ports import ObjectStorage
+    from traindeck.services.storage.data_ports import DataPlane
 
 _MINUTE = "%Y-%m-%d %H:%M"
 
@@ -24,21 +24,21 @@ Show = Callable[[list[ObjectEntry]], None]
 
 async def ls(call: Call) -> int:
     path = ObjectPath.parse(call.options.path) if call.options.path else None
-    async with call.data() as core:
-        storage = (await core.connections.open(call.profile(core))).storage
+    async with call.accounts() as core:
         if path is None:
-            _print_buckets(call, await storage.buckets())
+            _print_buckets(call, await (await core.connections.open(call.profile(core))).storage.buckets())
             return DONE
 
         def show(page: list[ObjectEntry]) -> None:
             _print_entries(call, path, page)
 
-        if call.options.recursive:
-            await _below(storage, path, show, in_order=True)
-            return DONE
-        async with aclosing(_level(storage, path)) as pages:
-            async for page in pages:
-                show(page)
+        async with core.plane(call.profile(core)) as plane:
+            if call.options.recursive:
+                await _below(plane, path, show, in_order=True)
+                return DONE
+            async with aclosing(_level(plane, path)) as pages:
+                async for page in pages:
+                    show(page)
     return DONE
 
 
@@ -53,8 +53,8 @@ async def du(call: Call) -> int:
                 counted[0] += 1
                 counted[1] += entry.size_bytes or 0
 
-    async with call.data() as core:
-        await _below((await core.connections.open(call.profile(core))).storage, path, count)
+    async with call.accounts() as core, core.plane(call.profile(core)) as plane:
+        await _below(plane, path, count)
     sums.setdefault("", [0, 0])
     rows = []
     for place, (objects, size) in sorted(sums.items(), key=lambda row: (row[0] == "", row[0])):
@@ -87,32 +87,32 @@ async def find(call: Call) -> int:
         if found:
             _print_entries(call, ObjectPath(path.bucket), found)
 
-    async with call.data() as core:
-        await _below((await core.connections.open(call.profile(core))).storage, path, show)
+    async with call.accounts() as core, core.plane(call.profile(core)) as plane:
+        await _below(plane, path, show)
     return DONE
 
 
-async def _level(storage: ObjectStorage, path: ObjectPath) -> AsyncGenerator[list[ObjectEntry], None]:
+async def _level(plane: DataPlane, path: ObjectPath) -> AsyncGenerator[list[ObjectEntry], None]:
     """The object of that very name, else what is in the folder."""
     from traindeck.services.storage.listing import entries, nothing_there
 
-    if (itself := await _itself(storage, path)) is not None:
+    if (itself := await _itself(plane, path)) is not None:
         yield [itself]
         return
     folder, is_empty = path.as_folder(), True
-    async with aclosing(entries(storage, folder)) as pages:
+    async with aclosing(entries(plane, folder)) as pages:
         async for page in pages:
             is_empty = False
             yield page
-    if is_empty and not path.is_bucket and await storage.info(folder) is None:
+    if is_empty and not path.is_bucket and not await _is_marked(plane, folder):
         raise nothing_there(path)
 
 
-async def _below(storage: ObjectStorage, path: ObjectPath, show: Show, *, in_order: bool = False) -> None:
+async def _below(plane: DataPlane, path: ObjectPath, show: Show, *, in_order: bool = False) -> None:
     """The object of that very name, else everything below the folder."""
     from traindeck.services.storage.listing import Piece, Sweep, entry_of, nothing_there
 
-    if (itself := await _itself(storage, path)) is not None:
+    if (itself := await _itself(plane, path)) is not None:
         show([itself])
         return
     folder, is_empty = path.as_folder(), True
@@ -124,13 +124,20 @@ async def _below(storage: ObjectStorage, path: ObjectPath, show: Show, *, in_ord
             is_empty = False
             show(page)
 
-    await Sweep(storage, folder, in_order=in_order).run(take)
-    if is_empty and not path.is_bucket and await storage.info(folder) is None:
+    await Sweep(plane, folder, in_order=in_order).run(take)
+    if is_empty and not path.is_bucket and not await _is_marked(plane, folder):
         raise nothing_there(path)
 
 
-async def _itself(storage: ObjectStorage, path: ObjectPath) -> ObjectEntry | None:
-    return None if path.is_folder else await storage.info(path)
+async def _itself(plane: DataPlane, path: ObjectPath) -> ObjectEntry | None:
+    if path.is_folder or (found := await plane.head(path)) is None:
+        return None
+    return ObjectEntry(path, found.size_bytes, found.modified, found.etag)
+
+
+async def _is_marked(plane: DataPlane, folder: ObjectPath) -> bool:
+    """Whether there is at least an object that stands for the folder itself."""
+    return bool((await plane.page(folder.bucket, folder.key, most=1)).rows)
 
 
 def _places(key: str, folder: str, depth: int) -> list[str]:

@@ -30,7 +30,7 @@ async def policy(call: Call) -> int:
     path, options = bucket_of(call), call.options
     _check_words(call)
     text_given = _given(options.file) if options.file else ""
-    async with call.core() as core:
+    async with call.accounts() as core:
         access = (await core.connections.open(call.profile(core))).access
         if options.what == "show":
             return await _show(call, access, path)

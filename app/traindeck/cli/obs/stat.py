@@ -16,13 +16,13 @@ from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, count_word
 from traindeck.domain.texts import moment_words, say
 
 if TYPE_CHECKING:
-    from traindeck.assembly.core import Core
+    from traindeck.assembly.account_core import AccountCore
     from traindeck.cli.main import Call
     from traindeck.services.accounts.connections import Connection
     from traindeck.services.storage.ports import ObjectProperties
 
 
-async def show_bucket(call: Call, core: Core, bucket: str) -> None:
+async def show_bucket(call: Call, core: AccountCore, bucket: str) -> None:
     """What could not be found out is shown as unknown, with the reason beside it."""
     facts = await (await core.connections.open(call.profile(core))).settings.facts(bucket)
     if call.output.json_wanted:
@@ -71,7 +71,7 @@ def _document(facts: BucketFacts) -> dict[str, object]:
 
 async def stat(call: Call) -> int:
     path = ObjectPath.parse(call.options.path)
-    async with call.core() as core:
+    async with call.accounts() as core:
         if path.is_bucket:
             await show_bucket(call, core, path.bucket)
             return DONE
@@ -85,7 +85,7 @@ async def stat(call: Call) -> int:
 
 async def url(call: Call) -> int:
     path = ObjectPath.parse(call.options.path)
-    async with call.core() as core:
+    async with call.accounts() as core:
         objects = (await core.connections.open(call.profile(core))).objects
         link = await objects.link(
             path, call.options.expires, method=call.options.method, version=call.options.version_id or ""

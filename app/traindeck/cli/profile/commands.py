@@ -41,14 +41,16 @@ async def add(call: Call) -> int:
                 text("--keep-keys is for an account that is there already."), text("Give it together with --replace.")
             )
         password = keys.proxy_password(asked)
-        async with call.core() as core:
-            kept = await core.profiles.change(profile, password)
-            current = core.profiles.current
+        async with call.accounts() as core:
+            profiles = core.profile_service()
+            kept = await profiles.change(profile, password)
+            current = profiles.current
         return _told(call, kept, current)
     credentials = keys.gathered(asked)
-    async with call.core() as core:
-        kept = await core.profiles.add(profile, credentials, replace_old=asked.replace)
-        current, keyring = core.profiles.current, await core.profiles.keyring()
+    async with call.accounts() as core:
+        profiles = core.profile_service()
+        kept = await profiles.add(profile, credentials, replace_old=asked.replace)
+        current, keyring = profiles.current, await profiles.keyring()
     call.output.note(say("The keys are kept in {keyring}.", keyring=keyring))
     return _told(call, kept, current)
 
@@ -62,8 +64,9 @@ def _told(call: Call, kept: Profile, current: str) -> int:
 
 
 async def show_all(call: Call) -> int:
-    async with call.core() as core:
-        profiles, current = core.profiles.all(), core.profiles.current
+    async with call.accounts() as core:
+        run_service = core.profile_service()
+        profiles, current = run_service.all(), run_service.current
     if call.output.json_wanted:
         call.output.document([_document(profile, current) for profile in profiles])
         return DONE
@@ -84,17 +87,17 @@ async def show_all(call: Call) -> int:
 
 async def use(call: Call) -> int:
     name = call.options.name
-    async with call.core() as core:
-        await core.profiles.use(name)
+    async with call.accounts() as core:
+        await core.profile_service().use(name)
     call.output.result({"name": name, "current": True}, say("“{name}” is the current profile now.", name=name))
     return DONE
 
 
 async def check(call: Call) -> int:
-    async with call.core() as core:
+    async with call.accounts() as core:
         name = call.options.name or call.profile(core)
         core.connections.profile(name)
-        told = await core.profiles.check(name)
+        told = await core.profile_service().check(name)
     if call.output.json_wanted:
         call.output.document(
             {
@@ -126,8 +129,8 @@ async def remove(call: Call) -> int:
     if terminal.somebody_is_there() and not call.options.yes and not terminal.confirmed(question):
         call.output.note(say("Nothing was removed."))
         return DONE
-    async with call.core() as core:
-        keys_are_gone = await core.profiles.remove(name)
+    async with call.accounts() as core:
+        keys_are_gone = await core.profile_service().remove(name)
     words = say("Removed “{name}” and its keys.", name=name) if keys_are_gone else say("Removed “{name}”.", name=name)
     call.output.result({"name": name, "removed": True, "keys_removed": keys_are_gone}, words)
     if not keys_are_gone:

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import tomlkit
-
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs.job import JobSpec, Scalar, Target
 from traindeck.domain.texts import text
@@ -98,6 +96,8 @@ def _table(source: str, table: str, content: Mapping[str, Any]) -> dict[str, Any
 
 def to_toml(spec: JobSpec) -> str:
     """The job file that reads back as exactly this form."""
+    import tomlkit  # slow to load, and most only read
+
     document = tomlkit.document()
     for table_name in _ORDER:
         table = tomlkit.table()
@@ -122,6 +122,8 @@ def with_setting(spec: JobSpec, setting: str) -> JobSpec:
             text("“{setting}” is not KEY=VALUE.", setting=setting),
             text("Write for example lr=0.01 or resources.nodes=2."),
         )
+    import tomlkit
+
     table, dot, key = name.partition(".")
     if not dot or table not in _FIXED_TABLES | set(_FREE):
         _refuse_form_key(spec, name)

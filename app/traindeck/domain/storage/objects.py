@@ -158,6 +158,12 @@ class ObjectPath:
     def join(self, relative: str) -> ObjectPath:
         return ObjectPath(self.bucket, self.as_folder().key + relative)
 
+    def step_to(self, goal: ObjectPath | None) -> ObjectPath | None:
+        """The next folder on the way down to `goal`, for whose keys may not look into those above it."""
+        if goal is None or goal == self or not self.holds(goal):
+            return None
+        return self.join(goal.key[len(self.key) :].partition("/")[0] + "/")
+
     def holds(self, other: ObjectPath) -> bool:
         """Whether it is a folder that the other lies in, or is."""
         return self.is_folder and self.bucket == other.bucket and other.key.startswith(self.key)

@@ -7,6 +7,7 @@ import codecs
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from traindeck.domain.accounts.keys import Credentials, parse_credentials, too_long
 from traindeck.domain.accounts.profiles import Asked, Check, CheckUp, Profile
@@ -16,8 +17,10 @@ from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors
 from traindeck.runtime.tasks import safely
-from traindeck.services.jobs.modelarts.adapter import ModelArtsTraining, find_project
-from traindeck.services.storage.sdk.buckets import ObsStorage
+
+if TYPE_CHECKING:
+    from traindeck.services.jobs.modelarts.adapter import ModelArtsTraining
+
 
 GOOD_CLOCK_S = 60.0
 # Beyond this no request is taken.
@@ -56,6 +59,9 @@ class _Round:
         self._credentials = credentials
         self._calls = calls
         self._found = safely(found)
+        # With what it brings along: not for who lists accounts.
+        from traindeck.services.storage.sdk.buckets import ObsStorage
+
         self._storage = ObsStorage(profile, credentials, calls)
         self._training: ModelArtsTraining | None = None
         self._accepted: bool | None = None
@@ -175,6 +181,8 @@ class _Round:
             self._tell(Asked.PROJECT, None, only)
             self._tell(Asked.MODELARTS, None, only)
             return
+        from traindeck.services.jobs.modelarts.adapter import ModelArtsTraining, find_project
+
         profile = self._profile
         if not profile.project_id:
             try:

@@ -7,7 +7,6 @@ import socket
 import ssl
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from urllib.parse import quote, urlsplit
 
 from traindeck.domain.accounts.keys import Credentials
@@ -22,6 +21,7 @@ from traindeck.domain.errors import (
     Unreachable,
 )
 from traindeck.domain.texts import moment_words, text
+from traindeck.runtime.clock import of_http_date
 
 # A gateway may answer with the request it could not verify, signature and token included.
 _SIGNED = re.compile(
@@ -318,7 +318,7 @@ def _minutes_off(server_date: str) -> int:
 def seconds_ahead(server_date: str) -> float | None:
     """By how much the server's clock is before ours; None when it did not say."""
     try:
-        there = parsedate_to_datetime(server_date)
+        there = of_http_date(server_date)
     except ValueError:
         return None
     there = there if there.tzinfo else there.replace(tzinfo=UTC)

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING
 
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 
 @asynccontextmanager
 async def held(path: Path, calls: BlockingCalls) -> AsyncIterator[bool]:
     """Whether this program has the lock now; it does not wait for one that another has."""
+    from filelock import FileLock  # slow to load, and who only looks locks nothing
+
     lock = FileLock(path, thread_local=False)
     try:
         yield await calls.run(lambda _: _taken(lock, path))
@@ -24,6 +28,8 @@ async def held(path: Path, calls: BlockingCalls) -> AsyncIterator[bool]:
 
 
 def _taken(lock: FileLock, path: Path) -> bool:
+    from filelock import Timeout
+
     with local_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:

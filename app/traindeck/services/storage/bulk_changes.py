@@ -12,9 +12,9 @@ from traindeck.domain.storage.buckets import BulkReport, Tally
 from traindeck.domain.storage.object_facts import FROZEN_CLASSES, HeadChange, RestoreSpeed
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.runtime.tasks import safely
+from traindeck.services.storage.documents import our_class
 from traindeck.services.storage.listing import PageSource, Piece, Sweep, entry_of
 from traindeck.services.storage.ports import ObjectProperties
-from traindeck.services.storage.wire.heads import our_class
 
 AT_ONCE = 8
 MOST_TOLD = 1000

@@ -10,8 +10,7 @@ from xml.etree.ElementTree import Element
 
 from traindeck.domain.storage.access import Acl, Grant, Grantees, Permission
 from traindeck.domain.storage.object_facts import ObjectVersion
-from traindeck.services.storage.documents import document, moment
-from traindeck.services.storage.wire.heads import our_class
+from traindeck.services.storage.documents import document, moment, our_class
 
 
 @dataclass(frozen=True, slots=True)

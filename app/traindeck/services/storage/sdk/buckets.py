@@ -98,14 +98,6 @@ class ObsStorage:
                 raise not_understood(Answer(self._account.service, 200, message=words))
             marker = page.next_marker
 
-    def _step_from(self, folder: ObjectPath) -> ObjectPath | None:
-        """The next folder on the way to the only place the keys reach, for who may not look into those above it."""
-        goal = self._work_in
-        if goal is None or goal.bucket != folder.bucket or goal == folder or not goal.key.startswith(folder.key):
-            return None
-        name = goal.key[len(folder.key) :].partition("/")[0]
-        return folder.join(f"{name}/")
-
     async def info(self, path: ObjectPath) -> ObjectEntry | None:
         if path.is_bucket:
             found = await self._account.ask(
@@ -156,7 +148,7 @@ class ObsStorage:
         try:
             answer = await self._account.ask(look, ObjectPath(bucket))
         except NoRight:
-            step = self._step_from(ObjectPath(bucket, prefix)) if delimiter else None
+            step = ObjectPath(bucket, prefix).step_to(self._work_in) if delimiter else None
             if step is None:
                 raise
             return Page([], [step.key], "")

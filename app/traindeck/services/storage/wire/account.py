@@ -14,6 +14,7 @@ import httptools
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile, Proxy, Signature
 from traindeck.domain.errors import AppError, InvalidInput, KeysRefused
+from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.services.accounts.connections import Refused, nobody_listens
 from traindeck.services.http.calls import retried
@@ -72,6 +73,7 @@ class WireAccount:
         self._credentials = credentials
         self._most = most_connections
         self.prefix = "x-obs-" if dialect_of(profile, path_style=self.path_style) is Signature.OBS else "x-amz-"
+        self.work_in = ObjectPath.parse(profile.work_in).as_folder() if profile.work_in else None
         self._is_secure = address.scheme == "https"
         self._host = address.hostname or ""
         self._port = address.port or (443 if self._is_secure else 80)

@@ -6,10 +6,10 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.runtime.clock import of_http_date
 from traindeck.services.http.errors import not_understood
 from traindeck.services.storage.data_ports import Body, Found
 from traindeck.services.storage.documents import document
@@ -80,6 +80,6 @@ def found_in(account: WireAccount, path: ObjectPath, headers: Mapping[str, str],
 def _moment(modified: str) -> datetime | None:
     """Many objects are of the same second, and reading a date is slow."""
     try:
-        return parsedate_to_datetime(modified)
+        return of_http_date(modified)
     except ValueError:
         return None

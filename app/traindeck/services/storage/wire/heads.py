@@ -21,9 +21,8 @@ from traindeck.domain.storage.object_facts import (
     as_written,
 )
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.services.storage.documents import our_class, s3_class
 
-_TO_S3 = {"WARM": "STANDARD_IA", "COLD": "GLACIER"}
-_FROM_S3 = {s3: name for name, s3 in _TO_S3.items()}
 _OBS = "x-obs-"
 _PREFIXES = (_OBS, "x-amz-")
 _RESTORING = re.compile(r'ongoing-request="(true|false)"(?:.*?expiry-date="([^"]*)")?')
@@ -108,14 +107,10 @@ def on_wire(headers: Mapping[str, str], prefix: str) -> dict[str, str]:
         return dict(headers)
     found = {f"{prefix}{name.removeprefix(_OBS)}" if name.startswith(_OBS) else name: v for name, v in headers.items()}
     if wanted := found.get(f"{prefix}storage-class"):
-        found[f"{prefix}storage-class"] = _TO_S3.get(wanted, wanted)
+        found[f"{prefix}storage-class"] = s3_class(wanted)
     if key := found.pop(f"{prefix}server-side-encryption-kms-key-id", ""):
         found[f"{prefix}server-side-encryption-aws-kms-key-id"] = key
     return found
-
-
-def our_class(name: str) -> str:
-    return _FROM_S3.get(name, name)
 
 
 def _ours(headers: Mapping[str, str], name: str) -> str:

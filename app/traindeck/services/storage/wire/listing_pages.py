@@ -7,8 +7,7 @@ import xml.etree.ElementTree as ET
 from urllib.parse import unquote_plus
 
 from traindeck.services.storage.data_ports import Page, Row
-from traindeck.services.storage.documents import document, moment
-from traindeck.services.storage.wire.heads import our_class
+from traindeck.services.storage.documents import document, moment, our_class
 
 # The usual elements in their usual order, nothing escaped in the name; what differs is read the slow way.
 _OWNER = r"(?:<Owner>.*?</Owner>\s*)?"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 
+from traindeck.domain.errors import NoRight
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.http.errors import not_understood
 from traindeck.services.storage.data_ports import Body, Counted, Found, Page, Sink, Stored
@@ -125,7 +126,13 @@ class Objects:
             except ValueError as error:
                 raise not_understood(self._account.refusal(answer, str(error))) from error
 
-        answer = await self._account.ask(Request("GET", ObjectPath(bucket), query), checked=read)
+        try:
+            answer = await self._account.ask(Request("GET", ObjectPath(bucket), query), checked=read)
+        except NoRight:
+            step = ObjectPath(bucket, prefix).step_to(self._account.work_in) if delimiter else None
+            if step is None:
+                raise
+            return Page([], [step.key], "")
         page = pages[-1]
         if page.next_marker and page.next_marker == marker:  # else it would never end
             raise not_understood(self._account.refusal(answer, "the same page again"))

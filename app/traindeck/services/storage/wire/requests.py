@@ -11,19 +11,17 @@ from binascii import b2a_base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from email.utils import formatdate
-from mimetypes import MimeTypes
+from functools import cache
 from urllib.parse import quote, unquote, urlsplit
 
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile, Signature
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.runtime.clock import http_date
 from traindeck.services.http.proxies import is_loopback
 from traindeck.services.storage.data_ports import Body, Counted
 from traindeck.services.storage.wire.connection import Take
 
-# Without the system's own tables, so that a file has the same type wherever it comes from.
-_TYPES = MimeTypes(filenames=()).types_map[True]
 # What stays as it is in the value of a header, as the SDK has it.
 _PLAIN_IN_HEADERS = " ;/?:@&=+$,'*"
 
@@ -63,8 +61,16 @@ def body_headers(body: Body) -> dict[str, str]:
     return {"Content-Length": str(body.size_bytes), "Content-MD5": b64encode(body.md5).decode()}
 
 
+@cache
+def _types() -> dict[str, str]:
+    """Without the system's own tables, so that a file has the same type wherever it comes from."""
+    from mimetypes import MimeTypes  # not for those who only list and fetch
+
+    return MimeTypes(filenames=()).types_map[True]
+
+
 def type_header(key: str) -> dict[str, str]:
-    found = _TYPES.get("." + key.rpartition("/")[2].rpartition(".")[2].lower())
+    found = _types().get("." + key.rpartition("/")[2].rpartition(".")[2].lower())
     return {"Content-Type": found} if found else {}
 
 
@@ -138,7 +144,7 @@ class Signer:
             return
         if int(now) != self._second:
             self._second = int(now)
-            self._date = formatdate(self._second, usegmt=True)
+            self._date = http_date(self._second)
         headers["Date"] = self._date
         to_sign = self._lines(method, self._resource(bucket, path, query), headers)
         signature = b2a_base64(hmac.digest(self._secret, to_sign.encode(), "sha1"), newline=False).decode()

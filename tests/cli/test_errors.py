@@ -9,37 +9,17 @@ import json
 import os
 import shutil
 import socket
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from support.cli_commands import Traindeck
+from support.places import closed_port, inside_mount
 from support.servers.secret_service import SecretService
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "resources" / "sample" / "digits"
 AK, SK = "ACCESSKEY1234567890X", "secretkeythatnobodymaysee1234567890abcdef"
-MOUNTING = 'mount -t tmpfs -o "$1" traindeck "$2" && shift 2 && exec "$@"'
-
-
-def inside_mount(folder: Path, options: str) -> tuple[str, ...]:
-    """Words to put before a command, so that for it alone `folder` is a disk with these options."""
-    if shutil.which("unshare") is None:
-        pytest.skip("mount namespaces are Linux's")
-    own = ("unshare", "--mount") if os.geteuid() == 0 else ("unshare", "--mount", "--map-root-user")
-    folder.mkdir(parents=True, exist_ok=True)
-    before = (*own, "sh", "-c", MOUNTING, "sh", options, str(folder))
-    if subprocess.run([*before, "true"], capture_output=True).returncode != 0:
-        pytest.skip("this machine lets nobody mount")
-    return before
-
-
-def closed_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    return port
 
 
 def endpoints(lab: dict[str, str]) -> list[str]:

@@ -111,3 +111,19 @@ def test_news_reach_who_listened_when_they_were_told_even_when_one_stops_meanwhi
     stop_first()
     news.tell("c")
     assert told == ["second a", "first a", "first b"]
+
+
+async def test_a_name_is_free_as_soon_as_its_work_has_ended() -> None:
+    taken: list[bool] = []
+
+    async def nothing() -> None:
+        pass
+
+    async def work() -> None:
+        # After the last step of this task, before anybody is told that it is over: where a click may come in.
+        asyncio.get_running_loop().call_soon(lambda: taken.append(scope.start("save", nothing)))
+
+    async with TaskScope(lambda name, error: None) as scope:
+        scope.start("save", work)
+        await until(lambda: taken)
+    assert taken == [True]

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,23 @@ class Answer:
 
 
 Traindeck = Callable[..., Answer]
+
+NAMES = ["数据.txt", "a b.bin", "sub/deep/ü.txt", "sub/two.txt"]
+
+
+def put_files(folder: Path, content: Mapping[str, bytes]) -> None:
+    for name, data in content.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+
+
+def make_tree(folder: Path) -> dict[str, bytes]:
+    put_files(folder, {name: os.urandom(300) + name.encode() for name in NAMES})
+    return tree(folder)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @contextmanager

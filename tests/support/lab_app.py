@@ -219,6 +219,28 @@ class Jobs:
         return self.ended(self.create(body)["metadata"]["id"])
 
 
+@contextmanager
+def jobs_in(root: Path, timing: Timing | None = FAST, *, settings: str = "", **more: Any) -> Iterator[Jobs]:
+    """Those of a new Lab; without a timing the settings of its file count."""
+    root.mkdir()
+    if settings:
+        (root / "lab.toml").write_text(settings, encoding="utf-8")
+    with running_lab(root, timing, **more) as lab, sdk_client(lab.url, lab.account) as client:
+        yield Jobs(lab, client)
+
+
+def prepared(root: Path, files: Mapping[str, bytes], bucket: str = BUCKET) -> LabAccount:
+    """The folder of a Lab that is still to be started, with these objects in it."""
+    root.mkdir()
+    account = Accounts(root).first
+    objects = ObjectStore(root)
+    objects.create_bucket(bucket, account.domain_id)
+    for name, content in files.items():
+        objects.put(bucket, name, content)
+    objects.close()
+    return account
+
+
 def job_body(name: str = "job-1", **changes: Any) -> dict[str, Any]:
     """A small good request; `changes` replace entries, named by path with double underscores."""
     body: dict[str, Any] = {

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QObject, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
+from support.waiting import until
 from traindeck.domain.errors import AppError
 from traindeck.domain.texts import Text
 from traindeck.domain.transfers.records import Item, ItemState
@@ -18,6 +19,8 @@ from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import Listeners, TaskScope
 from traindeck.services.transfers import Transfer, Transfers
 from traindeck.ui.kit.theme import Theme
+from traindeck.ui.storage.browser_view import BrowserView
+from traindeck.ui.storage.object_table import NAME, ObjectTable
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 from traindeck.viewmodels.storage.places import ChangedPlaces
 
@@ -101,25 +104,17 @@ def drop(widget: QWidget, paths: Sequence[Path], place: QPoint) -> bool:
     """Bring local files from a file manager and let go of them; whether the widget took them."""
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
-    action, button, no_key = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    enter = QDragEnterEvent(place, action, data, button, no_key)
-    QApplication.sendEvent(widget, enter)
-    if not enter.isAccepted():
-        return False
-    move = QDragMoveEvent(place, action, data, button, no_key)
-    QApplication.sendEvent(widget, move)
-    if move.type() is QEvent.Type.DragMove and not move.isAccepted():
-        return False
-    let_go = QDropEvent(QPointF(place), action, data, button, no_key)
-    QApplication.sendEvent(widget, let_go)
-    return let_go.isAccepted()
+    return let_go(widget, data, place, actions=Qt.DropAction.CopyAction) is not None
 
 
 def let_go(
-    widget: QWidget, data: QMimeData, place: QPoint, keys: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
+    widget: QWidget,
+    data: QMimeData,
+    place: QPoint,
+    keys: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier,
+    actions: Qt.DropAction = Qt.DropAction.CopyAction | Qt.DropAction.MoveAction,
 ) -> Qt.DropAction | None:
     """Bring it over the widget and let go of it; what the widget did with it."""
-    actions = Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
     button = Qt.MouseButton.LeftButton
     enter = QDragEnterEvent(place, actions, data, button, keys)
     QApplication.sendEvent(widget, enter)
@@ -133,3 +128,27 @@ def let_go(
     QApplication.sendEvent(widget, drop)
     assert drop.dropAction() == move.dropAction(), "the mouse showed something else than what was done"
     return drop.dropAction() if drop.isAccepted() else None
+
+
+class TableBench:
+    """A browser's table as its user sees it: by names."""
+
+    view: BrowserView
+
+    @property
+    def table(self) -> ObjectTable:
+        return self.view.table
+
+    def names(self) -> list[str]:
+        model = self.view.model
+        return [str(model.index(row, NAME).data()) for row in range(model.rowCount())]
+
+    async def shows(self, *names: str) -> None:
+        await until(lambda: self.names() == list(names))
+
+    def select(self, *names: str) -> None:
+        flags = self.table.selectionModel().SelectionFlag
+        self.table.clearSelection()
+        for name in names:
+            index = self.view.model.index(self.names().index(name), 0)
+            self.table.selectionModel().select(index, flags.Select | flags.Rows)

@@ -24,6 +24,15 @@ BUCKET = "bucket"
 MIB = 1024 * 1024
 FILES = {"a.txt": b"a", "deep/er/b.bin": bytes(range(256)) * 300, "空/c 文件.txt": b"", "deep/.hidden": b"h"}
 
+ODD_FILES = {
+    "a b.txt": b"a",
+    "plus+and%25.txt": b"b" * 1000,
+    "deep/er/数据.bin": bytes(range(256)) * 300,
+    "empty.txt": b"",
+    "q?#&=;,'()": b"odd",
+}
+"""Names that stores spell in different ways."""
+
 
 @asynccontextmanager
 async def working(home: Path, plane: DataPlane) -> AsyncIterator[TransferEngine]:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from traindeck.cli.output import Output, cut, printable, width
+from traindeck.domain.errors import AppError
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import Text, say
+
+if TYPE_CHECKING:
+    from traindeck.domain.transfers.records import Item
+    from traindeck.services.transfers import Transfer, Transfers
 
 _EVERY_S = 0.1
 _BAR_COLUMNS = 24
@@ -69,6 +75,28 @@ class Progress(StatusLine):
     def at(self, done: int, total: int | None = None) -> None:
         if self.is_due:
             self.draw(bar(self._label, done, total, time.monotonic() - self._begun))
+
+
+async def to_its_end(output: Output, transfers: Transfers, number: int, label: str) -> tuple[Transfer, AppError | None]:
+    """Show how far a transfer is until it is over; its row, and what kept it from being done."""
+    try:
+        with Progress(output, label) as progress:
+            return await transfers.finished(number, progress=progress.at), None
+    except AppError as error:
+        return next(row for row in transfers.rows() if row.id == number), error
+
+
+def item_content(row: Transfer, item: Item, result: str, **more: object) -> dict[str, object]:
+    """One file of a transfer, for programs."""
+    content: dict[str, object] = {
+        "name": item.name or Path(row.source).name,
+        "size": item.size_bytes,
+        "result": result,
+        **more,
+    }
+    if item.error is not None:
+        content["error"] = item.error.sentence()
+    return content
 
 
 class Stages(StatusLine):

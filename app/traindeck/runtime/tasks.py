@@ -52,6 +52,8 @@ class TaskScope:
     def start(self, name: str, work: Work, repeat: Repeat = Repeat.IGNORE) -> bool:
         """Run `work` as `name`; False when it was refused."""
         before = self._running.get(name)
+        if before is not None and before.done():
+            before = None  # it is over, though its callbacks have not come yet: what is asked now must not be lost
         if not self._open or (before and repeat is Repeat.IGNORE):
             return False
         if before:
@@ -66,7 +68,7 @@ class TaskScope:
             self._running[name].cancel()
 
     def is_running(self, name: str) -> bool:
-        return name in self._running
+        return name in self._running and not self._running[name].done()
 
     def _forget(self, name: str, done: asyncio.Task[None]) -> None:
         if self._running.get(name) is done:

@@ -2,24 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from support.cli_commands import Traindeck
-
-NAMES = ["数据.txt", "a b.bin", "sub/deep/ü.txt", "sub/two.txt"]
-
-
-def make_tree(folder: Path) -> dict[str, bytes]:
-    content = {name: os.urandom(300) + name.encode() for name in NAMES}
-    for name, data in content.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)
-    return content
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+from support.cli_commands import NAMES, Traindeck, make_tree, tree
 
 
 def keys(traindeck: Traindeck, place: str = "obs://cli-bucket/") -> list[str]:

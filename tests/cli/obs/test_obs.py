@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 
-from support.cli_commands import Traindeck
-
-NAMES = ["数据.txt", "a b.bin", "sub/deep/ü.txt", "sub/two.txt"]
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def make_tree(folder: Path) -> dict[str, bytes]:
-    for name in NAMES:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(os.urandom(300) + name.encode())
-    return tree(folder)
+from support.cli_commands import NAMES, Traindeck, make_tree, tree
 
 
 def keys(traindeck: Traindeck, place: str) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.cli_commands import Traindeck
+from support.cli_commands import Traindeck, put_files, tree
 from support.servers.terminal import terminal
 
 
@@ -20,14 +20,8 @@ def make(folder: Path, files: int = 300) -> dict[str, bytes]:
         for number in range(files)
         for kind in ("jpg", "cls")
     }
-    for name, data in content.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)
+    put_files(folder, content)
     return content
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_folder_is_packed_listed_and_unpacked(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:

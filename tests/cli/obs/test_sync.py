@@ -11,20 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.cli_commands import Traindeck
-
-NAMES = ["数据.txt", "a b.bin", "sub/deep/ü.txt", "sub/two.txt"]
-
-
-def make(folder: Path) -> dict[str, bytes]:
-    for name in NAMES:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(os.urandom(300) + name.encode())
-    return content(folder)
-
-
-def content(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+from support.cli_commands import Traindeck, make_tree, tree
 
 
 def waiting_for_a_yes(home: Path) -> list[str]:
@@ -37,7 +24,7 @@ def results(rows: list[dict[str, object]]) -> Counter[object]:
 
 
 def test_sync_up_and_down(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
-    source = make(tmp_path / "源")
+    source = make_tree(tmp_path / "源")
     traindeck("obs", "mb", "sync-bucket").must_be(0)
     there = "obs://sync-bucket/data/"
 
@@ -64,7 +51,7 @@ def test_sync_up_and_down(traindeck: Traindeck, tmp_path: Path, lab: dict[str, s
     assert results(done) == {"uploaded": 1, "removed": 1, "equal": 3}
 
     assert results(traindeck("obs", "sync", there, "back", "--json").must_be(0).rows) == {"downloaded": 4}
-    assert content(tmp_path / "back") == content(tmp_path / "源") != source
+    assert tree(tmp_path / "back") == tree(tmp_path / "源") != source
     assert results(traindeck("obs", "sync", there, "back", "--json").must_be(0).rows) == {"equal": 4}
     by_content = traindeck("obs", "sync", there, "back", "--compare", "md5", "--json").must_be(0).rows
     assert results(by_content) == {"equal": 4}
@@ -76,7 +63,7 @@ def test_sync_up_and_down(traindeck: Traindeck, tmp_path: Path, lab: dict[str, s
 def test_a_file_that_cannot_be_sent_is_named_and_the_rest_goes(
     traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]
 ) -> None:
-    make(tmp_path / "data")
+    make_tree(tmp_path / "data")
     (tmp_path / "data" / "bad\nname").write_bytes(b"x")
     traindeck("obs", "mb", "sync-bucket").must_be(0)
     done = traindeck("obs", "sync", "data", "obs://sync-bucket/", "--json")
@@ -90,7 +77,7 @@ def test_a_file_that_cannot_be_sent_is_named_and_the_rest_goes(
 def test_a_preview_does_not_promise_what_cannot_be_sent(
     traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]
 ) -> None:
-    make(tmp_path / "data")
+    make_tree(tmp_path / "data")
     (tmp_path / "data" / "red\x1b[31m").write_bytes(b"x")
     traindeck("obs", "mb", "sync-bucket").must_be(0)
     preview = traindeck("obs", "sync", "data", "obs://sync-bucket/", "--dry-run", "--json").must_be(0).rows[-1]
@@ -101,7 +88,7 @@ def test_a_preview_does_not_promise_what_cannot_be_sent(
 
 
 def test_verify_compares_and_moves_nothing(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
-    make(tmp_path / "data")
+    make_tree(tmp_path / "data")
     traindeck("obs", "mb", "sync-bucket").must_be(0)
     there = "obs://sync-bucket/data/"
     summary = traindeck("obs", "sync", "data", there, "--json").must_be(0).rows[-1]
@@ -116,7 +103,7 @@ def test_verify_compares_and_moves_nothing(traindeck: Traindeck, tmp_path: Path,
     os.utime(two, ns=(modified, modified))
     (tmp_path / "data" / "new.txt").write_bytes(b"new")
     (tmp_path / "data" / "a b.bin").unlink()
-    before = content(tmp_path / "data")
+    before = tree(tmp_path / "data")
     bad = traindeck("obs", "sync", "--verify", "data", there, "--json").must_be(1).rows
     assert {row["name"]: row["result"] for row in bad if "result" in row} == {
         "数据.txt": "verified", "a b.bin": "missing here", "new.txt": "missing there",
@@ -126,7 +113,7 @@ def test_verify_compares_and_moves_nothing(traindeck: Traindeck, tmp_path: Path,
     assert "sub/two.txt" in said and "sub/deep/ü.txt" not in said
     narrow = traindeck("obs", "cp", "--verify", "data", there, "--json").must_be(1).rows
     assert "missing here" not in results(narrow)
-    assert content(tmp_path / "data") == before
+    assert tree(tmp_path / "data") == before
     assert len(traindeck("obs", "ls", "-r", there, "--json").must_be(0).rows) == 4
 
     refused = traindeck("obs", "sync", "--verify", "--delete", "data", there)
@@ -138,7 +125,7 @@ def test_verify_compares_and_moves_nothing(traindeck: Traindeck, tmp_path: Path,
 
 
 def test_an_edit_with_an_older_time_is_not_missed(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
-    make(tmp_path / "data")
+    make_tree(tmp_path / "data")
     traindeck("obs", "mb", "sync-bucket").must_be(0)
     traindeck("obs", "sync", "data", "obs://sync-bucket/").must_be(0)
     two = tmp_path / "data" / "sub" / "two.txt"
@@ -152,7 +139,7 @@ def test_an_edit_with_an_older_time_is_not_missed(traindeck: Traindeck, tmp_path
 @pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="names are text there")
 def test_a_place_that_is_no_text_is_refused(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
     odd = os.fsdecode(b"odd\xff")
-    make(tmp_path / odd)
+    make_tree(tmp_path / odd)
     traindeck("obs", "mb", "sync-bucket").must_be(0)
     for words in (("sync", odd, "obs://sync-bucket/"), ("sync", odd, "obs://sync-bucket/", "--dry-run"),
                   ("cp", odd, "obs://sync-bucket/"), ("stat", f"obs://sync-bucket/{odd}")):  # fmt: skip

@@ -16,15 +16,14 @@ from support.lab_app import (
     channel,
     error_of,
     job_body,
+    jobs_in,
     needs_containers,
-    running_lab,
+    prepared,
     sdk_client,
     wait_for,
 )
 from support.servers.lab_control import Control
 from support.servers.lab_process import LabProcess
-from traindeck.lab.accounts import Accounts
-from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.training.running.job_outcome import Timing
 
 OLD_ENGINE = {"engine_name": "Ascend-Powered-Engine", "engine_version": "TF-1.15-python3.7-aarch64"}
@@ -230,11 +229,8 @@ def test_two_nodes_of_eight_cards_know_all_sixteen(jobs: Jobs) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("end", ["time limit", "end of the Lab"])
 def test_every_end_reaches_a_stubborn_tree(tmp_path: Path, end: str) -> None:
-    root = tmp_path / "lab"
-    root.mkdir()
     timing = FAST.__class__(**{**vars(FAST), "hour_s": 8.0 if end == "time limit" else 3600.0})
-    with running_lab(root, timing) as lab, sdk_client(lab.url, lab.account) as client:
-        jobs = Jobs(lab, client)
+    with jobs_in(tmp_path / "lab", timing) as jobs:
         jobs.script(FORKS)
         job_id = jobs.create(job_body(spec__auto_stop={"time_unit": "HOURS", "duration": 1}))["metadata"]["id"]
         wait_for(lambda: len(pids_in(jobs.log(job_id))) == 4)
@@ -285,16 +281,12 @@ def test_accounts_see_their_own_jobs_and_buckets_alone(jobs: Jobs) -> None:
 
 
 def test_the_interval_of_metrics_is_a_setting(tmp_path: Path) -> None:
-    root = tmp_path / "lab"
-    root.mkdir()
-    (root / "lab.toml").write_text("metrics_interval_s = 0.3\n", encoding="utf-8")
-    with running_lab(root, None) as lab, sdk_client(lab.url, lab.account) as client:
-        jobs = Jobs(lab, client)
+    with jobs_in(tmp_path / "lab", None, settings="metrics_interval_s = 0.3\n") as jobs:
         jobs.script("import time; time.sleep(1.4)")
         job = jobs.run(job_body())
         job_id = job["metadata"]["id"]
         request = sdk.ShowTrainingJobMetricsRequest(training_job_id=job_id, task_id="worker-0")
-        rows = {row.metric: row.value for row in client.show_training_job_metrics(request).metrics}
+        rows = {row.metric: row.value for row in jobs.client.show_training_job_metrics(request).metrics}
         names = ["cpuUsage", "memUsage", "npuUtil", "npuMemUsage", "gpuUtil", "gpuMemUsage"]
         assert list(rows) == names
         (count,) = {len(values) for values in rows.values()}
@@ -307,12 +299,7 @@ def test_a_log_link_dies_after_five_minutes(tmp_path: Path) -> None:
     import urllib.request
 
     root = tmp_path / "lab"
-    root.mkdir()
-    account = Accounts(root).first
-    objects = ObjectStore(root)
-    objects.create_bucket(BUCKET, account.domain_id)
-    objects.put(BUCKET, "code/job/train.py", b"print('ok')")
-    objects.close()
+    account = prepared(root, {"code/job/train.py": b"print('ok')"})
     with LabProcess(root) as lab, sdk_client(lab.modelarts, account) as client:
         jobs = Jobs(None, client)
         body = job_body(spec__log_export_path={"obs_url": f"/{BUCKET}/log/"})

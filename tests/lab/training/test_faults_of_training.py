@@ -11,11 +11,10 @@ import requests
 from huaweicloudsdkcore.exceptions.exceptions import ConnectionException
 from huaweicloudsdkmodelarts.v1 import model as sdk
 
-from support.lab_app import BUCKET, Jobs, error_of, job_body, json_of, sdk_client, wait_for
+from support.lab_app import Jobs, error_of, job_body, json_of, prepared, sdk_client, wait_for
 from support.servers.lab_control import Control
 from support.servers.lab_process import LabProcess
-from traindeck.lab.accounts import Accounts, LabAccount
-from traindeck.lab.obs.store import ObjectStore
+from traindeck.lab.accounts import LabAccount
 
 GPU = {"engine_id": "pytorch_2.1.0-cuda_12.1-py_3.10.6-ubuntu_22.04-x86_64"}
 SCRIPT = b"import time; print('up'); time.sleep(600)"
@@ -124,13 +123,8 @@ class Faulty:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        root.mkdir()
-        self.account = Accounts(root).first
+        self.account = prepared(root, {"code/job/train.py": SCRIPT})
         (root / "lab.toml").write_text("clock = 7200\n", encoding="utf-8")
-        objects = ObjectStore(root)
-        objects.create_bucket(BUCKET, self.account.domain_id)
-        objects.put(BUCKET, "code/job/train.py", SCRIPT)
-        objects.close()
 
     def control(self, method: str, content: object = None) -> dict[str, Any]:
         status, answer = Control(self.root).call(method, content)

@@ -4,12 +4,11 @@ import urllib.request
 from pathlib import Path
 
 import psutil
+from huaweicloudsdkmodelarts.v1 import ModelArtsClient
 
-from support.lab_app import BUCKET, Jobs, job_body, sdk_client, wait_for
+from support.lab_app import BUCKET, Jobs, job_body, prepared, sdk_client, wait_for
 from support.servers.lab_process import LabProcess
 from traindeck.lab import disk_usage
-from traindeck.lab.accounts import Accounts, LabAccount
-from traindeck.lab.obs.store import ObjectStore
 
 SCRIPT = """
 import os, subprocess, sys, time
@@ -18,17 +17,14 @@ subprocess.Popen([sys.executable, "-c", child], start_new_session=True)
 print('pid', os.getpid())
 time.sleep(600)
 """
+CODE = {"code/job/train.py": SCRIPT.encode(), "code/job/short.py": b"print('short')"}
 
 
-def prepared(root: Path) -> LabAccount:
-    root.mkdir()
-    account = Accounts(root).first
-    objects = ObjectStore(root)
-    objects.create_bucket(BUCKET, account.domain_id)
-    objects.put(BUCKET, "code/job/train.py", SCRIPT.encode())
-    objects.put(BUCKET, "code/job/short.py", b"print('short')")
-    objects.close()
-    return account
+def with_two_processes(client: ModelArtsClient) -> tuple[Jobs, str]:
+    jobs = Jobs(None, client)
+    job_id = str(jobs.create(job_body())["metadata"]["id"])
+    wait_for(lambda: jobs.log(job_id).count("pid ") == 2)
+    return jobs, job_id
 
 
 def orphans_in(log: str) -> list[psutil.Process]:
@@ -36,12 +32,10 @@ def orphans_in(log: str) -> list[psutil.Process]:
 
 
 def test_a_job_of_a_killed_lab_ends_as_lost_with_all_its_processes(tmp_path: Path) -> None:
-    account = prepared(tmp_path / "lab")
+    account = prepared(tmp_path / "lab", CODE)
     with LabProcess(tmp_path / "lab") as lab:
         with sdk_client(lab.modelarts, account) as client:
-            jobs = Jobs(None, client)
-            job_id = jobs.create(job_body())["metadata"]["id"]
-            wait_for(lambda: jobs.log(job_id).count("pid ") == 2)
+            jobs, job_id = with_two_processes(client)
             log = jobs.log(job_id)
         orphans = orphans_in(log)
         lab.kill()
@@ -61,12 +55,10 @@ def test_a_job_of_a_killed_lab_ends_as_lost_with_all_its_processes(tmp_path: Pat
 
 
 def test_what_a_killed_lab_left_running_ends_when_its_folder_is_emptied(tmp_path: Path) -> None:
-    account = prepared(tmp_path / "lab")
+    account = prepared(tmp_path / "lab", CODE)
     with LabProcess(tmp_path / "lab") as lab:
         with sdk_client(lab.modelarts, account) as client:
-            jobs = Jobs(None, client)
-            job_id = jobs.create(job_body())["metadata"]["id"]
-            wait_for(lambda: jobs.log(job_id).count("pid ") == 2)
+            jobs, job_id = with_two_processes(client)
             orphans = orphans_in(jobs.log(job_id))
         lab.kill()
         disk_usage.empty(tmp_path / "lab")
@@ -74,7 +66,7 @@ def test_what_a_killed_lab_left_running_ends_when_its_folder_is_emptied(tmp_path
 
 
 def test_the_log_link_opens_the_log_without_keys(tmp_path: Path) -> None:
-    account = prepared(tmp_path / "lab")
+    account = prepared(tmp_path / "lab", CODE)
     with LabProcess(tmp_path / "lab") as lab, sdk_client(lab.modelarts, account) as client:
         jobs = Jobs(None, client)
         body = job_body(

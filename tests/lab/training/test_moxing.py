@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from support.lab_app import prepared
 from support.servers.lab_process import LabProcess
-from traindeck.lab.accounts import Accounts
-from traindeck.lab.obs.store import ObjectStore
 from traindeck.runtime.resources import resource
 
 SCRIPT = Path(__file__).with_name("moxing_script.py")
@@ -19,13 +18,7 @@ SCRIPT = Path(__file__).with_name("moxing_script.py")
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
     root = tmp_path_factory.mktemp("moxing") / "lab"
-    root.mkdir()
-    account = Accounts(root).first
-    objects = ObjectStore(root)
-    objects.create_bucket("lab-bucket", account.domain_id)
-    for number in range(1005):
-        objects.put("lab-bucket", f"many/{number:04}", b"")
-    objects.close()
+    prepared(root, {f"many/{number:04}": b"" for number in range(1005)}, "lab-bucket")
     with LabProcess(root) as lab:
         yield lab
 

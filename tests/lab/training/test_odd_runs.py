@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 
 from lab.training.test_packages import with_wheel
-from support.lab_app import Jobs, channel, error_of, job_body, running_lab, sdk_client, wait_for
+from support.lab_app import (
+    Jobs,
+    channel,
+    error_of,
+    job_body,
+    jobs_in,
+    running_lab,
+    sdk_client,
+    wait_for,
+)
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="makes programs, pipes and links as POSIX has them")
 CARD = {
@@ -128,9 +137,7 @@ def _is_removed(jobs: Jobs) -> bool:
 
 def test_a_folder_that_cannot_be_made_ends_the_job_as_not_created(tmp_path: Path) -> None:
     root = tmp_path / "lab"
-    root.mkdir()
-    with running_lab(root, parallel_jobs=1) as lab, sdk_client(lab.url, lab.account) as client:
-        jobs = Jobs(lab, client)
+    with jobs_in(root, parallel_jobs=1) as jobs:
         jobs.script("import time; print('up'); time.sleep(600)")
         first = jobs.create(job_body("first"))["metadata"]["id"]
         wait_for(lambda: "up" in jobs.log(first))

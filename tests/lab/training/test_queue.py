@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 from huaweicloudsdkmodelarts.v1 import model as sdk
 
-from support.lab_app import FAST, Jobs, error_of, job_body, running_lab, sdk_client, wait_for
+from support.lab_app import (
+    FAST,
+    Jobs,
+    error_of,
+    job_body,
+    jobs_in,
+    running_lab,
+    sdk_client,
+    wait_for,
+)
 from traindeck.lab.faults import Fault, Kind
 
 # Runs until it is told to end.
@@ -21,10 +30,7 @@ FREE = {
 @pytest.fixture
 def single(tmp_path: Path) -> Iterator[Jobs]:
     """A Lab that runs one job at a time."""
-    root = tmp_path / "lab"
-    root.mkdir()
-    with running_lab(root, parallel_jobs=1) as lab, sdk_client(lab.url, lab.account) as client:
-        jobs = Jobs(lab, client)
+    with jobs_in(tmp_path / "lab", parallel_jobs=1) as jobs:
         jobs.script(PATIENT)
         yield jobs
 
@@ -98,12 +104,8 @@ def test_a_sold_out_flavor_waits_and_lets_others_pass(single: Jobs) -> None:
 
 
 def test_the_free_flavor_ends_after_its_hour_by_the_clock_of_the_lab(tmp_path: Path) -> None:
-    root = tmp_path / "lab"
-    root.mkdir()
-    (root / "lab.toml").write_text("clock = 1200\nparallel_jobs = 3\n", encoding="utf-8")
     # Without a timing of the test's own, the settings count: an hour lasts three seconds.
-    with running_lab(root, None) as lab, sdk_client(lab.url, lab.account) as client:
-        jobs = Jobs(lab, client)
+    with jobs_in(tmp_path / "lab", None, settings="clock = 1200\nparallel_jobs = 3\n") as jobs:
         jobs.script("import time; time.sleep(60)")
         job_id = start(jobs, "free", **FREE)
         assert error_of(lambda: start(jobs, "free-2", **FREE)) == (400, "ModelArts.2833")
@@ -127,11 +129,7 @@ def test_a_rule_ends_every_job_after_its_time(single: Jobs) -> None:
     ["clock = 0", "parallel_jobs = 1.5", "parallel_jobs = 0", "container_paths = 1", "colour = 1", "clock = true"],
 )
 def test_settings_that_are_wrong_are_told_and_do_not_stop_the_lab(tmp_path: Path, text: str) -> None:
-    root = tmp_path / "lab"
-    root.mkdir()
-    (root / "lab.toml").write_text(text + "\n", encoding="utf-8")
-    with running_lab(root, FAST) as lab, sdk_client(lab.url, lab.account) as client:
-        jobs = Jobs(lab, client)
+    with jobs_in(tmp_path / "lab", FAST, settings=text + "\n") as jobs:
         jobs.script("print('never')")
         job = jobs.run(job_body())
         assert job["status"]["secondary_phase"] == "CreateFailed"

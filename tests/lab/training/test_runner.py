@@ -14,6 +14,7 @@ from support.lab_app import (
     Jobs,
     channel,
     job_body,
+    jobs_in,
     needs_containers,
     running_lab,
     sdk_client,
@@ -264,11 +265,8 @@ def test_a_script_that_hears_the_stop_saves_its_output(jobs: Jobs) -> None:
 
 
 def test_the_time_limit_stops_a_job(tmp_path: Path) -> None:
-    root = tmp_path / "hours"
-    root.mkdir()
     timing = FAST.__class__(**{**vars(FAST), "hour_s": 0.5})
-    with running_lab(root, timing) as lab, sdk_client(lab.url, lab.account) as client:
-        jobs = Jobs(lab, client)
+    with jobs_in(tmp_path / "hours", timing) as jobs:
         jobs.script("import time; time.sleep(60)")
         job = jobs.run(job_body(spec__auto_stop={"time_unit": "HOURS", "duration": 2}))
         assert job["status"]["phase"] == "Terminated"

@@ -17,6 +17,7 @@ from support.lab_app import (
     Jobs,
     channel,
     job_body,
+    jobs_in,
     needs_containers,
     running_lab,
     sdk_client,
@@ -137,10 +138,7 @@ def test_one_failing_card_ends_all(jobs: Jobs) -> None:
 @pytest.mark.parametrize("kind", ["worker", "cards"])
 def test_a_log_beyond_its_limit_is_cut_and_the_job_goes_on(tmp_path: Path, kind: str) -> None:
     timing = FAST.__class__(**{**vars(FAST), "max_log_bytes": 50_000})
-    root = tmp_path / "root"
-    root.mkdir()
-    with running_lab(root, timing) as lab, sdk_client(lab.url, lab.account) as client:
-        jobs = Jobs(lab, client)
+    with jobs_in(tmp_path / "root", timing) as jobs:
         jobs.script(
             "import pathlib, sys, time\n"
             "for n in range(2000): print('x' * 99)\n"
@@ -159,11 +157,11 @@ def test_a_log_beyond_its_limit_is_cut_and_the_job_goes_on(tmp_path: Path, kind:
         job = jobs.run(body)
         job_id = job["metadata"]["id"]
         assert job["status"]["phase"] == "Completed"
-        assert lab.get("out/done") == b"done"
+        assert jobs.lab.get("out/done") == b"done"
         preview = jobs.preview(job_id)
         assert preview["full_size"] == 50_000
         assert "y" * 99 not in preview["content"]
-        exported = lab.get(f"logs/modelarts-job-{job_id}-worker-0.log")
+        exported = jobs.lab.get(f"logs/modelarts-job-{job_id}-worker-0.log")
         assert exported is not None
         assert len(exported) == 50_000
 
@@ -172,17 +170,14 @@ def test_a_log_beyond_its_limit_is_cut_and_the_job_goes_on(tmp_path: Path, kind:
 @pytest.mark.skipif(sys.platform == "win32", reason="a log is cut on POSIX only")
 def test_a_log_ends_at_a_gibibyte(tmp_path: Path) -> None:
     """The real limit, with the real pace of uploads; the short version is above."""
-    root = tmp_path / "root"
-    root.mkdir()
-    with running_lab(root, None) as lab, sdk_client(lab.url, lab.account) as client:
-        jobs = Jobs(lab, client)
+    with jobs_in(tmp_path / "root", None) as jobs:
         jobs.script("line = 'x' * 1023\nfor _ in range(1024 * 1024 + 5000): print(line)\nprint('behind the limit')")
         job_id = jobs.create(job_body(spec__log_export_path={"obs_url": f"/{BUCKET}/logs/"}))["metadata"]["id"]
         assert jobs.ended(job_id, 240)["status"]["phase"] == "Completed"
         preview = jobs.preview(job_id)
         assert preview["full_size"] == 1024**3
         assert "behind the limit" not in preview["content"]
-        info = lab.objects.info(BUCKET, f"logs/modelarts-job-{job_id}-worker-0.log")
+        info = jobs.lab.objects.info(BUCKET, f"logs/modelarts-job-{job_id}-worker-0.log")
         assert info is not None
         assert info.size == 1024**3
 

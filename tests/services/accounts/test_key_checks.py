@@ -22,17 +22,13 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.lab.accounts import Accounts
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.accounts.key_checks import KeyChecks
-from traindeck.services.http import calls as retrying
 from traindeck.services.storage.listing import entries
 
 BUCKET = "shared-bucket"
 DENIED = b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>"
 SKEWED = b"<Error><Code>RequestTimeTooSkewed</Code><Message>clock</Message></Error>"
 
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 def verdicts(told: CheckUp) -> dict[str, bool | None]:

@@ -38,15 +38,6 @@ async def opened() -> AsyncIterator[KeyringSecrets]:
         secrets.close()
 
 
-@pytest.fixture
-def keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SecretService]:
-    with SecretService(tmp_path / "keyring") as service:
-        for name, value in service.environment.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.delenv(CHOICE_VARIABLE)
-        yield service
-
-
 @needs_keyring
 async def test_keys_outlive_the_program(keyring: SecretService) -> None:
     async with opened() as secrets:

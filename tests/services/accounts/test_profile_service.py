@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,24 +13,10 @@ from support.work_bench import Bench
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import LAB, CheckUp, Profile, Provider
 from traindeck.domain.errors import AccessRefused, Conflict, InvalidInput, KeyringMissing, NotFound
-from traindeck.services.accounts.secrets import CHOICE_VARIABLE
-from traindeck.services.http import calls as retrying
 
 needs_keyring = pytest.mark.skipif(not is_installed, reason="needs dbus-daemon and gnome-keyring-daemon")
 
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
-
-
-@pytest.fixture
-def keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SecretService]:
-    with SecretService(tmp_path / "keyring") as service:
-        for name, value in service.environment.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.delenv(CHOICE_VARIABLE)
-        yield service
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 def profile_at(lab: LabProcess, name: str = "mine", **fields: str) -> Profile:

@@ -23,12 +23,8 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.records import WaitsFor
 from traindeck.services.accounts import connections
 from traindeck.services.accounts.secrets import KeyringSecrets
-from traindeck.services.http import calls as retrying
 
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 @pytest.fixture

@@ -14,15 +14,11 @@ from support.stores.way import Way
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Profile, Provider, Proxy, parse_proxy
 from traindeck.domain.errors import AppError, InvalidInput, Unreachable
-from traindeck.services.http import calls as retrying
 from traindeck.services.http.proxies import proxy_to
 
 USER, PASSWORD = "ann@campus", planted.PROXY_PASSWORD
 
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 def through(way: Way, url: str, password: str = PASSWORD, **fields: str) -> Way:

@@ -11,14 +11,10 @@ from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Profile, Provider
 from traindeck.domain.errors import AppError, Unreachable
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.http import calls as retrying
 from traindeck.services.jobs.modelarts.adapter import ModelArtsTraining
 from traindeck.services.storage.sdk.buckets import ObsStorage
 
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 async def ask_both(server: SecureServer, calls: BlockingCalls, ca_file: str) -> list[AppError]:

@@ -16,6 +16,7 @@ import pytest
 from support.servers.faults import Answer, Cut, FaultyProxy, Reset, Stall
 from support.servers.lab_process import LabProcess
 from support.stores.way import Way
+from support.work_bench import spec as bench_spec
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.errors import (
     AccessRefused,
@@ -30,7 +31,6 @@ from traindeck.domain.errors import (
 from traindeck.domain.jobs.job import JobSpec, RunState
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.accounts.connections import make_connection
-from traindeck.services.http import calls as retrying
 from traindeck.services.jobs.modelarts import adapter as modelarts
 from traindeck.services.jobs.modelarts import client as modelarts_client
 from traindeck.services.jobs.modelarts.adapter import find_project
@@ -45,11 +45,7 @@ print("hello 你好 from the job", flush=True)
 time.sleep(given.seconds)
 """
 
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same tries, without the waiting."""
-    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 @pytest.fixture
@@ -58,18 +54,12 @@ def name() -> str:
 
 
 def spec(bucket: str, seconds: float = 0.0, **fields: object) -> JobSpec:
-    form = JobSpec(
-        name="job",
-        boot="train.py",
-        engine="Local-Python",
-        engine_version="local-python",
-        flavor="modelarts.vm.cpu.2u",
-        stop_after="1h",
-        outputs=(("train_url", f"obs://{bucket}/out/{{run}}/"),),
-        log_to=f"obs://{bucket}/log/{{run}}/",
-        parameters=(("seconds", seconds),),
-    )
-    return JobSpec(**{**{field: getattr(form, field) for field in JobSpec.__slots__}, **fields})
+    places: dict[str, object] = {
+        "outputs": (("train_url", f"obs://{bucket}/out/{{run}}/"),),
+        "log_to": f"obs://{bucket}/log/{{run}}/",
+        "parameters": (("seconds", seconds),),
+    }
+    return bench_spec(**places | fields)
 
 
 async def code_in(way: Way, name: str) -> ObjectPath:

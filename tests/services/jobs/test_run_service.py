@@ -14,7 +14,6 @@ from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import Conflict, InvalidInput, NotFound, Unreachable
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.http import calls as retrying
 
 WRITER = """
 import argparse, pathlib
@@ -27,10 +26,7 @@ place = pathlib.Path(given.train_url)
 (place / "deep" / "备注.txt").write_text("done", encoding="utf-8")
 """
 
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 def recorded(number: str, name: str, state: RunState = RunState.COMPLETED, profile: str = LAB) -> Run:

@@ -26,10 +26,7 @@ from traindeck.runtime.clock import utc_now
 from traindeck.services.http import calls as retrying
 from traindeck.services.jobs import run_watch
 
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 @pytest.fixture

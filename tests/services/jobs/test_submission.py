@@ -53,10 +53,7 @@ NAME_EXISTS = Answer(
     {"Content-Type": "application/json"},
 )
 
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 @pytest.fixture

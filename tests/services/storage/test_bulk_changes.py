@@ -18,7 +18,6 @@ from traindeck.domain.storage.buckets import BulkReport, Tally
 from traindeck.domain.storage.object_facts import HeadChange, RestoreSpeed
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.http import calls as retrying
 from traindeck.services.storage.bulk_changes import BulkChange, changing, each, restoring, tally
 from traindeck.services.storage.sdk.account import ObsAccount
 from traindeck.services.storage.sdk.buckets import ObsStorage
@@ -47,9 +46,7 @@ def shelf_at(way: Way, bucket: str) -> Shelf:
     return Shelf(ObsObjects(account), storage, ObjectPath(bucket))
 
 
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 async def filled(way: Way, count: int = 30) -> Shelf:

@@ -32,11 +32,7 @@ from traindeck.services.storage.sdk.buckets import ObsStorage
 
 ODD_NAMES = ["a b", "ü/中文.txt", "plus+and%25", "q?#&=;,'()", "control\x01\r\n\t", "<x>&amp;", "tilde~", "a//b"]
 
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same tries, without the waiting."""
-    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 @pytest.fixture

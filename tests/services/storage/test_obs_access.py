@@ -37,15 +37,11 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.storage.policies import PolicyForm, Template, same_policy, template_policy
 from traindeck.lab.accounts import Accounts, LabAccount
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.http import calls as retrying
 from traindeck.services.storage.sdk.access import ObsAccess
 from traindeck.services.storage.sdk.account import ObsAccount
 from traindeck.services.storage.sdk.buckets import ObsStorage
 
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 @pytest.fixture

@@ -39,7 +39,6 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.storage.object_facts import HeadChange, RestoreSpeed, RestoreState, Restoring
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.http import calls as retrying
 from traindeck.services.storage.sdk import objects as obs_copies
 from traindeck.services.storage.sdk import objects as obs_objects
 from traindeck.services.storage.sdk.account import ObsAccount
@@ -49,11 +48,7 @@ from traindeck.services.storage.sdk.objects import ObsObjects
 DIALECTS = ["obs", "v2", "v4"]
 CONTENT = b"what is in it"
 
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same tries, without the waiting."""
-    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 @dataclass(frozen=True)

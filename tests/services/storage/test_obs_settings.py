@@ -31,15 +31,10 @@ from traindeck.domain.errors import (
 from traindeck.domain.storage.bucket_settings import CorsRule, LifecycleRule, Versioning
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.accounts.connections import Connection, make_connection
-from traindeck.services.http import calls as retrying
 
 DIALECTS = ["obs", "v2", "v4"]
 
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same tries, without the waiting."""
-    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 @asynccontextmanager

@@ -8,8 +8,6 @@ import json
 import os
 import random
 import re
-import subprocess
-import sys
 import tarfile
 from collections import Counter
 from pathlib import Path
@@ -20,6 +18,7 @@ from support.servers.faults import FaultyProxy, Request, Reset
 from support.servers.lab_control import Control
 from support.servers.lab_keys import plane_to
 from support.servers.lab_process import LabProcess
+from support.servers.mover import started
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.storage.data_ports import DataPlane
 from traindeck.services.transfers.digests import md5
@@ -82,14 +81,8 @@ async def moved_under_fire(
         lives = 0
         while True:
             lives += 1
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "servers.mover",
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, cwd=ROOT,
-            )  # fmt: skip
-            assert process.stdin is not None and process.stdout is not None
-            process.stdin.write(json.dumps(given).encode() + b"\n")
-            assert await process.stdout.readline() == b"going\n"
+            process = await started(given)
+            assert process.stdout is not None
             if lives <= cuts:
                 witness.faults.extend([Reset(served=chance.random() < 0.5) for _ in range(3)])
             if lives <= kills:

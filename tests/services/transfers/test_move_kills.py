@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from support.servers.faults import FaultyProxy
 from support.servers.lab_process import LabProcess
+from support.servers.mover import started
 from support.stores.stores import lab_store, new_bucket
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.storage.contents import BytesBody
@@ -36,18 +35,6 @@ async def etags(plane: DataPlane, folder: ObjectPath) -> dict[str, str]:
             return found
 
 
-async def begun(given: dict[str, object]) -> asyncio.subprocess.Process:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "servers.mover",
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, cwd=ROOT,
-    )  # fmt: skip
-    assert process.stdin is not None and process.stdout is not None
-    process.stdin.write(json.dumps(given).encode() + b"\n")
-    assert await process.stdout.readline() == b"going\n"
-    return process
-
-
 @pytest.mark.limit(120)
 async def test_a_folder_moves_through_kills(lab: LabProcess, tmp_path: Path) -> None:
     store = lab_store(lab)
@@ -66,7 +53,7 @@ async def test_a_folder_moves_through_kills(lab: LabProcess, tmp_path: Path) -> 
         halves = set()
         for method, count in KILLS:
             proxy.seen.clear()
-            process = await begun(given)
+            process = await started(given)
             while process.returncode is None and sum(line.startswith(method) for line in proxy.seen) < count:
                 await asyncio.sleep(0.001)
             assert process.returncode is None, "it was over before it was killed"
@@ -76,7 +63,7 @@ async def test_a_folder_moves_through_kills(lab: LabProcess, tmp_path: Path) -> 
             assert here | there == whole, "lost"
             halves.add(len(here) < OBJECTS)
         assert halves == {False, True}, "no kill met one of the halves"
-        process = await begun(given)
+        process = await started(given)
         assert process.stdout is not None
         last = (await process.stdout.readline()).decode()
         assert await process.wait() == 0

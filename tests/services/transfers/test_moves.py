@@ -40,11 +40,6 @@ def shelf() -> ObjectShelf:
     return ObjectShelf(page_size=3)
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
-
-
 def fill(shelf: ObjectShelf, prefix: str, files: dict[str, bytes]) -> None:
     for name, content in files.items():
         shelf.keep(there(prefix + name), content)

@@ -59,11 +59,6 @@ def shelf() -> ObjectShelf:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
-
-
-@pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Above 1 MiB archives go in parts of 256 KiB here."""
     monkeypatch.setattr(uploads, "SINGLE_PUT_BYTES", MIB)

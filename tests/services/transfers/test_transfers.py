@@ -17,13 +17,9 @@ from support.work_bench import BUCKET, Bench
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import NotFound, ServiceTrouble
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.http import calls as retrying
 from traindeck.services.transfers import Transfer, TransferState
 
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 @pytest.fixture

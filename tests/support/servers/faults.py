@@ -10,8 +10,9 @@ import struct
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
 from urllib.parse import urlsplit
+
+from support.servers.served import Served
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Request:
     body: bytes
 
 
-class FaultyProxy:
+class FaultyProxy(Served):
     """Between a client and `upstream`; each fault in `faults` spoils one request, in order.
 
     `only` spares the requests whose line (as in `seen`) does not match.
@@ -71,43 +72,26 @@ class FaultyProxy:
         readdress: Callable[[Request, str], None] | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
+        super().__init__(tls)
         address = urlsplit(upstream)
         assert address.hostname and address.port
         self._upstream = (address.hostname, address.port)
         self._readdress = readdress
-        self._tls = tls
-        self._tasks: set[asyncio.Task[None]] = set()
         self._clients: set[asyncio.StreamWriter] = set()
         self.faults: deque[Fault] = deque()
         self.only = re.compile("")
         self.seen: list[str] = []
-        self.connections = 0
-        self.url = ""
 
-    async def __aenter__(self) -> FaultyProxy:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self._tls)
-        self.url = f"{'https' if self._tls else 'http'}://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
+    @property
+    def url(self) -> str:
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
 
     def drop_idle(self) -> None:
         """Close every connection, as a server does with those that were idle too long."""
         for writer in self._clients:
             writer.close()
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections += 1
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._clients.add(writer)
         try:
             while request := await _read(reader):
@@ -116,14 +100,8 @@ class FaultyProxy:
                 fault = self.faults.popleft() if self.faults and self.only.search(line) else None
                 if not await self._serve(request, fault, writer):
                     break
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # the client hung up, as some tests want it to
-        except asyncio.CancelledError:
-            pass  # the proxy ends
         finally:
             self._clients.discard(writer)
-            self._tasks.discard(task)
-            writer.close()
 
     async def _serve(self, request: Request, fault: Fault | None, writer: asyncio.StreamWriter) -> bool:
         """Whether the connection can go on."""

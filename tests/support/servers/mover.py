@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,19 @@ async def move(given: dict[str, Any]) -> None:
             print("ended", json.dumps({"state": row.state.value, **counts}), flush=True)
     finally:
         await plane.close()
+
+
+async def started(given: dict[str, Any]) -> asyncio.subprocess.Process:
+    """Such a program, once it moves."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "servers.mover",
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(json.dumps(given).encode() + b"\n")
+    assert await process.stdout.readline() == b"going\n"
+    return process
 
 
 if __name__ == "__main__":

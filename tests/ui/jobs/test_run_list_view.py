@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QEvent, QModelIndex, Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication
 
@@ -19,7 +20,7 @@ from support.folder_cloud import FolderCloud, code_folder, digits_spec
 from support.panel_bench import User, light_theme
 from support.waiting import until
 from traindeck.domain.jobs.job import Run, RunState
-from traindeck.ui.jobs.run_list_view import RunListView
+from traindeck.ui.jobs.run_list_view import RunListView, RunTable
 from traindeck.ui.jobs.run_page_view import RunPageView
 from traindeck.ui.kit.table_models import RowsModel, RunTableModel
 from traindeck.ui.kit.theme import Theme
@@ -124,6 +125,26 @@ async def test_r_runs_again_once_and_shift_r_edits(tmp_path: Path, theme: Theme,
         assert view.selected_ids() == [run.id]
         qtbot.keyClick(view.table, Qt.Key.Key_R, Qt.KeyboardModifier.ShiftModifier)
         assert edit == [runs.run(run.id)]
+
+
+def test_a_key_held_down_counts_once_and_enter_is_return(theme: Theme, qtbot: QtBot) -> None:
+    table = RunTable(theme)
+    qtbot.addWidget(table)
+    told: list[str] = []
+    table.open_wanted.connect(lambda: told.append("open"))
+    table.again_wanted.connect(lambda: told.append("again"))
+    table.delete_wanted.connect(lambda: told.append("delete"))
+    key, plain = Qt.Key, Qt.KeyboardModifier.NoModifier
+    for code, modifiers, is_repeat in (
+        (key.Key_Enter, Qt.KeyboardModifier.KeypadModifier, False),
+        (key.Key_Return, plain, False),
+        (key.Key_R, plain, False),
+        (key.Key_R, plain, True),
+        (key.Key_Delete, plain, True),
+        (key.Key_Delete, Qt.KeyboardModifier.ControlModifier, False),
+    ):
+        QApplication.sendEvent(table, QKeyEvent(QEvent.Type.KeyPress, code, modifiers, "", is_repeat))
+    assert told == ["open", "open", "again"]
 
 
 async def test_selection_and_place_stay_while_runs_change(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:

@@ -12,14 +12,14 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
 from support.folder_cloud import FolderCloud, offline
-from support.panel_bench import User, drop, following, light_theme
+from support.panel_bench import TableBench, User, drop, following, light_theme
 from support.waiting import until
 from traindeck.domain.storage.objects import Column, ObjectPath
 from traindeck.domain.transfers.records import Kind, Order, Rules
 from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.storage.browser_view import CONTEXT, BrowserView
-from traindeck.ui.storage.object_table import NAME, SIZE
+from traindeck.ui.storage.object_table import SIZE
 from traindeck.ui.transfers.bucket_commands import PackDialog, add_pack, add_verify
 from traindeck.viewmodels.shell.commands import Command
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
@@ -40,7 +40,7 @@ def theme(qapp: QApplication) -> Iterator[Theme]:
         yield theme
 
 
-class Bench:
+class Bench(TableBench):
     def __init__(self, cloud: FolderCloud, tree: BucketTree, theme: Theme, user: User, qtbot: QtBot) -> None:
         self.cloud, self.tree, self.user, self.qtbot = cloud, tree, user, qtbot
         settings = SettingsFile(cloud.paths.settings)
@@ -51,28 +51,12 @@ class Bench:
         self.browser.bucket_names = tree.bucket_names
         self.browser.start()
         self.view = BrowserView(self.browser, tree, self.favourites, theme, user)
-        self.table = self.view.table
-
-    def names(self) -> list[str]:
-        model = self.view.model
-        return [str(model.index(row, NAME).data()) for row in range(model.rowCount())]
-
-    async def shows(self, *names: str) -> None:
-        await until(lambda: self.names() == list(names))
 
     async def rests(self) -> None:
         browser = self.browser
         await until(
             lambda: browser.rows.below is not None and not browser.state.is_reading and browser.state.swept is None
         )
-
-    def select(self, *names: str) -> None:
-        self.table.clearSelection()
-        for name in names:
-            self.table.selectionModel().select(
-                self.view.model.index(self.names().index(name), 0),
-                self.table.selectionModel().SelectionFlag.Select | self.table.selectionModel().SelectionFlag.Rows,
-            )
 
     def selected(self) -> list[str]:
         return [self.names()[rank] for first, last in self.table.ranges() for rank in range(first, last + 1)]

@@ -14,7 +14,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from support.folder_cloud import FolderCloud
-from support.panel_bench import User, let_go, light_theme
+from support.panel_bench import TableBench, User, let_go, light_theme
 from support.waiting import until
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.store.settings import Settings, SettingsFile
@@ -51,7 +51,7 @@ def empty_clipboard(qapp: QApplication) -> Iterator[None]:
     QGuiApplication.clipboard().clear()
 
 
-class Bench:
+class Bench(TableBench):
     def __init__(self, cloud: FolderCloud, theme: Theme, user: User, qtbot: QtBot) -> None:
         self.cloud, self.user, self.qtbot = cloud, user, qtbot
         self.tree = BucketTree(cloud.connections, cloud.transfers, cloud.disk, cloud.scope)
@@ -71,21 +71,6 @@ class Bench:
         self.deeds = ObjectActions(self.moving, self.cut, self.tree, self.dragged, user, cloud.scope.start, self.view)
         self.deeds.extend(self.view, self.browser)
         self.deeds.attach(self.buckets)
-        self.table = self.view.table
-
-    def names(self) -> list[str]:
-        model = self.view.model
-        return [str(model.index(row, NAME).data()) for row in range(model.rowCount())]
-
-    async def shows(self, *names: str) -> None:
-        await until(lambda: self.names() == list(names))
-
-    def select(self, *names: str) -> None:
-        flags = self.table.selectionModel().SelectionFlag
-        self.table.clearSelection()
-        for name in names:
-            index = self.view.model.index(self.names().index(name), 0)
-            self.table.selectionModel().select(index, flags.Select | flags.Rows)
 
     async def press(self, keys: str, widget: QWidget | None = None) -> None:
         widget = widget or self.table

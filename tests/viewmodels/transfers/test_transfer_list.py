@@ -57,11 +57,7 @@ MOVING = Transfer(1, Kind.UPLOAD, "a", "b", total_bytes=10_000)
 
 async def test_a_transfer_shows_from_its_start_to_its_end(tmp_path: Path) -> None:
     async with FolderCloud(tmp_path) as cloud:
-        transfers = TransferList(cloud.transfers, cloud.scope)
-        cloud.storage.wait = asyncio.Event()
-        source = code_folder(tmp_path / "code")
-        cloud.scope.start("up", lambda: _upload(cloud, source))
-        await until(lambda: transfers.state.live == 1)
+        transfers, _ = await _begun(cloud, tmp_path)
         cloud.storage.wait.set()
         await until(lambda: [row.transfer.state for row in transfers.state.rows] == [TransferState.DONE])
         assert transfers.state.rows[0].share == 1.0
@@ -72,11 +68,7 @@ async def test_a_transfer_shows_from_its_start_to_its_end(tmp_path: Path) -> Non
 
 async def test_cancel_and_failure_stay_in_the_list_with_their_reason(tmp_path: Path) -> None:
     async with FolderCloud(tmp_path) as cloud:
-        transfers = TransferList(cloud.transfers, cloud.scope)
-        cloud.storage.wait = asyncio.Event()
-        source = code_folder(tmp_path / "code")
-        cloud.scope.start("up", lambda: _upload(cloud, source))
-        await until(lambda: transfers.state.live == 1)
+        transfers, source = await _begun(cloud, tmp_path)
         transfers.do(TransferAction.CANCEL, [transfers.state.rows[0].id])
         await until(lambda: transfers.state.rows[0].transfer.state is TransferState.CANCELLED)
         cloud.storage.wait = None
@@ -260,11 +252,7 @@ async def test_a_limit_of_the_rate_is_told_and_kept(tmp_path: Path) -> None:
 
 async def test_a_pause_holds_what_goes_on_later(tmp_path: Path) -> None:
     async with FolderCloud(tmp_path) as cloud:
-        transfers = TransferList(cloud.transfers, cloud.scope)
-        cloud.storage.wait = asyncio.Event()
-        source = code_folder(tmp_path / "code")
-        cloud.scope.start("up", lambda: _upload(cloud, source))
-        await until(lambda: transfers.state.live == 1)
+        transfers, _ = await _begun(cloud, tmp_path)
         number = transfers.state.rows[0].id
         transfers.do(TransferAction.PAUSE, [number])
         await until(lambda: _state(transfers) is TransferState.PAUSED)
@@ -355,6 +343,16 @@ async def test_another_choice_of_files_leaves_nothing_of_the_one_before(tmp_path
 
 def _state(transfers: TransferList) -> TransferState:
     return transfers.state.rows[0].transfer.state
+
+
+async def _begun(cloud: FolderCloud, folder: Path) -> tuple[TransferList, Path]:
+    """An upload that waits for the storage, and where it comes from."""
+    transfers = TransferList(cloud.transfers, cloud.scope)
+    cloud.storage.wait = asyncio.Event()
+    source = code_folder(folder / "code")
+    cloud.scope.start("up", lambda: _upload(cloud, source))
+    await until(lambda: transfers.state.live == 1)
+    return transfers, source
 
 
 async def _upload(cloud: FolderCloud, source: Path) -> None:

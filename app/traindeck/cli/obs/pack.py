@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from traindeck.cli import terminal
 from traindeck.cli.main import DONE, FAILED, Call
 from traindeck.cli.obs.cp import place
-from traindeck.cli.progress import Progress
+from traindeck.cli.progress import Progress, to_its_end
 from traindeck.domain.errors import AppError, InvalidInput, Occupied
 from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import say, text
@@ -47,12 +47,7 @@ async def pack(call: Call) -> int:
                 call.output.line(words)
             return DONE
         core.transfers.confirm(row.id)
-        trouble: AppError | None = None
-        try:
-            with Progress(call.output, Path(options.source).name) as progress:
-                row = await core.transfers.finished(row.id, progress=progress.at)
-        except AppError as error:
-            trouble = error
+        row, trouble = await to_its_end(call.output, core.transfers, row.id, Path(options.source).name)
         await _show(call, core, row, (ItemState.DONE, ItemState.FAILED, ItemState.SKIPPED))
         if trouble is not None:
             raise trouble

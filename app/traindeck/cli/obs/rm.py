@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.main import DONE, Call
-from traindeck.cli.progress import Progress
+from traindeck.cli.progress import to_its_end
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound
 from traindeck.domain.storage.objects import ObjectPath, outermost, size_words
 from traindeck.domain.texts import say, text
@@ -119,10 +119,8 @@ async def _carried_out(call: Call, core: DataCore, rows: list[Transfer]) -> None
         if not row.removals:
             await core.transfers.drop(row.id)
             continue
-        try:
-            with Progress(call.output, say("Delete")) as progress:
-                await core.transfers.finished(row.id, progress=progress.at)
-        except AppError as error:
+        _, error = await to_its_end(call.output, core.transfers, row.id, say("Delete"))
+        if error is not None:
             trouble = error
             await _list(call, core, row, ItemState.FAILED)
     if trouble is not None:

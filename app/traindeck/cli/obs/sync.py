@@ -11,7 +11,7 @@ from traindeck.cli import terminal
 from traindeck.cli.main import DONE, FAILED, Call
 from traindeck.cli.obs.cp import place, tell_of_small_files
 from traindeck.cli.output import printable
-from traindeck.cli.progress import Progress
+from traindeck.cli.progress import item_content, to_its_end
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import Text, say, text
@@ -59,13 +59,7 @@ async def sync(call: Call) -> int:
             call.output.note(say("Nothing was changed."))
             return DONE
         core.transfers.confirm(row.id)
-        trouble: AppError | None = None
-        try:
-            with Progress(call.output, Path(call.options.source).name) as progress:
-                row = await core.transfers.finished(row.id, progress=progress.at)
-        except AppError as error:
-            trouble = error
-            row = next(one for one in core.transfers.rows() if one.id == row.id)
+        row, trouble = await to_its_end(call.output, core.transfers, row.id, Path(call.options.source).name)
         states = tuple(ItemState) if call.output.json_wanted else (ItemState.DONE, ItemState.FAILED, ItemState.SKIPPED)
         await _list(call, core, row, states)
         if trouble is not None:
@@ -130,22 +124,10 @@ async def _list(call: Call, core: DataCore, row: Transfer, states: tuple[ItemSta
     while page := await core.transfers.items(row.id, states, after=after):
         for item in page:
             if call.output.json_wanted:
-                call.output.document(_document(row, item))
+                call.output.document(item_content(row, item, _result(row, item), verified=item.is_verified))
             else:
                 call.output.line(_line(row, item))
         after = page[-1].key
-
-
-def _document(row: Transfer, item: Item) -> dict[str, object]:
-    content: dict[str, object] = {
-        "name": item.name or Path(row.source).name,
-        "size": item.size_bytes,
-        "result": _result(row, item),
-        "verified": item.is_verified,
-    }
-    if item.error is not None:
-        content["error"] = item.error.sentence()
-    return content
 
 
 def _line(row: Transfer, item: Item) -> str:
@@ -232,13 +214,9 @@ async def verify(
 async def _checked(call: Call, core: DataCore, order: Order) -> tuple[Transfer, AppError | None]:
     """How it ended, and what kept it from looking at all of it."""
     number = await core.transfers.begin(order)
-    try:
-        with Progress(call.output, Path(order.source).name) as progress:
-            return await core.transfers.finished(number, progress=progress.at), None
-    except AppError as error:
-        row = next(one for one in core.transfers.rows() if one.id == number)
-        is_done = row.differences > 0 and not row.failed_files
-        return row, None if is_done else error
+    row, error = await to_its_end(call.output, core.transfers, number, Path(order.source).name)
+    is_done = row.differences > 0 and not row.failed_files
+    return row, None if is_done else error
 
 
 async def _check_list(call: Call, core: DataCore, row: Transfer) -> Counter[ItemState]:
@@ -249,22 +227,11 @@ async def _check_list(call: Call, core: DataCore, row: Transfer) -> Counter[Item
         for item in page:
             counts[item.state] += 1
             if call.output.json_wanted:
-                call.output.document(_check_document(row, item))
+                call.output.document(item_content(row, item, _RESULTS[item.state]))
             elif item.state in _WORDS:
                 call.output.line(_check_line(row, item))
         after = page[-1].key
     return counts
-
-
-def _check_document(row: Transfer, item: Item) -> dict[str, object]:
-    content: dict[str, object] = {
-        "name": item.name or Path(row.source).name,
-        "size": item.size_bytes,
-        "result": _RESULTS[item.state],
-    }
-    if item.error is not None:
-        content["error"] = item.error.sentence()
-    return content
 
 
 def _check_line(row: Transfer, item: Item) -> str:

@@ -257,23 +257,19 @@ def frozen(path: ObjectPath) -> Conflict:
 Row = tuple[str, str]
 
 
+_CLASSES = {
+    "STANDARD": text("Standard (STANDARD)"),
+    "WARM": text("Infrequent access (WARM)"),
+    "COLD": text("Archive (COLD)"),
+    "DEEP_ARCHIVE": text("Deep archive (DEEP_ARCHIVE)"),
+    "INTELLIGENT_TIERING": text("Intelligent tiering (INTELLIGENT_TIERING)"),
+    "": text("not named by the service"),
+}
+
+
 def class_words(name: str) -> str:
     """A storage class as it is sold, with the name that requests have for it."""
-    match name:
-        case "STANDARD":
-            return say("Standard (STANDARD)")
-        case "WARM":
-            return say("Infrequent access (WARM)")
-        case "COLD":
-            return say("Archive (COLD)")
-        case "DEEP_ARCHIVE":
-            return say("Deep archive (DEEP_ARCHIVE)")
-        case "INTELLIGENT_TIERING":
-            return say("Intelligent tiering (INTELLIGENT_TIERING)")
-        case "":
-            return say("not named by the service")
-        case _:
-            return name
+    return say(_CLASSES[name]) if name in _CLASSES else name
 
 
 def restore_words(facts: ObjectFacts) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import socket
 import ssl
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Generic, TypeVar
 from urllib.parse import quote, urlsplit
 
 from traindeck.domain.accounts.keys import Credentials
@@ -20,7 +22,7 @@ from traindeck.domain.errors import (
     ServiceTrouble,
     Unreachable,
 )
-from traindeck.domain.texts import moment_words, text
+from traindeck.domain.texts import Text, moment_words, text
 from traindeck.runtime.clock import of_http_date
 
 # A gateway may answer with the request it could not verify, signature and token included.
@@ -30,6 +32,8 @@ _SIGNED = re.compile(
 )
 _TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})")
 _DETAIL_LIMIT = 2000
+
+Kind = TypeVar("Kind", bound=AppError, covariant=True)
 
 
 def without_keys(detail: str, credentials: Credentials) -> str:
@@ -56,6 +60,11 @@ class Service:
     def masked(self, detail: str) -> str:
         return without_keys(detail, self.credentials)
 
+    @property
+    def fields(self) -> dict[str, object]:
+        """What sentences about it may name."""
+        return {"host": self.host, "proxy": self.proxy or self.host, "key": self.credentials.hint}
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -73,6 +82,11 @@ class Answer:
     def detail(self) -> str:
         parts = [f"HTTP {self.status}", self.code, self.message, self.request_id and f"request {self.request_id}"]
         return self.service.masked("; ".join(part for part in parts if part))
+
+    @property
+    def words(self) -> str:
+        """What the service itself said, as shortly as it can be had."""
+        return self.service.masked(self.message) or self.code or f"HTTP {self.status}"
 
 
 def check_usable(url: str, credentials: Credentials) -> None:
@@ -96,39 +110,128 @@ def check_usable(url: str, credentials: Credentials) -> None:
         )
 
 
-def wrong_secret_key(answer: Answer) -> AppError:
-    return KeysRefused(
-        text("The secret key does not fit the access key {key}.", key=answer.service.credentials.hint),
-        text("Paste both keys again, without blanks; a new pair is made under My Credentials in the console."),
-        answer.detail,
-    )
+@dataclass(frozen=True, slots=True)
+class Meaning(Generic[Kind]):
+    """A kind of error and its two sentences, whose fields are filled when it happens."""
+
+    kind: type[Kind]
+    title: Text
+    hint: Text
+
+    def made(self, detail: str, **fields: object) -> Kind:
+        return self.kind(_filled(self.title, fields), _filled(self.hint, fields), detail)
 
 
-def unknown_access_key(answer: Answer) -> AppError:
-    return KeysRefused(
-        text(
-            "The access key {key} is not known to {host}.",
-            key=answer.service.credentials.hint,
-            host=answer.service.host,
-        ),
-        text("It was deleted or belongs to another cloud. Look it up under My Credentials in the console."),
-        answer.detail,
-    )
+class Refusal(Meaning[AppError]):
+    """What an answer means. Fields: host, proxy, key, status, code, words; place and bucket (name) it is about."""
+
+    def __call__(self, answer: Answer, place: str = "", bucket: str = "") -> AppError:
+        error = self.made(
+            answer.detail,
+            **answer.service.fields,
+            status=answer.status,
+            code=answer.code,
+            words=answer.words,
+            place=place,
+            bucket=bucket,
+            name=bucket,
+        )
+        if isinstance(error, ServiceTrouble):
+            error.retry_after_s = answer.retry_after_s
+        return error
 
 
-def expired_token(answer: Answer) -> AppError:
+class Trouble(Meaning[Kind]):
+    """What went wrong on the way there. Fields: host, proxy, key."""
+
+    def __call__(self, service: Service, detail: str) -> Kind:
+        return self.made(detail, **service.fields)
+
+
+Rule = Callable[[Answer, str, str], AppError]
+"""From an answer, the place and the bucket it is about: a Refusal, or a function where a code has several causes."""
+
+
+def by_code(rules: Mapping[str, Rule]) -> dict[str, Rule]:
+    """A table with a row for each code, from one whose rows name several, apart by blanks."""
+    return {code: rule for codes, rule in rules.items() for code in codes.split()}
+
+
+def _filled(sentence: Text, fields: Mapping[str, object]) -> Text:
+    # No more than it names: errors are kept on disk together with their fields.
+    return Text(sentence.english, {name: fields[name] for name in fields if f"{{{name}}}" in sentence.english})
+
+
+# fmt: off
+wrong_secret_key = Refusal(KeysRefused,
+    text("The secret key does not fit the access key {key}."),
+    text("Paste both keys again, without blanks; a new pair is made under My Credentials in the console."))
+unknown_access_key = Refusal(KeysRefused,
+    text("The access key {key} is not known to {host}."),
+    text("It was deleted or belongs to another cloud. Look it up under My Credentials in the console."))
+no_right = Refusal(NoRight,
+    text("The keys {key} have no right to do this."),
+    text("Ask the owner of the account for the permission, or use other keys."))
+in_arrears = Refusal(AccessRefused,
+    text("The account is frozen or out of money."),
+    text("Look at the billing page of the console and pay what is open; then try again."))
+too_many_requests = Refusal(ServiceTrouble,
+    text("{host} asks for fewer requests."),
+    text("Wait a moment, then try again."))
+# Something on their side: a gateway, a backend, a page that is none.
+service_failed = Refusal(ServiceTrouble,
+    text("{host} has a problem of its own (HTTP {status})."),
+    text("This is not your doing. Try again in a few minutes."))
+not_understood = Refusal(ServiceTrouble,
+    text("{host} gave an answer that cannot be read."),
+    text("A sign-in page of the network or a proxy may stand between. Open a web page, sign in, then try again."))
+# For what has no sentence of its own: the service's words are the best there are.
+refused = Refusal(AppError,
+    text("{host} refused: {words}"),
+    text("Copy the details if you ask for help; the request number is in them."))
+
+lab_not_running = Trouble(Unreachable,
+    text("The Lab is not running."),
+    text("It starts with the window; “traindeck lab serve” starts it by hand."))
+nothing_answers = Trouble(Unreachable,
+    text("Nothing answers at {host}."),
+    text("Check the endpoint in the profile, and whether a firewall or proxy stands between."))
+no_answer = Trouble(Unreachable,
+    text("{host} cannot be reached."),
+    text("Check the network connection, and whether a firewall or proxy stands between."))
+host_unknown = Trouble(Unreachable,
+    text("The address {host} cannot be found."),
+    text("Check the network connection, and the region or endpoint in the profile."))
+not_trusted = Trouble(Unreachable,
+    text("The connection to {host} is not safe: its certificate was not accepted."),
+    text("Name your organisation's CA file in the profile if it has one; nothing was sent."))
+no_proxy = Trouble(Unreachable,
+    text("The proxy {proxy} does not answer."),
+    text("Check its address in the profile, and the network connection."))
+proxy_wants_password = Trouble(Unreachable,
+    text("The proxy {proxy} does not take its user and password."),
+    text("Enter them again in the settings of the account."))
+proxy_lets_nobody_through = Trouble(Unreachable,
+    text("The proxy {proxy} does not let us through to {host}."),
+    text("Ask who runs it to allow this address, or use another proxy."))
+too_slow = Trouble(ServiceTrouble,
+    text("{host} did not answer in time."),
+    text("Check the network connection, then try again."))
+cut_off = Trouble(ServiceTrouble,
+    text("The connection to {host} was cut."),
+    text("Check the network connection, then try again."))
+# fmt: on
+
+
+def expired_token(answer: Answer, *_: str) -> AppError:
     keys = answer.service.credentials
     title = text("The temporary keys {key} are no longer valid.", key=keys.hint)
     if keys.expires is not None and keys.expires <= datetime.now(UTC):
         title = text("The temporary keys {key} ended at {time}.", key=keys.hint, time=moment_words(keys.expires))
-    return KeysRefused(
-        title,
-        text("Get new ones in the console and paste them."),
-        answer.detail,
-    )
+    return KeysRefused(title, text("Get new ones in the console and paste them."), answer.detail)
 
 
-def wrong_clock(answer: Answer) -> AppError:
+def wrong_clock(answer: Answer, *_: str) -> AppError:
     off_by = _minutes_off(answer.date)
     title = (
         text("The clock of this computer is off by {minutes} minutes.", minutes=off_by)
@@ -140,72 +243,19 @@ def wrong_clock(answer: Answer) -> AppError:
     )
 
 
-def no_right(answer: Answer) -> AppError:
-    return NoRight(
-        text("The keys {key} have no right to do this.", key=answer.service.credentials.hint),
-        text("Ask the owner of the account for the permission, or use other keys."),
-        answer.detail,
-    )
-
-
-def in_arrears(answer: Answer) -> AppError:
-    return AccessRefused(
-        text("The account is frozen or out of money."),
-        text("Look at the billing page of the console and pay what is open; then try again."),
-        answer.detail,
-    )
-
-
-def too_many_requests(answer: Answer) -> AppError:
-    return ServiceTrouble(
-        text("{host} asks for fewer requests.", host=answer.service.host),
-        text("Wait a moment, then try again."),
-        answer.detail,
-        answer.retry_after_s,
-    )
-
-
-def service_failed(answer: Answer) -> AppError:
-    """Something on their side: a gateway, a backend, a page that is none."""
-    return ServiceTrouble(
-        text("{host} has a problem of its own (HTTP {status}).", host=answer.service.host, status=answer.status),
-        text("This is not your doing. Try again in a few minutes."),
-        answer.detail,
-        answer.retry_after_s,
-    )
-
-
-def not_understood(answer: Answer) -> AppError:
-    return ServiceTrouble(
-        text("{host} gave an answer that cannot be read.", host=answer.service.host),
-        text("A sign-in page of the network or a proxy may stand between. Open a web page, sign in, then try again."),
-        answer.detail,
-    )
-
-
-def refused(answer: Answer) -> AppError:
-    """A refusal we have no own sentence for: the service's words are the best there are."""
-    words = answer.service.masked(answer.message) or answer.code or f"HTTP {answer.status}"
-    return AppError(
-        text("{host} refused: {words}", host=answer.service.host, words=words),
-        text("Copy the details if you ask for help; the request number is in them."),
-        answer.detail,
-    )
-
-
-def by_status(answer: Answer) -> AppError:
+def by_status(answer: Answer, *_: str) -> AppError:
     """For codes without a rule of their own."""
-    if answer.status == 407:
-        return proxy_refused(answer.service, 407, answer.detail)
-    if answer.status == 408:
-        return too_slow(answer.service, answer.detail)
-    if answer.status == 429:
-        return too_many_requests(answer)
-    if answer.status >= 500:
-        return service_failed(answer)
-    if answer.status in (401, 403):
-        return no_right(answer)
-    return refused(answer)
+    match answer.status:
+        case 407:
+            return proxy_refused(answer.service, 407, answer.detail)
+        case 408:
+            return too_slow(answer.service, answer.detail)
+        case 429:
+            return too_many_requests(answer)
+        case 401 | 403:
+            return no_right(answer)
+        case status:
+            return service_failed(answer) if status >= 500 else refused(answer)
 
 
 def network_trouble(error: BaseException, service: Service) -> ServiceTrouble:
@@ -227,55 +277,11 @@ def network_trouble(error: BaseException, service: Service) -> ServiceTrouble:
 
 
 def not_running(service: Service, detail: str) -> Unreachable:
-    if service.is_lab:
-        return Unreachable(
-            text("The Lab is not running."),
-            text("It starts with the window; “traindeck lab serve” starts it by hand."),
-            detail,
-        )
-    return Unreachable(
-        text("Nothing answers at {host}.", host=service.host),
-        text("Check the endpoint in the profile, and whether a firewall or proxy stands between."),
-        detail,
-    )
-
-
-def host_unknown(service: Service, detail: str) -> Unreachable:
-    return Unreachable(
-        text("The address {host} cannot be found.", host=service.host),
-        text("Check the network connection, and the region or endpoint in the profile."),
-        detail,
-    )
-
-
-def not_trusted(service: Service, detail: str) -> Unreachable:
-    return Unreachable(
-        text("The connection to {host} is not safe: its certificate was not accepted.", host=service.host),
-        text("Name your organisation's CA file in the profile if it has one; nothing was sent."),
-        detail,
-    )
-
-
-def no_proxy(service: Service, detail: str) -> Unreachable:
-    return Unreachable(
-        text("The proxy {proxy} does not answer.", proxy=service.proxy),
-        text("Check its address in the profile, and the network connection."),
-        detail,
-    )
+    return (lab_not_running if service.is_lab else nothing_answers)(service, detail)
 
 
 def proxy_refused(service: Service, status: int, detail: str) -> Unreachable:
-    if status == 407:
-        return Unreachable(
-            text("The proxy {proxy} does not take its user and password.", proxy=service.proxy or service.host),
-            text("Enter them again in the settings of the account."),
-            detail,
-        )
-    return Unreachable(
-        text("The proxy {proxy} does not let us through to {host}.", proxy=service.proxy, host=service.host),
-        text("Ask who runs it to allow this address, or use another proxy."),
-        detail,
-    )
+    return (proxy_wants_password if status == 407 else proxy_lets_nobody_through)(service, detail)
 
 
 def unusable_certificates(service: Service, ca_file: str, detail: str) -> InvalidInput:
@@ -283,30 +289,6 @@ def unusable_certificates(service: Service, ca_file: str, detail: str) -> Invali
         text("“{file}” cannot be read as a file of certificates.", file=ca_file),
         text("Give a CA file in PEM form (BEGIN CERTIFICATE) in the settings of the account, or none."),
         service.masked(detail),
-    )
-
-
-def no_answer(service: Service, detail: str) -> Unreachable:
-    return Unreachable(
-        text("{host} cannot be reached.", host=service.host),
-        text("Check the network connection, and whether a firewall or proxy stands between."),
-        detail,
-    )
-
-
-def too_slow(service: Service, detail: str) -> ServiceTrouble:
-    return ServiceTrouble(
-        text("{host} did not answer in time.", host=service.host),
-        text("Check the network connection, then try again."),
-        detail,
-    )
-
-
-def cut_off(service: Service, detail: str) -> ServiceTrouble:
-    return ServiceTrouble(
-        text("The connection to {host} was cut.", host=service.host),
-        text("Check the network connection, then try again."),
-        detail,
     )
 
 

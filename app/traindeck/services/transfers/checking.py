@@ -11,8 +11,7 @@ from pathlib import Path
 from traindeck.domain.errors import AppError, Conflict, NotFound
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.local_names import LocalNames
-from traindeck.domain.transfers.records import Item, ItemState, Links, is_plain_md5, is_remote
+from traindeck.domain.transfers.records import Item, ItemState, is_plain_md5, is_remote
 from traindeck.domain.transfers.sync_rules import Pair, paired
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.files import local_error
@@ -26,17 +25,13 @@ from traindeck.services.transfers.planning import (
     Listed,
     Outline,
     Planner,
-    SeenNames,
     entry_of,
-    file_name,
     is_file,
     known_entry,
     nothing_at,
     one_row,
-    placed,
     rules_of,
     shown_item,
-    system_of,
     upload_item,
 )
 
@@ -187,7 +182,7 @@ class CheckPlanner(Planner):
         if order.is_within_service:
             return await self._plan_remote()
         if is_remote(order.source):
-            return await self._plan_down()
+            return await self._plan_download()
         return await self._plan_up()
 
     async def _plan_up(self) -> Outline:
@@ -226,34 +221,8 @@ class CheckPlanner(Planner):
             return []
         return [Item(row.key, name, row.size_bytes, time_ns(row), etag=row.etag, state=ItemState.MISSING_HERE)]
 
-    async def _plan_down(self) -> Outline:
-        source, target = self._order.remote_source, Path(self._order.target)
-        if not source.is_folder:
-            found = await self._plane.head(source)
-            if found is not None:
-                into = await self._disk.run(lambda _: target / file_name(source) if target.is_dir() else target)
-                await self._keep(await self._beside([(one_row(found), "")], into))
-                return Outline(str(into))
-            source = source.as_folder()
-        system = await self._disk.run(lambda _: system_of(target))
-        names, seen, is_empty = LocalNames(system), SeenNames(system), True
-        if self._rules.has_ignore_files:
-            self._ignored = await self._disk.run(lambda _: rules_of(target, self._rules.ignore))
-        async with aclosing(self._listing(source)) as listing:
-            async for batch in listing:
-                is_empty = False
-                wanted = [one for one in batch if one.name and not self._ignored.leaves_out_below(one.name)]
-                places = [(one.row, placed(names, one)) for one in wanted]
-                for _, place in places:
-                    seen.add(place)
-                await self._keep(await self._beside([one for one in places if not one[1].endswith("/")], target))
-        if is_empty:
-            raise nothing_at(str(source))
-        if self._rules.both_sides and await self._disk.run(lambda _: target.is_dir()):
-            await self._plan_only_here(target, seen)
-        return Outline(str(target), self._has_gaps)
-
-    async def _beside(self, places: Sequence[tuple[Row, str]], target: Path) -> list[Item]:
+    async def _downloads(self, places: Sequence[tuple[Row, str]], target: Path) -> list[Item]:
+        places = [one for one in places if not one[1].endswith("/")]
         files = [target / name if name else target for _, name in places]
         entries = await self._disk.run(lambda _: [known_entry(file) for file in files])
         items: list[Item] = []
@@ -265,16 +234,13 @@ class CheckPlanner(Planner):
                 items.append(_compared(replace(item, size_bytes=entry.size_bytes), row))
         return items
 
-    async def _plan_only_here(self, target: Path, seen: SeenNames) -> None:
-        """Files of this computer, which is the target: no object is called as they are here."""
-        async for entries in self._local(target, Links.SKIP):
-            items = [
-                shown_item(Item(f"file://{one.name}", one.name, one.size_bytes, one.modified_ns, one.inode,
-                                state=ItemState.MISSING_THERE))
-                for one in entries
-                if not (one.problem or one.name.endswith("/") or one.name in seen)
-            ]  # fmt: skip
-            await self._keep(items)
+    @property
+    def _looks_both_ways(self) -> bool:
+        return self._rules.both_sides
+
+    def _only_here(self, entry: LocalEntry, item: Item) -> Item | None:
+        """No object is called as this file of the target is."""
+        return shown_item(replace(item, state=ItemState.MISSING_THERE))
 
     async def _plan_remote(self) -> Outline:
         source, target = self._order.remote_source, self._order.remote_target

@@ -73,7 +73,7 @@ class ChosenCheckPlanner(CheckPlanner):
             await self._keep(self._found(_paired(walked, rows), keys.__getitem__))
         return Outline(str(source), self._has_gaps)
 
-    async def _plan_down(self) -> Outline:
+    async def _plan_download(self) -> Outline:
         target = Path(self._order.target)
         names = LocalNames(await self._disk.run(lambda _: system_of(target)))
         async for found in remote_pieces(self._order, self._plane, self._listing):
@@ -81,7 +81,7 @@ class ChosenCheckPlanner(CheckPlanner):
                 await self._keep([found])
                 continue
             places = [(listed.row, placed(names, listed)) for listed in found]
-            await self._keep(await self._beside([one for one in places if not one[1].endswith("/")], target))
+            await self._keep(await self._downloads(places, target))
         return Outline(str(target))
 
     async def _plan_remote(self) -> Outline:

@@ -255,8 +255,7 @@ class Planner:
                 await self._keep(await self._downloads(places, target))
         if is_empty:
             raise nothing_at(str(source))
-        if self._rules.delete:
-            await self._plan_local_removals(source, target, seen)
+        await self._plan_only_here(target, seen)
         return Outline(str(target), self._has_gaps)
 
     async def _downloads(self, placed: Sequence[tuple[Row, str]], target: Path) -> list[Item]:
@@ -278,26 +277,29 @@ class Planner:
             items.append(_equal(item, self._rules.compare) if verdict is Verdict.EQUAL else item)
         return self._wanted(await self._without_doubts(items, doubts, target))
 
-    async def _plan_local_removals(self, source: ObjectPath, target: Path, seen: SeenNames) -> None:
-        if not await self._disk.run(lambda _: target.is_dir()):
+    async def _plan_only_here(self, target: Path, seen: SeenNames) -> None:
+        """Files of this computer that came from nowhere."""
+        if not (self._looks_both_ways and await self._disk.run(lambda _: target.is_dir())):
             return
         # What a link leads to is outside the target.
         async for entries in self._local(target, Links.SKIP):
-            items = [
-                # No object is called so: one with the name of the file may have to come down under another.
-                Item(f"file://{entry.name}", entry.name, entry.size_bytes, entry.modified_ns, entry.inode,
-                     action=Action.REMOVE)
+            # No object is called so: one with the name of the file may have to come down under another.
+            found = (
+                (entry, Item(f"file://{entry.name}", entry.name, entry.size_bytes, entry.modified_ns, entry.inode))
                 for entry in entries
-                if self._is_removable(entry) and entry.name not in seen
-            ]  # fmt: skip
-            await self._keep(items)
+                if not (entry.problem or entry.name.endswith("/") or entry.name in seen)
+            )
+            await self._keep([kept for entry, item in found if (kept := self._only_here(entry, item)) is not None])
 
-    def _is_removable(self, entry: LocalEntry) -> bool:
+    @property
+    def _looks_both_ways(self) -> bool:
+        return self._rules.delete
+
+    def _only_here(self, entry: LocalEntry, item: Item) -> Item | None:
         is_text = entry.name.isascii() or entry.name.encode(errors="replace").decode() == entry.name
-        if entry.problem or entry.name.endswith("/") or not is_text:
-            return False
         # Without its rules the next sync would remove what they protect.
-        return not (self._rules.has_ignore_files and entry.name == DATA_IGNORE_FILE)
+        is_protected = self._rules.has_ignore_files and entry.name == DATA_IGNORE_FILE
+        return replace(item, action=Action.REMOVE) if is_text and not is_protected else None
 
     # From there to there
 

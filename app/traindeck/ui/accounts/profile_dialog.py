@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QMimeData, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
@@ -25,7 +26,9 @@ from PySide6.QtWidgets import (
 from traindeck.domain.accounts.keys import is_credentials_name
 from traindeck.domain.accounts.profiles import REGIONS, Check, CheckUp, Signature
 from traindeck.domain.texts import Text, moment_words, say, text
+from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of
 from traindeck.viewmodels.accounts.profile_form import SECRETS, ProfileForm
 from traindeck.viewmodels.shell.status import region_words
 
@@ -59,9 +62,10 @@ class CheckCard(QFrame):
         self.setVisible(told is not None)
         if told is None:
             return
-        verdict = QLabel(say("Checking…") if told.is_running and told.accepted is None else say(told.verdict))
-        verdict.setWordWrap(True)
-        set_role(verdict, {True: "verdict-good", False: "verdict-bad", None: "heading"}[told.accepted])
+        verdict = sentence(
+            say("Checking…") if told.is_running and told.accepted is None else say(told.verdict),
+            {True: "verdict-good", False: "verdict-bad", None: "heading"}[told.accepted],
+        )
         self._grid.addWidget(verdict, 0, 0, 1, 3)
         for row, check in enumerate(told.checks, 1):
             self._add(row, check)
@@ -94,13 +98,69 @@ def _mark_of(check: Check) -> tuple[str, str, Text]:
     return ("check", "good", text("Passed")) if check.passed else ("error", "bad", text("Check failed"))
 
 
+if TYPE_CHECKING:
+    _Widget = QWidget
+else:
+    _Widget = object
+
+
+class TakesFile(_Widget):
+    """A widget on which a file of this computer can be dropped; of several it takes the first."""
+
+    def take_file(self, file: Path) -> None:
+        raise NotImplementedError
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if _local_files(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        if files := _local_files(event.mimeData()):
+            event.acceptProposedAction()
+            self.take_file(files[0])
+
+
+class CredentialsDrop(QObject):
+    """Takes what no panel of the window has taken; files of other kinds are left alone."""
+
+    dropped = Signal(object)
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        window.setAcceptDrops(True)
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QDragEnterEvent | QDragMoveEvent | QDropEvent):
+            path = _credentials_in(event.mimeData())
+            if path is not None:
+                event.acceptProposedAction()
+                if event.type() == QEvent.Type.Drop:
+                    self.dropped.emit(path)
+                return True
+        return super().eventFilter(watched, event)
+
+
+def _local_files(mime: QMimeData) -> list[Path]:
+    return [Path(url.toLocalFile()) for url in mime.urls() if url.isLocalFile()]
+
+
+def _credentials_in(mime: QMimeData) -> Path | None:
+    """One file of the console's kind."""
+    files = _local_files(mime)
+    if len(files) != 1:
+        return None
+    is_table = files[0].suffix.lower() == ".csv"
+    return files[0] if is_table or is_credentials_name(files[0].name) else None
+
+
 _WIDTH = 600
 _MORE_HEIGHT = 290
 # What other programs and the desk leave of the screen.
 _SCREEN_SHARE = 0.9
 
 
-class ProfileDialog(QDialog):
+class ProfileDialog(TakesFile, QDialog):
     """Binds a ProfileForm; a credentials.csv can be dropped anywhere on it."""
 
     def __init__(self, form: ProfileForm, theme: Theme, parent: QWidget | None = None) -> None:
@@ -343,15 +403,8 @@ class ProfileDialog(QDialog):
             )
         return say("The secret key is kept in the keyring of this computer and nowhere else.")
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if any(url.isLocalFile() for url in event.mimeData().urls()):
-            event.acceptProposedAction()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        files = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
-        if files:
-            event.acceptProposedAction()
-            self._form.load(Path(files[0]))
+    def take_file(self, file: Path) -> None:
+        self._form.load(file)
 
 
 def _form_layout() -> QFormLayout:
@@ -379,39 +432,5 @@ def _buddy(title: str, field: QWidget) -> QLabel:
 
 def _with_hint(field: QWidget, hint: QLabel) -> QWidget:
     box = QWidget()
-    layout = QVBoxLayout(box)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setSpacing(2)
-    layout.addWidget(field)
-    layout.addWidget(hint)
+    column_of(field, hint, inside=box, margins=0, spacing=2)
     return box
-
-
-class CredentialsDrop(QObject):
-    """Takes what no panel of the window has taken; files of other kinds are left alone."""
-
-    dropped = Signal(object)
-
-    def __init__(self, window: QWidget) -> None:
-        super().__init__(window)
-        window.setAcceptDrops(True)
-        window.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if isinstance(event, QDragEnterEvent | QDragMoveEvent | QDropEvent):
-            path = _credentials_in(event.mimeData())
-            if path is not None:
-                event.acceptProposedAction()
-                if event.type() == QEvent.Type.Drop:
-                    self.dropped.emit(path)
-                return True
-        return super().eventFilter(watched, event)
-
-
-def _credentials_in(mime: QMimeData) -> Path | None:
-    """One file of the console's kind."""
-    files = [Path(url.toLocalFile()) for url in mime.urls() if url.isLocalFile()]
-    if len(files) != 1:
-        return None
-    is_table = files[0].suffix.lower() == ".csv"
-    return files[0] if is_table or is_credentials_name(files[0].name) else None

@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from traindeck.domain.texts import say
+from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, set_role
+from traindeck.ui.layouts import column_of
 from traindeck.viewmodels.jobs.place_notes import PlaceNote, Remedy, Tone
 
 _ROLES = {Tone.PLAIN: "small", Tone.WARNING: "warn", Tone.TROUBLE: "error"}
@@ -24,9 +26,7 @@ class PlaceNotesView(QWidget):
         super().__init__()
         self._take = take
         self._notes: list[PlaceNote] = []
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(HALF)
+        self._column = column_of(inside=self, margins=0, spacing=HALF)
         self.hide()
 
     def show_notes(self, notes: Sequence[PlaceNote]) -> None:
@@ -46,10 +46,7 @@ class PlaceNotesView(QWidget):
         return "\n".join(_words(note) for note in self._notes)
 
     def _add(self, note: PlaceNote) -> None:
-        label = QLabel(_words(note))
-        label.setWordWrap(True)
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        set_role(label, _ROLES[note.tone])
+        label = sentence(_words(note), _ROLES[note.tone])
         self._column.addWidget(label)
         for remedy in note.remedies:
             button = QPushButton(say(remedy.words))

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHeaderView,
-    QLabel,
-    QMenu,
-    QStackedLayout,
-    QTableView,
-    QVBoxLayout,
-    QWidget,
+from collections.abc import Mapping
+
+from PySide6.QtCore import (
+    QItemSelection,
+    QItemSelectionModel,
+    QPoint,
+    QSize,
+    Qt,
+    Signal,
+    SignalInstance,
 )
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QHeaderView, QLabel, QMenu, QStackedLayout, QTableView, QWidget
 
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import EmptyPage
 from traindeck.ui.kit.cells import StateChipDelegate
 from traindeck.ui.kit.table_models import RunTableModel
-from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
+from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of
+from traindeck.ui.tables import Keyed, plain_table
 from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.ports import Confirm
 
 _WITH_AGE, _WITH_PROFILE = 45 * SPACE, 55 * SPACE
 
 
-class RunTable(QTableView):
+class RunTable(Keyed, QTableView):
     """Rows of runs that know the keys of the list."""
 
     again_wanted = Signal()
@@ -37,37 +40,20 @@ class RunTable(QTableView):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        # Runs of one job differ at the end of their names.
-        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self.setTabKeyNavigation(False)
+        plain_table(self, say("Runs"))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.verticalHeader().hide()
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setDefaultSectionSize(ROW)
         self.setItemDelegateForColumn(RunTableModel.STATE, StateChipDelegate(theme, self))
-        self.setAccessibleName(say("Runs"))
         self.doubleClicked.connect(self.open_wanted)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        plain = event.modifiers() == Qt.KeyboardModifier.NoModifier
-        shifted = event.modifiers() == Qt.KeyboardModifier.ShiftModifier
-        if event.isAutoRepeat() and event.key() == Qt.Key.Key_R:
-            return
-        if event.key() == Qt.Key.Key_R and plain:
-            self.again_wanted.emit()
-        elif event.key() == Qt.Key.Key_R and shifted:
-            self.edit_wanted.emit()
-        elif event.key() == Qt.Key.Key_Delete and plain:
-            self.delete_wanted.emit()
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and plain:
-            self.open_wanted.emit()
-        else:
-            super().keyPressEvent(event)
+    def keys(self) -> Mapping[Qt.Key, SignalInstance]:
+        return {
+            Qt.Key.Key_R: self.again_wanted,
+            Qt.Key.Key_Delete: self.delete_wanted,
+            Qt.Key.Key_Return: self.open_wanted,
+        }
+
+    def shifted_keys(self) -> Mapping[Qt.Key, SignalInstance]:
+        return {Qt.Key.Key_R: self.edit_wanted}
 
 
 class RunListView(QWidget):
@@ -81,10 +67,8 @@ class RunListView(QWidget):
         self.table = RunTable(theme)
         self.table.setModel(self.model)
         header = self.table.horizontalHeader()
-        header.setHighlightSections(False)
         header.setMinimumSectionSize(5 * SPACE)
         header.setSectionResizeMode(RunTableModel.NAME, QHeaderView.ResizeMode.Stretch)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         for column, longest in self.model.longest().items():
             width = max(self.table.fontMetrics().horizontalAdvance(words) for words in longest)
             chip = 2 * SPACE if column == RunTableModel.STATE else 0
@@ -98,11 +82,7 @@ class RunListView(QWidget):
         self._pages = QStackedLayout()
         self._pages.addWidget(self.empty)
         self._pages.addWidget(self.table)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(self._pages)
-        layout.addWidget(self.busy)
+        column_of(self._pages, self.busy, inside=self, margins=0, spacing=0)
         self.setFocusProxy(self.table)
 
         self.table.again_wanted.connect(self._again)

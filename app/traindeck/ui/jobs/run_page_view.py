@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from traindeck.domain.jobs.job import RunState, duration_words
 from traindeck.domain.storage.objects import size_words
@@ -14,6 +14,7 @@ from traindeck.ui.kit.cards import Facts, card, fill_scrolling, plain
 from traindeck.ui.kit.cells import StateChip
 from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
 from traindeck.viewmodels.jobs.run_page import RunPage, RunPageState, Tone, moment_words, tone_of
 from traindeck.viewmodels.ports import Confirm
 
@@ -42,26 +43,19 @@ class RunPageView(QWidget):
         set_role(self.again, "primary")
         set_role(self.stop, "danger")
 
-        head = QHBoxLayout()
-        head.setSpacing(SPACE)
-        head.addWidget(self.title)
-        head.addWidget(self.chip, 0, Qt.AlignmentFlag.AlignVCenter)
-        head.addStretch(1)
-        acts = QHBoxLayout()
-        acts.setSpacing(SPACE)
-        for button in (self.check, self.again, self.edit, self.log, self.stop):
-            acts.addWidget(button)
-        acts.addStretch(1)
+        head = row_of(self.title, (self.chip, 0, Qt.AlignmentFlag.AlignVCenter), 1, spacing=SPACE)
+        acts = row_of(self.check, self.again, self.edit, self.log, self.stop, 1, spacing=SPACE)
 
         self._moments, self._values, self._outputs = Facts(), Facts(), Facts()
         self.outputs_note = plain("dim")
-        column = QVBoxLayout()
-        column.setContentsMargins(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE)
-        column.setSpacing(SPACE + HALF)
-        column.addLayout(head)
-        column.addWidget(self.reason)
-        column.addLayout(acts)
-        column.addWidget(self.busy)
+        column = column_of(
+            head,
+            self.reason,
+            acts,
+            self.busy,
+            margins=(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE),
+            spacing=SPACE + HALF,
+        )
         for words, facts in ((say("Times"), self._moments), (say("What was sent"), self._values)):
             column.addWidget(card(words, [facts]))
         column.addWidget(card(say("Outputs"), [self._outputs, self.outputs_note, self.fetch]))

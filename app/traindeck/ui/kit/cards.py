@@ -15,11 +15,11 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QSizePolicy,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of
 
 
 class Facts(QWidget):
@@ -68,9 +68,7 @@ def plain(role: str) -> QLabel:
 def card(words: str, inside: Sequence[QWidget]) -> QFrame:
     frame = QFrame()
     set_role(frame, "card")
-    column = QVBoxLayout(frame)
-    column.setContentsMargins(2 * SPACE, SPACE + HALF, 2 * SPACE, SPACE + HALF)
-    column.setSpacing(SPACE)
+    column = column_of(inside=frame, margins=(2 * SPACE, SPACE + HALF, 2 * SPACE, SPACE + HALF), spacing=SPACE)
     title = QLabel(words)
     set_role(title, "heading")
     column.addWidget(title)
@@ -88,9 +86,7 @@ def fill_scrolling(page: QWidget, column: QLayout) -> None:
     scroll.setWidget(inside)
     scroll.setWidgetResizable(True)
     scroll.setFrameShape(QFrame.Shape.NoFrame)
-    layout = QVBoxLayout(page)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.addWidget(scroll)
+    column_of(scroll, inside=page, margins=0)
 
 
 class EmptyPage(QWidget):
@@ -105,10 +101,7 @@ class EmptyPage(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         set_role(self.title, "heading")
         set_role(self.hint, "dim")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
-        layout.setSpacing(HALF)
-        layout.addStretch(1)
+        layout = column_of(1, inside=self, margins=2 * SPACE, spacing=HALF)
         for label in (self.title, self.hint):
             label.setWordWrap(True)
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)

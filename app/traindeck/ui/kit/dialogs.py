@@ -18,14 +18,15 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 from shiboken6 import isValid
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.texts import say
+from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of
 
 CANCEL = "cancel"
 
@@ -98,11 +99,9 @@ class Question(QDialog):
         cancel = self.buttons.addButton(say("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
         cancel.setAutoDefault(not any(answer.role == "primary" for answer in answers))
         self.buttons.rejected.connect(self.reject)
-        layout = self._column = QVBoxLayout(self)
-        layout.setContentsMargins(3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE)
-        layout.setSpacing(SPACE)
-        layout.addWidget(heading)
-        layout.addWidget(words)
+        layout = self._column = column_of(
+            heading, words, inside=self, margins=(3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE), spacing=SPACE
+        )
         self.typed = QLineEdit()
         if typed:
             request = QLabel(say("Type “{word}” to confirm:", word=typed))
@@ -174,11 +173,7 @@ class ErrorReport(QDialog):
         buttons.addButton(self.copy, QDialogButtonBox.ButtonRole.ActionRole)
         buttons.addButton(say("Close"), QDialogButtonBox.ButtonRole.RejectRole)
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
-        layout.setSpacing(SPACE)
-        for widget in (heading, words, self.report, buttons):
-            layout.addWidget(widget)
+        column_of(heading, words, self.report, buttons, inside=self, margins=2 * SPACE, spacing=SPACE)
         self.copy.setFocus()
 
     def _copy(self) -> None:
@@ -258,9 +253,7 @@ class NameDialog(QDialog):
         self._first = value
         self.setWindowTitle(title)
         self.setMinimumWidth(480)
-        heading = QLabel(title)
-        heading.setWordWrap(True)
-        set_role(heading, "heading")
+        heading = sentence(title, "heading")
         self.words = QLabel(label)
         self.words.setWordWrap(True)
         self.edit = QLineEdit(value)
@@ -281,13 +274,17 @@ class NameDialog(QDialog):
         cancel.setAutoDefault(False)
         self.accept_button.clicked.connect(self.accept)
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE)
-        layout.setSpacing(SPACE)
-        for widget in (heading, self.words, self.edit, self.trouble):
-            layout.addWidget(widget)
-        layout.addStretch(1)
-        layout.addWidget(buttons)
+        column_of(
+            heading,
+            self.words,
+            self.edit,
+            self.trouble,
+            1,
+            buttons,
+            inside=self,
+            margins=(3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE),
+            spacing=SPACE,
+        )
         self.edit.textChanged.connect(self._on_typed)
         self._on_typed(value)
         self.edit.setFocus()

@@ -6,25 +6,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QEvent,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    QSize,
-    QStringListModel,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QSize, QStringListModel, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
     QCompleter,
     QFrame,
-    QHBoxLayout,
-    QHeaderView,
     QLabel,
     QLineEdit,
     QListView,
@@ -38,7 +26,10 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, say
+from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
+from traindeck.ui.tables import Index, TitledModel, plain_heads
 from traindeck.viewmodels.jobs.form_values import Rows
 
 Choice = tuple[str, str]
@@ -57,30 +48,22 @@ class Field(QWidget):
         self.label.setBuddy(editor)
         if not editor.accessibleName():
             editor.setAccessibleName(label)
-        self.error = QLabel()
-        self.error.setWordWrap(True)
-        self.error.setTextFormat(Qt.TextFormat.PlainText)
-        set_role(self.error, "error")
-        self.note = QLabel()
-        self.note.setWordWrap(True)
-        self.note.setTextFormat(Qt.TextFormat.PlainText)
-        set_role(self.note, "small")
+        self.error = sentence("", "error")
+        self.note = sentence("", "small")
         self.remedy = QPushButton()
         set_role(self.remedy, "link")
         self.remedy.clicked.connect(self.remedy_wanted)
-        row = QHBoxLayout()
-        row.setSpacing(HALF)
-        row.addWidget(editor, 1)
-        for widget in beside:
-            row.addWidget(widget)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(HALF)
-        layout.addWidget(self.label)
-        layout.addLayout(row)
-        layout.addWidget(self.note)
-        layout.addWidget(self.error)
-        layout.addWidget(self.remedy, 0, Qt.AlignmentFlag.AlignLeft)
+        row = row_of((editor, 1), *beside, spacing=HALF)
+        column_of(
+            self.label,
+            row,
+            self.note,
+            self.error,
+            (self.remedy, 0, Qt.AlignmentFlag.AlignLeft),
+            inside=self,
+            margins=0,
+            spacing=HALF,
+        )
         self.show_note("")
         self.show_error("")
         self.show_remedy("")
@@ -177,13 +160,8 @@ class Fold(QWidget):
         self.button.setCheckable(True)
         set_role(self.button, "link")
         self._inside = QWidget()
-        self.column = QVBoxLayout(self._inside)
-        self.column.setContentsMargins(0, 0, 0, 0)
-        self.column.setSpacing(SPACE + HALF)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.button, 0, Qt.AlignmentFlag.AlignLeft)
-        layout.addWidget(self._inside)
+        self.column = column_of(inside=self._inside, margins=0, spacing=SPACE + HALF)
+        column_of((self.button, 0, Qt.AlignmentFlag.AlignLeft), self._inside, inside=self, margins=0)
         self.button.toggled.connect(self.unfold)
         self.unfold(False)
 
@@ -199,13 +177,14 @@ def line() -> QFrame:
     return frame
 
 
-Index = QModelIndex | QPersistentModelIndex
 Prepare = Callable[[QLineEdit], None]
 _MOST_SHOWN = 9
 
 
-class PairModel(QAbstractTableModel):
+class PairModel(TitledModel):
     """Rows as typed; the last one is empty and waits for the next name."""
+
+    COLUMNS = 2
 
     edited = Signal(object)
 
@@ -237,19 +216,14 @@ class PairModel(QAbstractTableModel):
             self._errors = dict(errors)
             self.dataChanged.emit(self.index(0, 0), self.index(len(rows), 1))
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self._rows) + 1
+    def count_rows(self) -> int:
+        return len(self._rows) + 1
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else 2
+    def headers(self) -> Sequence[str]:
+        return (say("Name"), self._value_title)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         return super().flags(index) | Qt.ItemFlag.ItemIsEditable
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return say("Name") if section == 0 else self._value_title
-        return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         is_new = index.row() >= len(self._rows)
@@ -338,9 +312,9 @@ class PairTable(QTableView):
         self.pairs = PairModel(theme, value_title)
         self.setModel(self.pairs)
         self.setAccessibleName(name)
+        plain_heads(self)
         self.setShowGrid(False)
         self.setItemDelegate(_PairCell(theme, self, prepare))
-        self.setWordWrap(False)
         self.setTabKeyNavigation(False)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
         self.setEditTriggers(
@@ -351,11 +325,6 @@ class PairTable(QTableView):
         )
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.verticalHeader().hide()
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setDefaultSectionSize(ROW)
-        self.horizontalHeader().setHighlightSections(False)
-        self.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.horizontalHeader().setStretchLastSection(True)
         self.horizontalHeader().resizeSection(0, 15 * SPACE)
         self.pairs.edited.connect(self.rows_edited)

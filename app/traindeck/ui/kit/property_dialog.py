@@ -11,13 +11,11 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QDialog,
     QFrame,
-    QHBoxLayout,
     QLabel,
     QListWidget,
     QListWidgetItem,
     QPushButton,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 from shiboken6 import isValid
@@ -28,6 +26,7 @@ from traindeck.ui.kit.cards import ElidedLabel
 from traindeck.ui.kit.dialogs import Answer, asked
 from traindeck.ui.kit.property_page import PagePlace, PageState, PropertyPage
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
 from traindeck.viewmodels.ports import Tasks
 
 __all__ = ["PropertyDialog", "PropertyDialogs", "PropertyPage"]
@@ -95,28 +94,19 @@ class PropertyDialog(QDialog):
         set_role(self.save_button, "primary")
         for button in (self.reload_button, self.save_button, self.close_button):
             button.setAutoDefault(False)  # else Return in a field would press it
-        top, body, foot = QVBoxLayout(), QHBoxLayout(), QHBoxLayout()
-        top.setSpacing(2)
-        top.setContentsMargins(2 * SPACE, SPACE + HALF, 2 * SPACE, SPACE + HALF)
-        top.addWidget(self.heading)
-        top.addWidget(self.address)
-        body.setSpacing(0)
-        body.addWidget(self.list)
-        body.addWidget(_line(upright=True))
-        body.addWidget(self.stack, 1)
-        foot.setSpacing(SPACE)
-        foot.setContentsMargins(2 * SPACE, SPACE, 2 * SPACE, SPACE)
-        foot.addWidget(self.footing, 1)
-        for button in (self.reload_button, self.save_button, self.close_button):
-            foot.addWidget(button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(top)
-        layout.addWidget(_line())
-        layout.addLayout(body, 1)
-        layout.addWidget(_line())
-        layout.addLayout(foot)
+        top = column_of(
+            self.heading, self.address, margins=(2 * SPACE, SPACE + HALF, 2 * SPACE, SPACE + HALF), spacing=2
+        )
+        body = row_of(self.list, _line(upright=True), (self.stack, 1), spacing=0)
+        foot = row_of(
+            (self.footing, 1),
+            self.reload_button,
+            self.save_button,
+            self.close_button,
+            margins=(2 * SPACE, SPACE, 2 * SPACE, SPACE),
+            spacing=SPACE,
+        )
+        column_of(top, _line(), (body, 1), _line(), foot, inside=self, margins=0, spacing=0)
 
     def _connect(self) -> None:
         for place in self.places:

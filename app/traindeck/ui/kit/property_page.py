@@ -10,7 +10,6 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QFrame,
-    QHBoxLayout,
     QLabel,
     QProgressBar,
     QPushButton,
@@ -27,6 +26,7 @@ from traindeck.domain.storage.bucket_settings import MOST_DAYS
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import plain
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
 from traindeck.viewmodels.ports import Tasks
 
 _MARK = QSize(20, 20)
@@ -160,10 +160,7 @@ class PagePlace(QStackedWidget):
 
 def _centred(widgets: Sequence[QWidget]) -> QWidget:
     box = QWidget()
-    layout = QVBoxLayout(box)
-    layout.setContentsMargins(4 * SPACE, 2 * SPACE, 4 * SPACE, 2 * SPACE)
-    layout.setSpacing(SPACE)
-    layout.addStretch(1)
+    layout = column_of(1, inside=box, margins=(4 * SPACE, 2 * SPACE, 4 * SPACE, 2 * SPACE), spacing=SPACE)
     for widget in widgets:
         align = Qt.AlignmentFlag(0) if isinstance(widget, QLabel) else Qt.AlignmentFlag.AlignHCenter
         layout.addWidget(widget, 0, align)
@@ -187,18 +184,21 @@ _WORDS = 30 * SPACE
 
 
 def page_column(page: QWidget) -> QVBoxLayout:
-    column = QVBoxLayout(page)
-    column.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
-    column.setSpacing(SPACE + HALF)
-    return column
+    return column_of(inside=page, margins=2 * SPACE, spacing=SPACE + HALF)
 
 
 def told(words: str, role: str = "dim") -> QLabel:
-    """A sentence as wide as the page."""
+    """A sentence that can be copied."""
+    label = sentence(words, role)
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return label
+
+
+def sentence(words: str, role: str) -> QLabel:
+    """As wide as there is room, and as high as it needs to be."""
     label = QLabel(words)
     label.setWordWrap(True)
     label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     set_role(label, role)
     return label
 
@@ -207,6 +207,16 @@ def one_line(words: str, role: str) -> QLabel:
     label = QLabel(words)
     set_role(label, role)
     return label
+
+
+def button_row(*acts: tuple[QPushButton, Callable[[], None]]) -> QWidget:
+    """Return in a field presses none of them."""
+    line = QWidget()
+    for button, act in acts:
+        button.setAutoDefault(False)
+        button.clicked.connect(act)
+    row_of(*(button for button, _ in acts), 1, inside=line, margins=0, spacing=SPACE)
+    return line
 
 
 def number_box(low: int, high: int, name: str = "") -> QSpinBox:
@@ -232,12 +242,7 @@ class Days(QWidget):
         self.number.setValue(usual)
         self.number.setFixedWidth(10 * SPACE)
         self._unit = QLabel(say("days"))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE)
-        for widget in (self.wanted, self.number, self._unit):
-            row.addWidget(widget)
-        row.addStretch(1)
+        row_of(self.wanted, self.number, self._unit, 1, inside=self, margins=0, spacing=SPACE)
         self._follow()
         self.wanted.toggled.connect(self._follow)
         self.wanted.clicked.connect(self.edited)
@@ -272,9 +277,7 @@ class ActingPage(PropertyPage):
         self.destroyed.connect(partial(scope.cancel, self._name))
         self.outcome = plain("small")
         self.outcome.hide()
-        self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
-        self.column.setSpacing(SPACE + SPACE // 2)
+        self.column = column_of(inside=self, margins=2 * SPACE, spacing=SPACE + SPACE // 2)
 
     def act(self, busy: str, work: Act, *guarded: QWidget) -> None:
         """`guarded` cannot be used until it is done."""

@@ -5,37 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
-    QListWidget,
-    QListWidgetItem,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
+from PySide6.QtWidgets import QLabel, QListWidget, QListWidgetItem, QPushButton, QWidget
 
 from traindeck.domain.texts import Text, say, text
 from traindeck.ui.kit.cards import card, plain
 from traindeck.ui.kit.fields import PairTable
 from traindeck.ui.kit.property_dialog import PropertyPage
-from traindeck.ui.kit.property_page import page_column, told
+from traindeck.ui.kit.property_page import page_column, sentence, told
 from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
+from traindeck.ui.tables import Keyed
 from traindeck.viewmodels.jobs.form_values import Rows
 
 _MOST_SHOWN = 6
 
 
-class _Lines(QListWidget):
+class _Lines(Keyed, QListWidget):
     delete_wanted = Signal()
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
-            self.delete_wanted.emit()
-        else:
-            super().keyPressEvent(event)
+    def keys(self) -> Mapping[Qt.Key, SignalInstance]:
+        return {Qt.Key.Key_Delete: self.delete_wanted, Qt.Key.Key_Backspace: self.delete_wanted}
 
 
 class RuleList(QWidget):
@@ -54,23 +44,12 @@ class RuleList(QWidget):
         self.lines.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.lines.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         set_role(self.lines, "rules")
-        self.empty = QLabel(empty)
-        self.empty.setWordWrap(True)
-        set_role(self.empty, "dim")
+        self.empty = sentence(empty, "dim")
         self.add, self.remove = QPushButton(say("Add rule")), QPushButton(say("Remove rule"))
         for button in (self.add, self.remove):
             button.setAutoDefault(False)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(SPACE)
-        buttons.addWidget(self.add)
-        buttons.addWidget(self.remove)
-        buttons.addStretch(1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(HALF + HALF)
-        layout.addWidget(self.empty)
-        layout.addWidget(self.lines)
-        layout.addLayout(buttons)
+        buttons = row_of(self.add, self.remove, 1, spacing=SPACE)
+        column_of(self.empty, self.lines, buttons, inside=self, margins=0, spacing=HALF + HALF)
         self.lines.currentRowChanged.connect(self.picked)
         self.lines.delete_wanted.connect(self._remove)
         self.add.clicked.connect(self.add_wanted)
@@ -247,15 +226,11 @@ class PairsCard(QWidget):
         self.table = PairTable(theme, title, value_title)
         self.table.rows_edited.connect(self._on_edited)
         self.table.pasted.connect(self._on_pasted)
-        self.problem_label = QLabel()
-        self.problem_label.setWordWrap(True)
-        set_role(self.problem_label, "error")
+        self.problem_label = sentence("", "error")
         self.problem_label.hide()
         self.note = plain("small")
         self.note.setText(hint)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(card(title, [self.table, self.problem_label, self.note]))
+        column_of(card(title, [self.table, self.problem_label, self.note]), inside=self, margins=0)
 
     @property
     def values(self) -> dict[str, str]:

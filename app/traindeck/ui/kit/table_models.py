@@ -6,11 +6,12 @@ from collections.abc import Hashable, Sequence
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QModelIndex, Qt
 
 from traindeck.domain.jobs.job import Run, duration_words
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say
+from traindeck.ui.tables import NUMBERS, Index, TitledModel
 from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.jobs.run_page import (
     Tone,
@@ -34,7 +35,6 @@ from traindeck.viewmodels.transfers.transfer_words import (
 )
 
 Row = TypeVar("Row")
-Index = QModelIndex | QPersistentModelIndex
 
 TONE_ROLE = Qt.ItemDataRole.UserRole + 1
 """A Tone: the cell is a chip of that meaning."""
@@ -44,10 +44,8 @@ BADGE_ROLE = Qt.ItemDataRole.UserRole + 3
 """Whether its words are a badge."""
 
 
-class RowsModel(QAbstractTableModel, Generic[Row]):
+class RowsModel(TitledModel, Generic[Row]):
     """Rows with a key each; `show` compares with what is there and never resets."""
-
-    COLUMNS = 0
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,9 +54,6 @@ class RowsModel(QAbstractTableModel, Generic[Row]):
         self._is_changing = False
 
     def key(self, row: Row) -> Hashable:
-        raise NotImplementedError
-
-    def headers(self) -> Sequence[str]:
         raise NotImplementedError
 
     def cell(self, row: Row, column: int, role: int) -> Any:
@@ -70,16 +65,8 @@ class RowsModel(QAbstractTableModel, Generic[Row]):
     def number_of(self, key: Hashable) -> int | None:
         return next((number for number, row in enumerate(self._rows) if self.key(row) == key), None)
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else self.COLUMNS
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return self.headers()[section]
-        return None
+    def count_rows(self) -> int:
+        return len(self._rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         return self.cell(self._rows[index.row()], index.column(), role) if index.isValid() else None
@@ -184,7 +171,7 @@ class RunTableModel(RowsModel[Run]):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return f"{self.headers()[column]}: {self._words(row, column, now)}"
         if role == Qt.ItemDataRole.TextAlignmentRole and column == self.TIME:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            return NUMBERS
         return None
 
     def _words(self, run: Run, column: int, now: datetime) -> str:
@@ -244,7 +231,7 @@ class TransferTableModel(RowsModel[TransferRow]):
         if role == Qt.ItemDataRole.ToolTipRole:
             return reason_words(row) if column == self.PROGRESS else self._tip(row, column)
         if role == Qt.ItemDataRole.TextAlignmentRole and column in (self.SIZE, self.RATE):
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            return NUMBERS
         return None
 
     def _tip(self, row: TransferRow, column: int) -> str:

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QHideEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QGridLayout,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QToolButton, QWidget
 
 from traindeck.domain.lab import LabOwner, LabSight, LabState, user_words
 from traindeck.domain.storage.objects import count_words, size_words
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import Facts, card, fill_scrolling, plain
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
 from traindeck.viewmodels.jobs.run_page import moment_words
 from traindeck.viewmodels.lab.lab_page import LabPage, LabPageState
 from traindeck.viewmodels.ports import ConfirmLoss
@@ -72,34 +65,25 @@ class LabPageView(QWidget):
         about.setText(
             say("A small cloud on this computer: OBS, IAM and ModelArts for tries and tests. It costs nothing.")
         )
-        head = QHBoxLayout()
-        head.setSpacing(SPACE)
-        head.addWidget(title)
-        head.addWidget(self.chip, 0, Qt.AlignmentFlag.AlignVCenter)
-        head.addStretch(1)
-        acts = QHBoxLayout()
-        acts.setSpacing(SPACE)
-        for button in (self.start, self.stop, self.empty):
-            acts.addWidget(button)
-        acts.addStretch(1)
+        head = row_of(title, (self.chip, 0, Qt.AlignmentFlag.AlignVCenter), 1, spacing=SPACE)
+        acts = row_of(self.start, self.stop, self.empty, 1, spacing=SPACE)
         set_role(self.empty, "danger")
         self.start.setToolTip(say("Start the Lab"))
         self.stop.setToolTip(say("End the Lab with its jobs; what it holds stays"))
         self.empty.setToolTip(say("Remove all buckets, objects and jobs of the Lab"))
-        column = QVBoxLayout()
-        column.setContentsMargins(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE)
-        column.setSpacing(SPACE + HALF)
-        column.addLayout(head)
-        column.addWidget(about)
-        column.addLayout(acts)
-        for label in (self.work, self.note, self.trouble):
-            column.addWidget(label)
-        column.addWidget(card(say("What it holds"), [self.disk_usage, self.counted]))
+        column = column_of(
+            head,
+            about,
+            acts,
+            self.work,
+            self.note,
+            self.trouble,
+            card(say("What it holds"), [self.disk_usage, self.counted]),
+            margins=(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE),
+            spacing=SPACE + HALF,
+        )
         place = QWidget()
-        place_row = QHBoxLayout(place)
-        place_row.setContentsMargins(0, 0, 0, 0)
-        place_row.addWidget(self.open_folder)
-        place_row.addWidget(self.folder, 1)
+        row_of(self.open_folder, (self.folder, 1), inside=place, margins=0)
         column.addWidget(card(say("Folder"), [place, self.folder_note]))
         column.addWidget(card(say("Process"), [self.facts]))
         column.addWidget(card(say("Addresses"), [self._addresses()]))
@@ -204,11 +188,7 @@ class CopyRow(QWidget):
         self.button.setIconSize(QSize(16, 16))
         self.button.setAccessibleName(purpose)
         self.button.clicked.connect(self.copy_value)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE)
-        row.addWidget(self.value, 1)
-        row.addWidget(self.button)
+        row_of((self.value, 1), self.button, inside=self, margins=0, spacing=SPACE)
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
         self.show_value("")

@@ -16,14 +16,12 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QAbstractSlider,
     QComboBox,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
     QStackedLayout,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -33,6 +31,7 @@ from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import EmptyPage
 from traindeck.ui.kit.cells import StateChip
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
 from traindeck.viewmodels.jobs.run_page import Tone, tone_of
 from traindeck.viewmodels.logs.log_feed import MOST_LINES, LogBatch, LogFeed, LogState, count_in, folded, hits_in
 
@@ -358,11 +357,7 @@ class FindBar(QWidget):
         self.shut = QToolButton()
         self.shut.setToolTip(say("Close the search"))
         self.shut.setAccessibleName(say("Close the search"))
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(SPACE, HALF, SPACE, HALF)
-        layout.addWidget(self.words, 1)
-        layout.addWidget(self.hits)
-        layout.addWidget(self.shut)
+        row_of((self.words, 1), self.hits, self.shut, inside=self, margins=(SPACE, HALF, SPACE, HALF))
         self._search = LogSearch(pane)
         self._search.counted.connect(self._on_counted)
         self.words.textChanged.connect(self._on_words)
@@ -431,22 +426,17 @@ class LogView(QWidget):
         self.find_bar = FindBar(self.pane)
         self.empty = EmptyPage(say("No log is open."), say("Submit a job, or choose a run and press Show log."))
 
-        head = QHBoxLayout()
-        head.setContentsMargins(SPACE, HALF, SPACE, HALF)
-        head.setSpacing(SPACE)
-        head.addWidget(self.chip, 0, Qt.AlignmentFlag.AlignVCenter)
-        head.addWidget(self.name)
-        head.addWidget(self.facts, 1)
-        head.addWidget(self.tasks)
-        head.addWidget(self.search)
+        head = row_of(
+            (self.chip, 0, Qt.AlignmentFlag.AlignVCenter),
+            self.name,
+            (self.facts, 1),
+            self.tasks,
+            self.search,
+            margins=(SPACE, HALF, SPACE, HALF),
+            spacing=SPACE,
+        )
         inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        column.addWidget(self.reason)
-        column.addWidget(self.find_bar)
-        column.addWidget(self.pane, 1)
+        column_of(head, self.reason, self.find_bar, (self.pane, 1), inside=inside, margins=0, spacing=0)
         self._inside = inside
         self._pages = QStackedLayout(self)
         self._pages.addWidget(self.empty)

@@ -6,18 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFormLayout,
-    QHeaderView,
     QLabel,
     QLineEdit,
     QPlainTextEdit,
     QScrollArea,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -25,9 +23,10 @@ from traindeck.domain.previews import Fact, Member, MemberKind, TablePage, Tenso
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say
 from traindeck.ui.kit.theme import HALF, SPACE, set_role
+from traindeck.ui.layouts import column_of
+from traindeck.ui.tables import NUMBERS, Index, TitledModel, plain_table
 from traindeck.viewmodels.jobs.run_page import moment_words
 
-Index = QModelIndex | QPersistentModelIndex
 Row = TypeVar("Row")
 Key = int | float | str
 
@@ -47,12 +46,13 @@ class ListColumn(Generic[Row]):
     """What it must have room for; empty: it takes the rest."""
 
 
-class ListModel(QAbstractTableModel, Generic[Row]):
+class ListModel(TitledModel, Generic[Row]):
     """Rows in the order they came, until a head is pressed."""
 
     def __init__(self, columns: Sequence[ListColumn[Row]]) -> None:
         super().__init__()
         self.columns = columns
+        self.COLUMNS = len(columns)
         self._all: list[Row] = []
         self._shown: list[Row] = []
         self._words = ""
@@ -88,16 +88,11 @@ class ListModel(QAbstractTableModel, Generic[Row]):
     def row(self, number: int) -> Row:
         return self._shown[number]
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self._shown)
+    def count_rows(self) -> int:
+        return len(self._shown)
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.columns)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return self.columns[section].title
-        return None
+    def headers(self) -> Sequence[str]:
+        return [column.title for column in self.columns]
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid():
@@ -106,7 +101,7 @@ class ListModel(QAbstractTableModel, Generic[Row]):
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             return column.words(self._shown[index.row()])
         if role == Qt.ItemDataRole.TextAlignmentRole and column.is_number:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            return NUMBERS
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return f"{column.title}: {column.words(self._shown[index.row()])}"
         return None
@@ -130,23 +125,11 @@ class ListModel(QAbstractTableModel, Generic[Row]):
         self.endResetModel()
 
 
-def plain_table(view: QTableView, name: str) -> None:
+def preview_table(view: QTableView, name: str) -> None:
     """As all tables of a preview look."""
-    view.setAccessibleName(name)
-    view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-    view.setShowGrid(False)
-    view.setWordWrap(False)
-    view.setTabKeyNavigation(False)
-    view.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+    plain_table(view, name, _ROW_HEIGHT)
     view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-    view.verticalHeader().hide()
-    view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-    view.verticalHeader().setDefaultSectionSize(_ROW_HEIGHT)
-    header = view.horizontalHeader()
-    header.setHighlightSections(False)
-    header.setMinimumSectionSize(5 * SPACE)
-    header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+    view.horizontalHeader().setMinimumSectionSize(5 * SPACE)
 
 
 class ListTable(QTableView, Generic[Row]):
@@ -155,7 +138,7 @@ class ListTable(QTableView, Generic[Row]):
     def __init__(self, model: ListModel[Row], name: str) -> None:
         super().__init__()
         self.setModel(model)
-        plain_table(self, name)
+        preview_table(self, name)
         self._columns = model.columns
         metrics = self.fontMetrics()
         for number, column in enumerate(model.columns):
@@ -258,18 +241,10 @@ class ListPane(QWidget, Generic[Row]):
         self._heading = QLabel(say("First values"))
         self._heading.setContentsMargins(SPACE, SPACE, SPACE, HALF)
         set_role(self._heading, "dim")
-        field = QVBoxLayout()
-        field.setContentsMargins(SPACE, HALF, SPACE, HALF)
-        field.addWidget(self.search)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self._about)
-        layout.addLayout(field)
-        layout.addWidget(self.table, 1)
-        layout.addWidget(self._heading)
-        layout.addWidget(self.sample, 1)
-        layout.addStretch(0)
+        field = column_of(self.search, margins=(SPACE, HALF, SPACE, HALF))
+        column_of(
+            self._about, field, (self.table, 1), self._heading, (self.sample, 1), 0, inside=self, margins=0, spacing=0
+        )
 
     def begin(self, facts: tuple[Fact, ...], sample: str = "") -> None:
         while self._form.rowCount():
@@ -355,7 +330,7 @@ class CellsTable(QTableView):
         super().__init__()
         self.cells = CellsModel()
         self.setModel(self.cells)
-        plain_table(self, say("Rows of the file"))
+        preview_table(self, say("Rows of the file"))
         self.setSelectionBehavior(QTableView.SelectionBehavior.SelectItems)
         self.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.setShowGrid(True)

@@ -6,15 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QImage, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QDockWidget,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QStackedLayout,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDockWidget, QPushButton, QStackedLayout, QWidget
 
 from traindeck.domain.previews import (
     MOST_EDITED,
@@ -30,7 +22,9 @@ from traindeck.domain.previews import (
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
+from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
 from traindeck.ui.previews.lists import CellsTable, ListPane, ListTable, Row, member_columns, tensor_columns
 from traindeck.ui.previews.pictures import GridView, PictureView, TextPane
 from traindeck.ui.storage.browser_view import CONTEXT, BrowserView
@@ -68,10 +62,7 @@ class PreviewView(QWidget):
         self.members = ListPane(member_columns(), say("Entries of the archive"))
         self.picture = PictureView()
         self.grid = GridView(preview.pictures, theme)
-        self.notes = QLabel()
-        self.notes.setWordWrap(True)
-        self.notes.setTextFormat(Qt.TextFormat.PlainText)
-        set_role(self.notes, "warn")
+        self.notes = sentence("", "warn")
         self.more = QPushButton(say("Load more"))
         set_role(self.more, "flat")
         self.count = ElidedLabel()
@@ -98,34 +89,13 @@ class PreviewView(QWidget):
         self._preview.watch(id(self), is_seen)
 
     def _lay_out(self) -> None:
-        names = QVBoxLayout()
-        names.setSpacing(0)
-        names.addWidget(self.name)
-        names.addWidget(self.about)
-        head = QHBoxLayout()
-        head.setContentsMargins(SPACE, HALF, HALF, HALF)
-        head.setSpacing(HALF)
-        head.addWidget(self.back)
-        head.addLayout(names, 1)
-        head.addWidget(self.edit)
-        head.addWidget(self.refresh)
+        names = column_of(self.name, self.about, spacing=0)
+        head = row_of(self.back, (names, 1), self.edit, self.refresh, margins=(SPACE, HALF, HALF, HALF), spacing=HALF)
         self._pages = QStackedLayout()
         self._pages.currentChanged.connect(self._on_page)
-        foot = QHBoxLayout()
-        foot.setContentsMargins(SPACE, HALF, HALF, HALF)
-        foot.setSpacing(HALF)
-        foot.addWidget(self.count, 1)
-        foot.addWidget(self.more)
-        notes = QVBoxLayout()
-        notes.setContentsMargins(SPACE, 0, SPACE, 0)
-        notes.addWidget(self.notes)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(head)
-        layout.addLayout(self._pages, 1)
-        layout.addLayout(notes)
-        layout.addLayout(foot)
+        foot = row_of((self.count, 1), self.more, margins=(SPACE, HALF, HALF, HALF), spacing=HALF)
+        notes = column_of(self.notes, margins=(SPACE, 0, SPACE, 0))
+        column_of(head, (self._pages, 1), notes, foot, inside=self, margins=0, spacing=0)
         for page in (self.message, self.text, self.cells, self.tensors, self.members, self.picture, self.grid):
             self._pages.addWidget(page)
 

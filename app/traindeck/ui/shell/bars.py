@@ -12,12 +12,12 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QStatusBar,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from traindeck.domain.texts import say
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of
 from traindeck.viewmodels.shell.notices import Notice, Notices
 from traindeck.viewmodels.shell.status import Status
 
@@ -67,10 +67,7 @@ class NoticeBar(QFrame):
         self.details.toggled.connect(self.detail.setVisible)
         self.details.toggled.connect(self._fit)
         self.dismiss.clicked.connect(self._on_dismiss)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        for label in (self.title, self.hint, self.detail):
-            words.addWidget(label)
+        words = column_of(self.title, self.hint, self.detail, spacing=2)
         layout = self._row
         layout.setContentsMargins(SPACE + HALF, SPACE, SPACE, SPACE)
         layout.setSpacing(SPACE)

@@ -22,12 +22,12 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from traindeck.domain.texts import say
 from traindeck.ui.kit.theme import Theme, set_role
+from traindeck.ui.layouts import column_of
 from traindeck.viewmodels.shell.commands import Command, Commands
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -102,11 +102,7 @@ class CommandPalette(QDialog):
         set_role(self.list, "palette")
         self._found = _Found(self)
         self.list.setModel(self._found)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(1, 1, 1, 1)
-        layout.setSpacing(0)
-        layout.addWidget(self.typed)
-        layout.addWidget(self.list)
+        column_of(self.typed, self.list, inside=self, margins=1, spacing=0)
         self.setFocusProxy(self.typed)
         self.typed.installEventFilter(self)
         self.typed.textChanged.connect(self._filter)

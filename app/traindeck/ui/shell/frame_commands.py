@@ -7,11 +7,12 @@ from functools import partial
 
 from PySide6.QtCore import Qt, qVersion
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QVBoxLayout, QWidget
 
 from traindeck import __version__
 from traindeck.domain.texts import CHINESE, ENGLISH, say
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
 from traindeck.ui.shell.main_window import MainWindow
 from traindeck.viewmodels.shell.commands import Command
 from traindeck.viewmodels.shell.preferences import DARK, LIGHT, SYSTEM, Preferences
@@ -150,15 +151,8 @@ class About(QDialog):
         words = QVBoxLayout()
         for label in (name, version, licence):
             words.addWidget(label)
-        row = QHBoxLayout()
-        row.setSpacing(2 * SPACE)
-        row.addWidget(mark, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(words, 1)
+        row = row_of((mark, 0, Qt.AlignmentFlag.AlignTop), (words, 1), spacing=2 * SPACE)
         buttons = QDialogButtonBox()
         buttons.addButton(say("Close"), QDialogButtonBox.ButtonRole.RejectRole)
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE)
-        layout.setSpacing(2 * SPACE)
-        layout.addLayout(row)
-        layout.addWidget(buttons)
+        column_of(row, buttons, inside=self, margins=(3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE), spacing=2 * SPACE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeySequence, QResizeEvent
+from PySide6.QtGui import QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
@@ -14,18 +14,20 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
 from traindeck.domain.texts import say
+from traindeck.ui.accounts.profile_dialog import TakesFile
+from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
 
 _WIDTH = 680
 _NARROW = 520  # below, the cards stand under each other
 
 
-class WelcomePage(QScrollArea):
+class WelcomePage(TakesFile, QScrollArea):
     """Asks for the sample or for an account; a credentials.csv can be dropped on it."""
 
     sample_wanted = Signal()
@@ -58,10 +60,7 @@ class WelcomePage(QScrollArea):
         outer.setContentsMargins(3 * SPACE, 4 * SPACE, 3 * SPACE, 3 * SPACE)
         column = QWidget()
         column.setMaximumWidth(_WIDTH)
-        layout = QVBoxLayout(column)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(2 * SPACE)
-        layout.addLayout(self._head())
+        layout = column_of(self._head(), inside=column, margins=0, spacing=2 * SPACE)
         cards = self._cards
         cards.setSpacing(2 * SPACE)
         cards.addWidget(
@@ -95,21 +94,14 @@ class WelcomePage(QScrollArea):
         self.setFocusProxy(self.sample)
 
     def _head(self) -> QHBoxLayout:
-        title = QLabel(say("Train in the cloud, as easily as here"))
-        set_role(title, "title")
-        title.setWordWrap(True)
+        title = sentence(say("Train in the cloud, as easily as here"), "title")
         words = QLabel(
             say("Choose the code, the engine and the data, submit, watch the log, and run it again with one key.")
         )
         words.setWordWrap(True)
         set_role(words, "dim")
-        head = QHBoxLayout()
-        head.setSpacing(2 * SPACE)
-        head.addWidget(self._mark, 0, Qt.AlignmentFlag.AlignTop)
-        beside = QVBoxLayout()
-        beside.setSpacing(HALF)
-        beside.addWidget(title)
-        beside.addWidget(words)
+        head = row_of((self._mark, 0, Qt.AlignmentFlag.AlignTop), spacing=2 * SPACE)
+        beside = column_of(title, words, spacing=HALF)
         head.addLayout(beside, 1)
         return head
 
@@ -122,14 +114,16 @@ class WelcomePage(QScrollArea):
         set_role(text, "dim")
         for label in (heading, text):
             label.setWordWrap(True)
-        layout = QVBoxLayout(card)
-        layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
-        layout.setSpacing(SPACE)
-        layout.addWidget(picture)
-        layout.addWidget(heading)
-        layout.addWidget(text)
-        layout.addStretch(1)
-        layout.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+        column_of(
+            picture,
+            heading,
+            text,
+            1,
+            (button, 0, Qt.AlignmentFlag.AlignLeft),
+            inside=card,
+            margins=2 * SPACE,
+            spacing=SPACE,
+        )
         return card
 
     def _keys(self) -> QWidget:
@@ -167,12 +161,5 @@ class WelcomePage(QScrollArea):
         if self._cards.direction() != direction:
             self._cards.setDirection(direction)
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if any(url.isLocalFile() for url in event.mimeData().urls()):
-            event.acceptProposedAction()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        files = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
-        if files:
-            event.acceptProposedAction()
-            self.credentials_dropped.emit(Path(files[0]))
+    def take_file(self, file: Path) -> None:
+        self.credentials_dropped.emit(file)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QButtonGroup,
     QCheckBox,
     QComboBox,
     QGridLayout,
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QLineEdit,
@@ -20,7 +19,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QTableWidget,
     QTableWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -31,8 +29,11 @@ from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import card
 from traindeck.ui.kit.dialogs import Answer, asked
 from traindeck.ui.kit.property_dialog import PropertyPage
+from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
 from traindeck.ui.storage.policy_editor import PolicyEditor
+from traindeck.ui.tables import Keyed, plain_table
 from traindeck.viewmodels.ports import Loss
 from traindeck.viewmodels.storage.bucket_access import BucketAccess
 
@@ -96,14 +97,11 @@ def grantees_name(kind: Grantees) -> str:
 _MOST_SHOWN = 6
 
 
-class _Rows(QTableWidget):
+class _Rows(Keyed, QTableWidget):
     delete_wanted = Signal()
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
-            self.delete_wanted.emit()
-        else:
-            super().keyPressEvent(event)
+    def keys(self) -> Mapping[Qt.Key, SignalInstance]:
+        return {Qt.Key.Key_Delete: self.delete_wanted, Qt.Key.Key_Backspace: self.delete_wanted}
 
 
 class GrantsTable(QWidget):
@@ -118,17 +116,8 @@ class GrantsTable(QWidget):
         self._of_object = of_object
         self._acl: Acl | None = None
         self.rows = _Rows(0, 3)
-        self.rows.setAccessibleName(say("Grants"))
+        plain_table(self.rows, say("Grants"))
         self.rows.setHorizontalHeaderLabels([say("Who"), say("May"), say("Also its objects")])
-        self.rows.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.rows.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.rows.setShowGrid(False)
-        self.rows.setWordWrap(False)
-        self.rows.setTabKeyNavigation(False)
-        self.rows.verticalHeader().hide()
-        self.rows.verticalHeader().setDefaultSectionSize(ROW)
-        self.rows.horizontalHeader().setHighlightSections(False)
-        self.rows.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.rows.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self.rows.horizontalHeader().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self.rows.horizontalHeader().setSectionResizeMode(2, QHeaderView.ResizeMode.ResizeToContents)
@@ -142,30 +131,14 @@ class GrantsTable(QWidget):
         self.remove = QPushButton(say("&Remove"))
         for button in (self.add, self.remove):
             button.setAutoDefault(False)
-        self.problem = QLabel()
-        self.problem.setWordWrap(True)
-        set_role(self.problem, "error")
+        self.problem = sentence("", "error")
         self.problem.hide()
         for permission in Permission:
             if permission is not Permission.WRITE or not of_object:  # that is a matter of the bucket
                 self.may.addItem(permission_name(permission, of_object=of_object), permission)
-        whom, what = QHBoxLayout(), QHBoxLayout()
-        for line in (whom, what):
-            line.setSpacing(HALF)
-        whom.addWidget(self.who)
-        whom.addWidget(self.account, 1)
-        what.addWidget(self.may)
-        what.addWidget(self.delivered)
-        what.addStretch(1)
-        what.addWidget(self.add)
-        what.addWidget(self.remove)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SPACE)
-        layout.addWidget(self.rows)
-        layout.addLayout(whom)
-        layout.addLayout(what)
-        layout.addWidget(self.problem)
+        whom = row_of(self.who, (self.account, 1), spacing=HALF)
+        what = row_of(self.may, self.delivered, 1, self.add, self.remove, spacing=HALF)
+        column_of(self.rows, whom, what, self.problem, inside=self, margins=0, spacing=SPACE)
         self.who.currentIndexChanged.connect(self._on_who)
         self.account.textEdited.connect(self._clear)
         self.account.returnPressed.connect(self._add)
@@ -312,19 +285,10 @@ class AccessPage(PropertyPage):
         set_role(self.then, "warn")
         for label in (self.policy_trouble, self.grants_trouble):
             set_role(label, "dim")
-        state = QHBoxLayout()
-        state.setSpacing(SPACE)
-        state.addWidget(self.mark, 0, Qt.AlignmentFlag.AlignTop)
-        words = QVBoxLayout()
-        words.setSpacing(HALF)
-        words.addWidget(self.now)
-        words.addWidget(self.then)
+        state = row_of((self.mark, 0, Qt.AlignmentFlag.AlignTop), spacing=SPACE)
+        words = column_of(self.now, self.then, spacing=HALF)
         state.addLayout(words, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
-        layout.setSpacing(SPACE + HALF)
-        layout.addLayout(state)
-        layout.addWidget(self._choices())
+        layout = column_of(state, self._choices(), inside=self, margins=2 * SPACE, spacing=SPACE + HALF)
         note = QLabel(
             say("Objects that were made public one by one stay so; their own grants are in their properties.")
         )
@@ -335,9 +299,7 @@ class AccessPage(PropertyPage):
         layout.addWidget(card(say("Policy"), [self.policy_trouble, self.editor, soon]))
         layout.addWidget(card(say("Grants (ACL)"), [self.grants_trouble, self.grants, note]))
         self.discard.setAutoDefault(False)  # else Return in a field would press it
-        foot = QHBoxLayout()
-        foot.addWidget(self.discard)
-        foot.addStretch(1)
+        foot = row_of(self.discard, 1)
         layout.addLayout(foot)
         layout.addStretch(1)
 

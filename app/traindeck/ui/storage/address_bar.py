@@ -6,12 +6,13 @@ from html import escape
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import say
 from traindeck.ui.kit.fields import PlaceCompletion
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import row_of
 from traindeck.viewmodels.jobs.run_page import moment_words
 from traindeck.viewmodels.storage.browser_rows import BrowserRows
 from traindeck.viewmodels.storage.object_browser import BrowserState
@@ -80,11 +81,13 @@ class MissingBar(QWidget):
         self.create_button = QPushButton()
         self.create_button.clicked.connect(self.create_wanted)
         set_role(self.create_button, "flat")
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(SPACE, HALF, SPACE, 0)
-        layout.setSpacing(SPACE)
-        layout.addWidget(self.words, 1)
-        layout.addWidget(self.create_button, 0, Qt.AlignmentFlag.AlignTop)
+        row_of(
+            (self.words, 1),
+            (self.create_button, 0, Qt.AlignmentFlag.AlignTop),
+            inside=self,
+            margins=(SPACE, HALF, SPACE, 0),
+            spacing=SPACE,
+        )
         theme.changed.connect(self._paint)
         self.show_missing(None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -18,14 +19,12 @@ from PySide6.QtGui import (
     QShowEvent,
 )
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QMenu,
     QPushButton,
     QStackedLayout,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -34,6 +33,7 @@ from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
 from traindeck.ui.kit.dialogs import choose_files, choose_folder
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
 from traindeck.ui.storage.address_bar import AddressBar, MissingBar, empty_words, footing_words, listing_words
 from traindeck.ui.storage.object_drag import steer
 from traindeck.ui.storage.object_table import ObjectModel, ObjectTable
@@ -216,38 +216,27 @@ class BrowserView(QWidget):
         self.send = tool_button("upload", say("Upload files…"), self.choose_uploads)
         self.fetch = tool_button("download", say("Download…"), self.download)
         self.trash = tool_button("trash", say("Delete…"), self.delete)
-        way = QHBoxLayout()
-        way.setContentsMargins(HALF, HALF, HALF, 0)
-        way.setSpacing(HALF)
-        for button in (self.back, self.forward, self.up):
-            way.addWidget(button)
-        way.addWidget(self.address, 1)
-        for button in (self.star, self.places, self.refresh):
-            way.addWidget(button)
-        acts = QHBoxLayout()
-        acts.setContentsMargins(HALF, HALF, HALF, HALF)
-        acts.setSpacing(HALF)
-        for button in (self.send, self.fetch, self.trash):
-            acts.addWidget(button)
-        acts.addStretch(1)
+        way = row_of(
+            self.back,
+            self.forward,
+            self.up,
+            (self.address, 1),
+            self.star,
+            self.places,
+            self.refresh,
+            margins=(HALF, HALF, HALF, 0),
+            spacing=HALF,
+        )
+        acts = row_of(self.send, self.fetch, self.trash, 1, margins=HALF, spacing=HALF)
         self.search.setMinimumWidth(26 * SPACE)
         acts.addWidget(self.search, 2)
-        foot = QHBoxLayout()
-        foot.setContentsMargins(SPACE, HALF, HALF, HALF)
-        foot.setSpacing(HALF)
-        foot.addWidget(self.footing, 1)
-        foot.addWidget(self.listing)
-        foot.addWidget(self.stop)
-        foot.addWidget(self.more)
+        foot = row_of(
+            (self.footing, 1), self.listing, self.stop, self.more, margins=(SPACE, HALF, HALF, HALF), spacing=HALF
+        )
         self._pages = QStackedLayout()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(way)
-        layout.addWidget(self.address_trouble)
-        layout.addWidget(self.missing)
-        layout.addLayout(acts)
-        layout.addLayout(self._pages, 1)
+        layout = column_of(
+            way, self.address_trouble, self.missing, acts, (self._pages, 1), inside=self, margins=0, spacing=0
+        )
         # Only now: without a parent the first of them would be shown as a window of its own.
         self._pages.addWidget(self.table)
         self._pages.addWidget(self.empty)
@@ -397,6 +386,19 @@ class BrowserView(QWidget):
         set_role(self.listing, "error" if state.trouble else "small")
         self.stop.setVisible(state.swept is not None)
         self.more.setVisible(state.is_cut)
+
+
+def with_folder(view: BrowserView, browser: ObjectBrowser, act: Callable[[ObjectPath], None]) -> None:
+    """The folder that is chosen; where it is not one folder, the one that is shown."""
+
+    def chosen(entries: list[ObjectEntry]) -> None:
+        folders = [entry.path for entry in entries if entry.path.is_folder]
+        act(folders[0] if len(folders) == 1 == len(entries) else browser.state.place)
+
+    if view.table.ranges():
+        browser.with_chosen(view.table.ranges(), chosen)
+    else:
+        act(browser.state.place)
 
 
 def _copy_addresses(entries: list[ObjectEntry]) -> None:

@@ -9,15 +9,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHBoxLayout,
-    QHeaderView,
-    QLabel,
-    QPushButton,
-    QTableView,
-)
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtWidgets import QHeaderView, QLabel, QPushButton, QTableView
 from shiboken6 import isValid
 
 from traindeck.domain.errors import AppError
@@ -29,17 +22,19 @@ from traindeck.ui.kit.dialogs import Answer, asked
 from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.property_page import number_box, page_column, told
 from traindeck.ui.kit.theme import ROW, SPACE, set_role
+from traindeck.ui.layouts import row_of
+from traindeck.ui.tables import NUMBERS, Index, TitledModel, plain_table
 from traindeck.viewmodels.ports import Tasks
 from traindeck.viewmodels.storage.bucket_settings import BucketService
 
-Index = QModelIndex | QPersistentModelIndex
 _numbers = itertools.count(1)
 
 
-class FragmentsModel(QAbstractTableModel):
+class FragmentsModel(TitledModel):
     """Grows a page at a time; sizes come later."""
 
-    NAME, BEGUN, SIZE, USE = range(4)
+    COLUMNS = 4
+    NAME, BEGUN, SIZE, USE = range(COLUMNS)
 
     def __init__(self) -> None:
         super().__init__()
@@ -87,18 +82,16 @@ class FragmentsModel(QAbstractTableModel):
         if self.uploads:
             self.dataChanged.emit(self.index(0, self.SIZE), self.index(len(self.uploads) - 1, self.SIZE))
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.uploads)
+    def count_rows(self) -> int:
+        return len(self.uploads)
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else 4
+    def headers(self) -> Sequence[str]:
+        return (say("Name"), say("Begun"), say("Size"), say("In use"))
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return (say("Name"), say("Begun"), say("Size"), say("In use"))[section]
         if role == Qt.ItemDataRole.TextAlignmentRole and section == self.SIZE:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        return None
+            return NUMBERS
+        return super().headerData(section, orientation, role)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid():
@@ -109,7 +102,7 @@ class FragmentsModel(QAbstractTableModel):
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             return self._words(upload, column)
         if role == Qt.ItemDataRole.TextAlignmentRole and column == self.SIZE:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            return NUMBERS
         return None
 
     def _words(self, upload: UnfinishedUpload, column: int) -> str:
@@ -156,36 +149,18 @@ class BucketFragmentsPage(PropertyPage):
     def _lay_out(self) -> None:
         table = self.table
         table.setModel(self.model)
-        table.setAccessibleName(say("Unfinished uploads"))
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        table.setShowGrid(False)
-        table.setWordWrap(False)
-        table.setTabKeyNavigation(False)
-        table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        plain_table(table, say("Unfinished uploads"))
         table.setMinimumHeight(8 * ROW)
-        table.verticalHeader().hide()
-        table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        table.verticalHeader().setDefaultSectionSize(ROW)
-        header = table.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setSectionResizeMode(FragmentsModel.NAME, QHeaderView.ResizeMode.Stretch)
+        table.horizontalHeader().setSectionResizeMode(FragmentsModel.NAME, QHeaderView.ResizeMode.Stretch)
         for column, width in ((FragmentsModel.BEGUN, 17), (FragmentsModel.SIZE, 10), (FragmentsModel.USE, 17)):
             table.setColumnWidth(column, width * SPACE)
         for button in (self.chosen, self.older, self.all, self.stop):
             button.setAutoDefault(False)
         for button in (self.chosen, self.older, self.all):
             set_role(button, "danger")
-        first, second = QHBoxLayout(), QHBoxLayout()
-        for row, widgets in ((first, (self.chosen, self.all)), (second, (self.older, self.days, QLabel(say("days"))))):
-            row.setSpacing(SPACE)
-            for widget in widgets:
-                row.addWidget(widget)
-            row.addStretch(1)
-        ending = QHBoxLayout()
-        ending.addWidget(self.result, 1)
-        ending.addWidget(self.stop, 0, Qt.AlignmentFlag.AlignTop)
+        first = row_of(self.chosen, self.all, 1, spacing=SPACE)
+        second = row_of(self.older, self.days, QLabel(say("days")), 1, spacing=SPACE)
+        ending = row_of((self.result, 1), (self.stop, 0, Qt.AlignmentFlag.AlignTop))
         page = page_column(self)
         page.addWidget(
             told(say("Uploads by parts that were never finished are in no listing and cost money all the same."))

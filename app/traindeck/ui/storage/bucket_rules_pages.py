@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from datetime import date
 
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QPlainTextEdit, QWidget
 
 from traindeck.domain.errors import AppError, KeysRefused
 from traindeck.domain.storage.bucket_settings import (
@@ -35,6 +35,7 @@ from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.property_page import Days, number_box, one_line, page_column, told
 from traindeck.ui.kit.rules import RulesPage, show_words
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
+from traindeck.ui.layouts import row_of
 from traindeck.viewmodels.jobs.form_values import Rows, merged, rows_from_text
 from traindeck.viewmodels.storage.bucket_settings import BucketService, cors_line, deleting_words, lifecycle_line
 
@@ -78,13 +79,9 @@ class BucketLifecyclePage(RulesPage[LifecycleRule]):
 
     def _card(self) -> QWidget:
         dated = QWidget()
-        row = QHBoxLayout(dated)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE)
-        row.addWidget(self.on_date)
-        row.addWidget(self.date)
-        row.addWidget(one_line(say("at midnight UTC"), "dim"))
-        row.addStretch(1)
+        row_of(
+            self.on_date, self.date, one_line(say("at midnight UTC"), "dim"), 1, inside=dated, margins=0, spacing=SPACE
+        )
         column = page_column(self._form)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE)
@@ -249,12 +246,7 @@ class BucketCorsPage(RulesPage[CorsRule]):
 
     def _form(self) -> QWidget:
         ticks = QWidget()
-        row = QHBoxLayout(ticks)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(2 * SPACE)
-        for box in self.methods.values():
-            row.addWidget(box)
-        row.addStretch(1)
+        row_of(*self.methods.values(), 1, inside=ticks, margins=0, spacing=2 * SPACE)
         return card(
             say("Chosen rule"),
             [

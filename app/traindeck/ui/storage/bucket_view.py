@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QDragMoveEvent, QDropEvent, QKeyEvent
+from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, Signal, SignalInstance
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QMenu,
@@ -18,7 +16,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QStackedLayout,
     QTreeView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -27,15 +24,16 @@ from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
 from traindeck.ui.kit.dialogs import choose_files, choose_folder
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
 from traindeck.ui.storage.bucket_model import BucketModel
-from traindeck.ui.storage.object_drag import steer
+from traindeck.ui.tables import Keyed, TakesObjects
 from traindeck.viewmodels.ports import Confirm
 from traindeck.viewmodels.storage.bucket_access import PublicMarks
 from traindeck.viewmodels.storage.bucket_tree import BucketTree, Folder
 from traindeck.viewmodels.storage.buckets import BucketRemovals, Removal
 
 
-class ObjectTree(QTreeView):
+class ObjectTree(Keyed, TakesObjects, QTreeView):
     """Rows that take what is dropped on them, and know the keys of the tree."""
 
     delete_wanted = Signal()
@@ -50,36 +48,15 @@ class ObjectTree(QTreeView):
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.setAcceptDrops(True)
-        self.setDropIndicatorShown(True)
-        self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
-        self.setDragDropOverwriteMode(True)  # on a row, never between two
+        self.take_drops()
         self.setAutoExpandDelay(700)
         self.setAccessibleName(say("Buckets"))
 
-    def startDrag(self, actions: Qt.DropAction) -> None:
-        self.drag_wanted.emit()
+    def target_at(self, index: QModelIndex) -> ObjectPath | None:
+        return self._objects.target(index)
 
-    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        super().dragMoveEvent(event)
-        if event.isAccepted():
-            steer(event, self._objects.target(self.indexAt(event.position().toPoint())))
-            event.accept()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        target = self._objects.target(self.indexAt(event.position().toPoint()))
-        steer(event, target)
-        super().dropEvent(event)
-        if event.isAccepted():
-            steer(event, target)  # Qt tells who dragged it that what was proposed was done
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Delete:
-            self.delete_wanted.emit()
-        elif event.key() == Qt.Key.Key_F5:
-            self.refresh_wanted.emit()
-        else:
-            super().keyPressEvent(event)
+    def keys(self) -> Mapping[Qt.Key, SignalInstance]:
+        return {Qt.Key.Key_Delete: self.delete_wanted, Qt.Key.Key_F5: self.refresh_wanted}
 
 
 class BucketView(QWidget):
@@ -116,13 +93,7 @@ class BucketView(QWidget):
         self.fetch = tool_button("download", say("Download…"))
         self.delete = tool_button("trash", say("Delete…"))
         self.refresh = tool_button("refresh", say("Refresh (F5)"))
-        bar = QHBoxLayout()
-        bar.setContentsMargins(HALF, HALF, HALF, HALF)
-        bar.setSpacing(HALF)
-        for button in (self.add, self.send, self.fetch, self.delete):
-            bar.addWidget(button)
-        bar.addStretch(1)
-        bar.addWidget(self.refresh)
+        bar = row_of(self.add, self.send, self.fetch, self.delete, 1, self.refresh, margins=HALF, spacing=HALF)
 
         self.empty = EmptyPage(say("No buckets yet."), say("Press + to create one; then drop files on it."))
         self.busy = QLabel()
@@ -130,11 +101,7 @@ class BucketView(QWidget):
         self.busy.setWordWrap(True)
         set_role(self.busy, "small")
         self._pages = QStackedLayout()
-        layout = self._column = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(bar)
-        layout.addLayout(self._pages, 1)
+        layout = self._column = column_of(bar, (self._pages, 1), inside=self, margins=0, spacing=0)
         # Only now: without a parent the first of them would be shown as a window of its own.
         self._pages.addWidget(self.empty)
         self._pages.addWidget(self.rows)
@@ -314,9 +281,7 @@ class RemovalRows(QWidget):
         super().__init__()
         self._removals = removals
         self.rows: dict[tuple[str, str], RemovalRow] = {}
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(SPACE, 0, HALF, 0)
-        self._column.setSpacing(HALF)
+        self._column = column_of(inside=self, margins=(SPACE, 0, HALF, 0), spacing=HALF)
         removals.changed.connect(self._refresh)
         self._refresh()
 
@@ -344,15 +309,8 @@ class RemovalRow(QWidget):
         self.stop.setAccessibleName(say("Stop deleting “{bucket}”", bucket=bucket))
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName(say("Deleting “{bucket}”", bucket=bucket))
-        line = QHBoxLayout()
-        line.setContentsMargins(0, 0, 0, 0)
-        line.addWidget(self.words, 1)
-        line.addWidget(self.stop)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, HALF, 0, HALF)
-        column.setSpacing(2)
-        column.addLayout(line)
-        column.addWidget(self.bar)
+        line = row_of((self.words, 1), self.stop, margins=0)
+        column_of(line, self.bar, inside=self, margins=(0, HALF, 0, HALF), spacing=2)
 
     def show_removal(self, removal: Removal) -> None:
         self.words.setText(say(removal.sentence))

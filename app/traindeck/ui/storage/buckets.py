@@ -23,6 +23,7 @@ from traindeck.domain.texts import say
 from traindeck.ui.kit.dialogs import shown
 from traindeck.ui.kit.property_dialog import PropertyDialog, PropertyDialogs, PropertyPage
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of
 from traindeck.ui.storage.access_page import AccessPage, class_name, template_meaning, template_name
 from traindeck.ui.storage.browser_view import CONTEXT, BrowserView
 from traindeck.ui.storage.bucket_fragments_page import BucketFragmentsPage
@@ -155,11 +156,7 @@ def _buddy(title: str, field: QWidget) -> QLabel:
 
 def _stacked(*widgets: QWidget) -> QWidget:
     box = QWidget()
-    layout = QVBoxLayout(box)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setSpacing(HALF)
-    for widget in widgets:
-        layout.addWidget(widget)
+    column_of(*widgets, inside=box, margins=0, spacing=HALF)
     return box
 
 

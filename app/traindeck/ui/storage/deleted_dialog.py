@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QDialog,
     QDialogButtonBox,
     QHeaderView,
     QLabel,
     QPushButton,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
 from traindeck.domain.texts import say
-from traindeck.ui.kit.theme import ROW, SPACE, set_role
+from traindeck.ui.kit.property_page import sentence
+from traindeck.ui.kit.theme import SPACE, set_role
+from traindeck.ui.layouts import column_of
+from traindeck.ui.tables import Index, TitledModel, plain_table
 from traindeck.viewmodels.jobs.run_page import moment_words
 from traindeck.viewmodels.storage.deleting import DeletedObjects
 
-Index = QModelIndex | QPersistentModelIndex
 
-
-class _Rows(QAbstractTableModel):
+class _Rows(TitledModel):
     """Shows DeletedObjects.rows."""
+
+    COLUMNS = 2
 
     def __init__(self, deleted: DeletedObjects) -> None:
         super().__init__()
@@ -34,16 +36,11 @@ class _Rows(QAbstractTableModel):
         self._count = len(deleted.rows)
         deleted.grew.connect(self._on_grew)
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else self._count
+    def count_rows(self) -> int:
+        return self._count
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else 2
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return (say("Name"), say("Deleted"))[section]
-        return None
+    def headers(self) -> Sequence[str]:
+        return (say("Name"), say("Deleted"))
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         gone = self._deleted.rows[index.row()]
@@ -70,25 +67,12 @@ class DeletedDialog(QDialog):
         self.setWindowTitle(say("Deleted objects"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(72 * SPACE, 52 * SPACE)
-        heading = QLabel(say("Deleted below {place}", place=str(deleted.folder)))
-        heading.setWordWrap(True)
-        set_role(heading, "heading")
+        heading = sentence(say("Deleted below {place}", place=str(deleted.folder)), "heading")
         self.model = _Rows(deleted)
         self.table = QTableView()
         self.table.setModel(self.model)
-        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.table.setShowGrid(False)
-        self.table.setWordWrap(False)
-        self.table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self.table.setAccessibleName(say("Deleted objects"))
-        self.table.verticalHeader().hide()
-        self.table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.table.verticalHeader().setDefaultSectionSize(ROW)
-        header = self.table.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        plain_table(self.table, say("Deleted objects"))
+        self.table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self.table.setColumnWidth(1, self.fontMetrics().horizontalAdvance("2026-12-30 20:00") + 3 * SPACE)
         self.words = QLabel()
         self.words.setWordWrap(True)
@@ -100,13 +84,7 @@ class DeletedDialog(QDialog):
             buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
         buttons.addButton(say("Close"), QDialogButtonBox.ButtonRole.RejectRole)
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
-        layout.setSpacing(SPACE)
-        layout.addWidget(heading)
-        layout.addWidget(self.table, 1)
-        layout.addWidget(self.words)
-        layout.addWidget(buttons)
+        column_of(heading, (self.table, 1), self.words, buttons, inside=self, margins=2 * SPACE, spacing=SPACE)
         self.some.clicked.connect(self._restore_some)
         self.all.clicked.connect(self._restore_all)
         self.finished.connect(deleted.close)

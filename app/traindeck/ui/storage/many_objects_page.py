@@ -7,15 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLineEdit,
-    QPlainTextEdit,
-    QProgressBar,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QProgressBar, QPushButton, QWidget
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.storage.buckets import BulkReport
@@ -35,6 +27,7 @@ from traindeck.ui.kit.fields import ChoiceBox, Field, WheelGuard
 from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.rules import PairsCard
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
 from traindeck.ui.storage.object_versions import RestoreCard
 from traindeck.viewmodels.ports import Confirm, Tasks
 from traindeck.viewmodels.storage.object_sheet import ManyObjects
@@ -59,13 +52,15 @@ class ManySummaryPage(PropertyPage):
         self.stop = QPushButton(say("Stop"))
         self.stop.setAutoDefault(False)
         self.stop.clicked.connect(many.stop_counting)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
-        layout.setSpacing(SPACE)
-        layout.addWidget(card(say("All that was chosen, with everything below"), [self.facts]))
-        layout.addWidget(self.words)
-        layout.addWidget(self.stop, 0, Qt.AlignmentFlag.AlignLeft)
-        layout.addStretch(1)
+        column_of(
+            card(say("All that was chosen, with everything below"), [self.facts]),
+            self.words,
+            (self.stop, 0, Qt.AlignmentFlag.AlignLeft),
+            1,
+            inside=self,
+            margins=2 * SPACE,
+            spacing=SPACE,
+        )
         self._later = _soon(self, self.refresh)
         many.changed.connect(self._on_changed)
         self.destroyed.connect(many.stop_counting)
@@ -107,18 +102,10 @@ class BulkProgress(QWidget):
         self.failures.setReadOnly(True)
         self.failures.setAccessibleName(say("What failed"))
         self.failures.setFixedHeight(_FAILURES_LINES * self.failures.fontMetrics().lineSpacing() + 2 * SPACE)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(SPACE)
         for button in (self.stop, self.copy):
             button.setAutoDefault(False)
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SPACE)
-        for widget in (self.words, self.bar, self.failures):
-            layout.addWidget(widget)
-        layout.addLayout(buttons)
+        buttons = row_of(self.stop, self.copy, 1, spacing=SPACE)
+        column_of(self.words, self.bar, self.failures, buttons, inside=self, margins=0, spacing=SPACE)
         self._later = _soon(self, self.refresh)
         self.stop.clicked.connect(many.stop)
         self.copy.clicked.connect(self._copy)
@@ -191,16 +178,16 @@ class ManyChangesPage(PropertyPage):
         self.restoring = RestoreCard()
         self.restoring.state.setText(say("Those that are archived are restored, the others left alone."))
         self.progress = BulkProgress(many)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
-        layout.setSpacing(SPACE + SPACE // 2)
-        layout.addWidget(self.progress)
-        layout.addWidget(card(say("Storage class"), [self.class_field]))
-        layout.addWidget(self.metadata)
-        layout.addWidget(card(say("Metadata to take away"), [self.without_field]))
-        row = QHBoxLayout()
-        row.addWidget(self.apply)
-        row.addStretch(1)
+        layout = column_of(
+            self.progress,
+            card(say("Storage class"), [self.class_field]),
+            self.metadata,
+            card(say("Metadata to take away"), [self.without_field]),
+            inside=self,
+            margins=2 * SPACE,
+            spacing=SPACE + SPACE // 2,
+        )
+        row = row_of(self.apply, 1)
         layout.addLayout(row)
         layout.addWidget(self.restoring)
         layout.addStretch(1)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from traindeck.domain.errors import AppError, NoRight, NotOffered
 from traindeck.domain.storage.access import Acl, Grant, Grantees, Permission, grant_problem
@@ -30,9 +30,10 @@ from traindeck.domain.texts import Text, say, text
 from traindeck.ui.kit.cards import Facts, card, plain
 from traindeck.ui.kit.fields import Field
 from traindeck.ui.kit.property_dialog import PropertyPage
-from traindeck.ui.kit.property_page import ActingPage
+from traindeck.ui.kit.property_page import ActingPage, button_row
 from traindeck.ui.kit.rules import PairsCard
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
 from traindeck.ui.storage.access_page import GrantsTable
 from traindeck.viewmodels.ports import Confirm, Tasks
 from traindeck.viewmodels.storage.object_sheet import ObjectSheet
@@ -54,19 +55,9 @@ class ObjectGeneralPage(ActingPage):
         self.copy_address = QPushButton(say("Copy address"))
         self.copy_md5 = QPushButton(say("Copy MD5"))
         self.copy_all = QPushButton(say("Copy all"))
-        buttons = QWidget()
-        row = QHBoxLayout(buttons)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE)
-        for button, act in (
-            (self.copy_address, self._copy_address),
-            (self.copy_md5, self._copy_md5),
-            (self.copy_all, self._copy_all),
-        ):
-            button.setAutoDefault(False)
-            button.clicked.connect(act)
-            row.addWidget(button)
-        row.addStretch(1)
+        buttons = button_row(
+            (self.copy_address, self._copy_address), (self.copy_md5, self._copy_md5), (self.copy_all, self._copy_all)
+        )
         self.column.addWidget(card(say("Object"), [self.name]))
         self.column.addWidget(card(say("What the service says"), [self.facts]))
         self.column.addWidget(buttons)
@@ -130,9 +121,7 @@ class ObjectMetadataPage(PropertyPage):
         self.fields: dict[str, Field] = {}
         self.lines: dict[str, QLineEdit] = {}
         fields = QWidget()
-        column = QVBoxLayout(fields)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE)
+        column = column_of(inside=fields, margins=0, spacing=SPACE)
         for name in (CONTENT_TYPE, *STANDARD_HEADERS):
             line = QLineEdit()
             line.setPlaceholderText(say("for example {example}", example=_EXAMPLES[name]))
@@ -147,12 +136,16 @@ class ObjectMetadataPage(PropertyPage):
         self.ours_card = card(say("Written by TrainDeck and its like"), [self.ours])
         for edited in (self.metadata, self.tags):
             edited.edited.connect(self._on_edited)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
-        layout.setSpacing(SPACE + SPACE // 2)
-        for widget in (card(say("Sent with the object"), [fields]), self.metadata, self.ours_card, self.tags):
-            layout.addWidget(widget)
-        layout.addStretch(1)
+        column_of(
+            card(say("Sent with the object"), [fields]),
+            self.metadata,
+            self.ours_card,
+            self.tags,
+            1,
+            inside=self,
+            margins=2 * SPACE,
+            spacing=SPACE + SPACE // 2,
+        )
 
     async def load(self) -> None:
         facts = await self._sheet.facts()
@@ -292,26 +285,16 @@ class ObjectAccessPage(PropertyPage):
             say("The policy of the bucket decides first: it may open or close an object whatever stands here.")
         )
         state = QWidget()
-        row = QHBoxLayout(state)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE)
-        row.addWidget(self.mark, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self.now, 1)
-        buttons = QWidget()
-        line = QHBoxLayout(buttons)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(SPACE)
-        for button, act in ((self.public, self._make_public), (self.private, self._make_private)):
-            button.setAutoDefault(False)
-            button.clicked.connect(act)
-            line.addWidget(button)
-        line.addStretch(1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
-        layout.setSpacing(SPACE + HALF)
-        layout.addWidget(card(say("Now"), [state]))
-        layout.addWidget(card(say("Grants of this object (ACL)"), [self.grants, buttons, self.warning, note]))
-        layout.addStretch(1)
+        row_of((self.mark, 0, Qt.AlignmentFlag.AlignTop), (self.now, 1), inside=state, margins=0, spacing=SPACE)
+        buttons = button_row((self.public, self._make_public), (self.private, self._make_private))
+        column_of(
+            card(say("Now"), [state]),
+            card(say("Grants of this object (ACL)"), [self.grants, buttons, self.warning, note]),
+            1,
+            inside=self,
+            margins=2 * SPACE,
+            spacing=SPACE + HALF,
+        )
         self.grants.add_wanted.connect(self._add)
         self.grants.remove_wanted.connect(self._remove)
         theme.changed.connect(self._paint)

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QHideEvent
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QWidget
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.storage.object_facts import ObjectVersion
@@ -18,6 +18,7 @@ from traindeck.ui.kit.fields import ChoiceBox, Field, WheelGuard
 from traindeck.ui.kit.property_dialog import PropertyDialogs, PropertyPage
 from traindeck.ui.kit.property_page import ActingPage
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of
 from traindeck.ui.storage.browser_view import CONTEXT, BrowserView
 from traindeck.ui.storage.many_objects_page import ManyChangesPage, ManySummaryPage
 from traindeck.ui.storage.object_pages import ObjectAccessPage, ObjectGeneralPage, ObjectMetadataPage
@@ -72,12 +73,14 @@ class LinkPage(ActingPage):
         self.copy = QPushButton(say("Copy"))
         self.copy.setAutoDefault(False)
         self.warning = plain("")
-        made = QVBoxLayout(self.made)
-        made.setContentsMargins(0, 0, 0, 0)
-        made.setSpacing(SPACE)
-        for widget in (self.shown, self.warning):
-            made.addWidget(widget)
-        made.addWidget(self.copy, 0, Qt.AlignmentFlag.AlignLeft)
+        column_of(
+            self.shown,
+            self.warning,
+            (self.copy, 0, Qt.AlignmentFlag.AlignLeft),
+            inside=self.made,
+            margins=0,
+            spacing=SPACE,
+        )
         fields: list[QWidget] = [
             Field(say("What it is for"), self.purpose),
             Field(say("How long it is good"), self.lasts),

@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QEvent,
     QItemSelection,
     QItemSelectionModel,
     QItemSelectionRange,
     QMimeData,
     QModelIndex,
-    QPersistentModelIndex,
     Qt,
     Signal,
+    SignalInstance,
 )
-from PySide6.QtGui import QDragMoveEvent, QDropEvent, QFont, QKeyEvent, QPaintEvent
+from PySide6.QtGui import QFont, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from traindeck.domain.storage.objects import Column, ObjectPath, Shown, size_words
 from traindeck.domain.texts import say
-from traindeck.ui.kit.theme import ROW, SPACE, Theme
+from traindeck.ui.kit.theme import SPACE, Theme
 from traindeck.ui.storage.bucket_model import local_paths
-from traindeck.ui.storage.object_drag import URLS, carried_in, steer
+from traindeck.ui.storage.object_drag import URLS, carried_in
+from traindeck.ui.tables import NUMBERS, Index, Keyed, TakesObjects, TitledModel, plain_table
 from traindeck.viewmodels.jobs.run_page import moment_words
 from traindeck.viewmodels.storage.moving import OBJECTS, CutObjects
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
-
-Index = QModelIndex | QPersistentModelIndex
 
 COLUMNS = (Column.NAME, Column.SIZE, Column.MODIFIED, Column.CLASS)
 NAME, SIZE, MODIFIED, CLASS = range(len(COLUMNS))
 
 
-class ObjectModel(QAbstractTableModel):
+class ObjectModel(TitledModel):
     """A window onto BrowserRows; every other order is a reset, which costs nothing while rows are not looked at."""
+
+    COLUMNS = len(COLUMNS)
 
     dropped = Signal(object, object)
     """Local paths, and the folder they were dropped on."""
@@ -50,7 +50,6 @@ class ObjectModel(QAbstractTableModel):
         self._theme = theme
         self._cut: CutObjects | None = None
         self._count = self._rows.count
-        self._right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         self._rows.read.connect(self._on_read)
 
     def show_cut(self, cut: CutObjects) -> None:
@@ -67,21 +66,16 @@ class ObjectModel(QAbstractTableModel):
     def shown(self, index: Index) -> Shown | None:
         return self._rows.row(index.row()) if index.isValid() else None
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else self._count
+    def count_rows(self) -> int:
+        return self._count
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(COLUMNS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return (say("Name"), say("Size"), say("Modified"), say("Storage class"))[section]
-        return None
+    def headers(self) -> Sequence[str]:
+        return (say("Name"), say("Size"), say("Modified"), say("Storage class"))
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         column = index.column()
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return self._right if column == SIZE else None
+            return NUMBERS if column == SIZE else None
         if role == Qt.ItemDataRole.DisplayRole:
             return self._words(index.row(), column)
         if role == Qt.ItemDataRole.DecorationRole and column == NAME:
@@ -197,7 +191,7 @@ _MOST_KEPT = 5000
 Ranges = list[tuple[int, int]]
 
 
-class ObjectTable(QTableView):
+class ObjectTable(Keyed, TakesObjects, QTableView):
     """Rows of a bucket; asking for what is selected never walks over a million of them."""
 
     open_wanted = Signal()
@@ -213,31 +207,16 @@ class ObjectTable(QTableView):
         self._selected_ids: tuple[int, ...] = ()
         self._current_id = 0
         self.setModel(model)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        plain_table(self, say("Objects"))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.verticalHeader().hide()
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setDefaultSectionSize(ROW)
-        self.setAcceptDrops(True)
-        self.setDropIndicatorShown(True)
-        self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
-        self.setDragDropOverwriteMode(True)  # on a row, never between two
-        self.setAccessibleName(say("Objects"))
+        self.take_drops()
         header = self.horizontalHeader()
-        header.setHighlightSections(False)
         for one in (header, self.verticalHeader()):
             # To paint itself, a header that knows the selection asks for every row of it.
             one.setSelectionModel(QItemSelectionModel(model, one))
         header.setMinimumSectionSize(5 * SPACE)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
         metrics = self.fontMetrics()
         for column, longest in ((SIZE, "999.9 MB"), (MODIFIED, "2026-12-30 20:00"), (CLASS, "INTELLIGENT_TIERING")):
@@ -272,16 +251,12 @@ class ObjectTable(QTableView):
         self._browser.rows.see(first, last if last >= 0 else max(0, self._objects.rowCount() - 1))
         super().paintEvent(event)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and plain:
-            self.open_wanted.emit()
-        elif event.key() == Qt.Key.Key_Backspace and plain:
-            self.up_wanted.emit()
-        elif _is_refresh(event):
-            self.refresh_wanted.emit()
-        else:
-            super().keyPressEvent(event)
+    def keys(self) -> Mapping[Qt.Key, SignalInstance]:
+        return {
+            Qt.Key.Key_Return: self.open_wanted,
+            Qt.Key.Key_Backspace: self.up_wanted,
+            Qt.Key.Key_F5: self.refresh_wanted,
+        }
 
     def event(self, event: QEvent) -> bool:
         # The window has the same key for its runs; here it means this table.
@@ -290,21 +265,8 @@ class ObjectTable(QTableView):
             return True
         return super().event(event)
 
-    def startDrag(self, actions: Qt.DropAction) -> None:
-        self.drag_wanted.emit()
-
-    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        super().dragMoveEvent(event)
-        if event.isAccepted():
-            steer(event, self._objects.target(self.indexAt(event.position().toPoint())))
-            event.accept()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        target = self._objects.target(self.indexAt(event.position().toPoint()))
-        steer(event, target)
-        super().dropEvent(event)
-        if event.isAccepted():
-            steer(event, target)  # Qt tells who dragged it that what was proposed was done
+    def target_at(self, index: QModelIndex) -> ObjectPath | None:
+        return self._objects.target(index)
 
     def _on_selection(self, *_: object) -> None:
         """Note what is selected by number, for a rank means another row in another order."""

@@ -7,17 +7,7 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHBoxLayout,
-    QHeaderView,
-    QLabel,
-    QPushButton,
-    QSpinBox,
-    QTableView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QPushButton, QSpinBox, QTableView, QWidget
 
 from traindeck.domain.storage.object_facts import (
     CLASSES,
@@ -36,9 +26,11 @@ from traindeck.domain.texts import moment_words, say, text
 from traindeck.ui.kit.cards import card, plain
 from traindeck.ui.kit.dialogs import chosen_place
 from traindeck.ui.kit.fields import ChoiceBox, Field, WheelGuard
-from traindeck.ui.kit.property_page import ActingPage
+from traindeck.ui.kit.property_page import ActingPage, button_row
 from traindeck.ui.kit.table_models import RowsModel
 from traindeck.ui.kit.theme import ROW, SPACE, set_role
+from traindeck.ui.layouts import column_of, row_of
+from traindeck.ui.tables import NUMBERS, plain_table
 from traindeck.viewmodels.ports import Confirm, Tasks
 from traindeck.viewmodels.storage.object_sheet import ObjectSheet
 
@@ -58,7 +50,7 @@ class VersionModel(RowsModel[ObjectVersion]):
 
     def cell(self, row: ObjectVersion, column: int, role: int) -> Any:
         if role == Qt.ItemDataRole.TextAlignmentRole and column == _SIZE:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            return NUMBERS
         if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             return None
         if column == _CHANGED:
@@ -77,19 +69,10 @@ class VersionTable(QTableView):
         super().__init__()
         self.versions = VersionModel()
         self.setModel(self.versions)
-        self.setAccessibleName(say("Versions"))
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        plain_table(self, say("Versions"))
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
         self.setMinimumHeight(10 * ROW)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(ROW)
         header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setSectionResizeMode(_VERSION, QHeaderView.ResizeMode.Stretch)
         metrics = self.fontMetrics()
         for column, longest in ((_CHANGED, "2026-12-30 20:00"), (_SIZE, "999.9 MB"), (_CLASS, class_words("WARM"))):
@@ -121,19 +104,9 @@ class ObjectVersionsPage(ActingPage):
         self.restore = QPushButton(say("Make current"))
         self.delete = QPushButton(say("Delete version…"))
         set_role(self.delete, "danger")
-        buttons = QWidget()
-        row = QHBoxLayout(buttons)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE)
-        for button, act in (
-            (self.download, self._download),
-            (self.restore, self._make_current),
-            (self.delete, self._delete),
-        ):
-            button.setAutoDefault(False)
-            button.clicked.connect(act)
-            row.addWidget(button)
-        row.addStretch(1)
+        buttons = button_row(
+            (self.download, self._download), (self.restore, self._make_current), (self.delete, self._delete)
+        )
         self.column.addWidget(self.note)
         self.column.addWidget(self.table, 1)
         self.column.addWidget(buttons)
@@ -237,9 +210,7 @@ class RestoreCard(QWidget):
         self._guard = WheelGuard(self)
         self._guard.watch(self.days, self.speed)
         row = QWidget()
-        line = QHBoxLayout(row)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(SPACE)
+        line = row_of(inside=row, margins=0, spacing=SPACE)
         days = QLabel(say("Days"))
         days.setBuddy(self.days)
         for widget in (days, self.days):
@@ -248,9 +219,7 @@ class RestoreCard(QWidget):
         line.addWidget(self.button)
         note = plain("small")
         note.setText(say("A copy that can be read is kept and paid for so many days; the object stays archived."))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(card(say("Restore"), [self.state, row, note]))
+        column_of(card(say("Restore"), [self.state, row, note]), inside=self, margins=0)
 
     def _on_clicked(self) -> None:
         self.wanted.emit(self.days.value(), RestoreSpeed(str(self.speed.currentData())))

@@ -9,14 +9,12 @@ from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QHBoxLayout,
     QLabel,
     QListWidget,
     QListWidgetItem,
     QPlainTextEdit,
     QPushButton,
     QTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -24,6 +22,7 @@ from traindeck.domain.storage.json_places import offset_of
 from traindeck.domain.storage.policy_checks import Finding
 from traindeck.domain.texts import say
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
 
 _HEIGHT = 22 * SPACE
 _MOST_SHOWN = 4
@@ -61,16 +60,8 @@ class PolicyEditor(QWidget):
         self.found.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.found.setIconSize(QSize(2 * SPACE, 2 * SPACE))
         self.found.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        foot = QHBoxLayout()
-        foot.setContentsMargins(0, 0, 0, 0)
-        foot.addWidget(self.place, 1)
-        foot.addWidget(self.format)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(HALF)
-        layout.addWidget(self.text)
-        layout.addLayout(foot)
-        layout.addWidget(self.found)
+        foot = row_of((self.place, 1), self.format, margins=0)
+        column_of(self.text, foot, self.found, inside=self, margins=0, spacing=HALF)
         self.text.textChanged.connect(self._on_typed)
         self.text.cursorPositionChanged.connect(self._on_moved)
         self.format.clicked.connect(self.format_wanted)

@@ -14,13 +14,13 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
 from traindeck.viewmodels.storage.text_editor import TextEditor
 
 _SIZE = (110 * SPACE, 76 * SPACE)
@@ -92,14 +92,15 @@ class TextEditorDialog(QDialog):
             super().reject()
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.addWidget(self.place, 1)
-        head.addWidget(self.form)
-        inside = QVBoxLayout(self.card)
-        inside.setContentsMargins(SPACE + HALF, SPACE, SPACE + HALF, SPACE)
-        inside.setSpacing(HALF)
-        for widget in (self.title, self.hint, self.name):
-            inside.addWidget(widget)
+        head = row_of((self.place, 1), self.form)
+        inside = column_of(
+            self.title,
+            self.hint,
+            self.name,
+            inside=self.card,
+            margins=(SPACE + HALF, SPACE, SPACE + HALF, SPACE),
+            spacing=HALF,
+        )
         buttons = QHBoxLayout()
         buttons.setSpacing(HALF)
         for name, label, act in self._possible_answers():
@@ -112,19 +113,18 @@ class TextEditorDialog(QDialog):
         set_role(self._answers["discard"], "danger")
         buttons.addStretch(1)
         inside.addLayout(buttons)
-        foot = QHBoxLayout()
-        foot.addStretch(1)
-        foot.addWidget(self.save)
-        foot.addWidget(self.leave)
+        foot = row_of(1, self.save, self.leave)
         for button in (self.save, self.leave):
             button.setAutoDefault(False)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, SPACE + HALF)
-        layout.setSpacing(SPACE)
-        layout.addLayout(head)
-        layout.addWidget(self.card)
-        layout.addWidget(self.text, 1)
-        layout.addLayout(foot)
+        column_of(
+            head,
+            self.card,
+            (self.text, 1),
+            foot,
+            inside=self,
+            margins=(2 * SPACE, 2 * SPACE, 2 * SPACE, SPACE + HALF),
+            spacing=SPACE,
+        )
 
     def _possible_answers(self) -> list[tuple[str, str, Callable[[], None]]]:
         return [

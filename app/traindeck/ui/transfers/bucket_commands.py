@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QDialog,
-    QDialogButtonBox,
-    QLabel,
-    QLineEdit,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QLineEdit, QPushButton, QWidget
 
 from traindeck.domain.errors import AppError
-from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
+from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import say
 from traindeck.domain.transfers.packing import SHARD_BYTES
 from traindeck.domain.transfers.records import Kind, Order, Rules
 from traindeck.ui.kit.dialogs import choose_folder
+from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import SPACE, set_role
-from traindeck.ui.storage.browser_view import CONTEXT, BrowserView
+from traindeck.ui.layouts import column_of
+from traindeck.ui.storage.browser_view import CONTEXT, BrowserView, with_folder
 from traindeck.viewmodels.shell.commands import Command
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 
@@ -59,9 +54,7 @@ class PackDialog(QDialog):
         self.target.setPlaceholderText("obs://bucket/folder/")
         name = QLabel(say("The folder for the &shards"))
         name.setBuddy(self.target)
-        self.trouble = QLabel(" ")
-        self.trouble.setWordWrap(True)
-        set_role(self.trouble, "error")
+        self.trouble = sentence(" ", "error")
         self.go = QPushButton(say("Pack"))
         set_role(self.go, "primary")
         self.go.setDefault(True)
@@ -70,11 +63,17 @@ class PackDialog(QDialog):
         buttons.addButton(say("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE)
-        layout.setSpacing(SPACE)
-        for widget in (heading, words, name, self.target, self.trouble, buttons):
-            layout.addWidget(widget)
+        column_of(
+            heading,
+            words,
+            name,
+            self.target,
+            self.trouble,
+            buttons,
+            inside=self,
+            margins=(3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE),
+            spacing=SPACE,
+        )
         self.target.textChanged.connect(self._on_typed)
         self._on_typed()
         self.target.setFocus()
@@ -107,17 +106,16 @@ def add_pack(view: BrowserView, browser: ObjectBrowser, begin: Begin) -> None:
     def ask(place: ObjectPath) -> None:
         PackDialog(place.as_folder(), begin, view).open()
 
-    def ask_of(entries: list[ObjectEntry]) -> None:
-        folders = [entry.path for entry in entries if entry.path.is_folder]
-        ask(folders[0] if len(folders) == 1 == len(entries) else browser.state.place)
-
-    def pack() -> None:
-        if view.table.ranges():
-            browser.with_chosen(view.table.ranges(), ask_of)
-        else:
-            ask(browser.state.place)
-
-    view.commands.add(Command("object.pack", say("Pack into tar shards…"), pack, menu=CONTEXT, group=1, icon="pack"))
+    view.commands.add(
+        Command(
+            "object.pack",
+            say("Pack into tar shards…"),
+            partial(with_folder, view, browser, ask),
+            menu=CONTEXT,
+            group=1,
+            icon="pack",
+        )
+    )
 
 
 def _beside(source: ObjectPath) -> str:
@@ -136,16 +134,13 @@ def add_verify(view: BrowserView, browser: ObjectBrowser, begin: Callable[[Order
 
         choose_folder(view, say("The folder that {place} should be like", place=str(place)), chosen)
 
-    def ask_of(entries: list[ObjectEntry]) -> None:
-        folders = [entry.path for entry in entries if entry.path.is_folder]
-        ask(folders[0] if len(folders) == 1 == len(entries) else browser.state.place)
-
-    def verify() -> None:
-        if view.table.ranges():
-            browser.with_chosen(view.table.ranges(), ask_of)
-        else:
-            ask(browser.state.place)
-
     view.commands.add(
-        Command("object.verify", say("Verify against a local folder…"), verify, menu=CONTEXT, group=1, icon="shield")
+        Command(
+            "object.verify",
+            say("Verify against a local folder…"),
+            partial(with_folder, view, browser, ask),
+            menu=CONTEXT,
+            group=1,
+            icon="shield",
+        )
     )

@@ -11,13 +11,11 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QFormLayout,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
     QRadioButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -26,6 +24,7 @@ from traindeck.domain.transfers.records import CompareBy, ItemState
 from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.property_page import number_box
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
 from traindeck.ui.transfers.transfer_files_dialog import FilesModel, FilesTable
 from traindeck.viewmodels.ports import Confirm
 from traindeck.viewmodels.transfers.sync_form import Stage, SyncForm
@@ -126,27 +125,14 @@ class SyncDialog(QDialog):
         rows.addRow(say("Bucket folder:"), place)
         folder = QLabel(say("&Folder:"))
         folder.setBuddy(self.folder)
-        rows.addRow(folder, _row(self.folder, self.browse))
-        ways = QVBoxLayout()
-        ways.setSpacing(HALF)
-        for way in (self.up, self.down):
-            ways.addWidget(way)
+        rows.addRow(folder, row_of((self.folder, 1), self.browse, spacing=HALF))
+        ways = column_of(self.up, self.down, spacing=HALF)
         rows.addRow(say("Direction:"), ways)
         rows.addRow(say("&Compare by:"), self.compare)
-        rows.addRow("", _row(self.delete, self.most, stretch=2))
+        rows.addRow("", row_of(self.delete, self.most, 2, spacing=HALF))
         rows.addRow(say("&Leave out:"), self.ignore)
-        foot = QHBoxLayout()
-        foot.addWidget(self.look)
-        foot.addStretch(1)
-        foot.addWidget(self.begin)
-        foot.addWidget(self.close_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
-        layout.setSpacing(SPACE)
-        layout.addLayout(rows)
-        layout.addWidget(self.summary)
-        layout.addWidget(self.table, 1)
-        layout.addLayout(foot)
+        foot = row_of(self.look, 1, self.begin, self.close_button)
+        column_of(rows, self.summary, (self.table, 1), foot, inside=self, margins=2 * SPACE, spacing=SPACE)
 
     def _chosen(self, folders: list[Path]) -> None:
         self.folder.setText(str(folders[0]))
@@ -196,13 +182,3 @@ class SyncDialog(QDialog):
         if self._files is not None:
             self._files.close()
         self.form.close()
-
-
-def _row(first: QWidget, *others: QWidget, stretch: int = 0) -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setSpacing(HALF)
-    row.addWidget(first, 0 if stretch else 1)
-    for widget in others:
-        row.addWidget(widget)
-    row.addStretch(stretch)
-    return row

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QModelIndex, QObject, Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QComboBox,
     QDialog,
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QPushButton,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -25,7 +23,9 @@ from traindeck.domain.transfers.records import Item
 from traindeck.ui.kit.cards import ElidedLabel
 from traindeck.ui.kit.cells import EndElidedDelegate, StateChipDelegate
 from traindeck.ui.kit.table_models import TONE_ROLE
-from traindeck.ui.kit.theme import ROW, SPACE, Theme, set_role
+from traindeck.ui.kit.theme import SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
+from traindeck.ui.tables import NUMBERS, Index, TitledModel, plain_table
 from traindeck.viewmodels.transfers.transfer_list import (
     ALL,
     ENDED_WELL,
@@ -49,13 +49,12 @@ from traindeck.viewmodels.transfers.transfer_words import (
     way_words,
 )
 
-Index = QModelIndex | QPersistentModelIndex
 
-
-class FilesModel(QAbstractTableModel):
+class FilesModel(TitledModel):
     """The rows that came so far; the rest comes when somebody scrolls there."""
 
-    RESULT, CONFIRMED, NAME, SIZE, REASON = range(5)
+    COLUMNS = 5
+    RESULT, CONFIRMED, NAME, SIZE, REASON = range(COLUMNS)
 
     def __init__(self, files: TransferFiles, row: TransferRow, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -68,22 +67,17 @@ class FilesModel(QAbstractTableModel):
     def item(self, number: int) -> Item:
         return self._files.rows[number]
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else self._count
+    def count_rows(self) -> int:
+        return self._count
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else 5
+    def headers(self) -> Sequence[str]:
+        return (say("Result"), say("MD5"), say("Name"), say("Size"), say("Reason"))
 
     def canFetchMore(self, parent: Index) -> bool:
         return not parent.isValid() and self._count > 0 and self._files.state.has_more
 
     def fetchMore(self, parent: Index) -> None:
         self._files.more()
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return (say("Result"), say("MD5"), say("Name"), say("Size"), say("Reason"))[section]
-        return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid():
@@ -100,7 +94,7 @@ class FilesModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole and column == self.CONFIRMED:
             return Qt.AlignmentFlag.AlignCenter
         if role == Qt.ItemDataRole.TextAlignmentRole and column == self.SIZE:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            return NUMBERS
         return None
 
     def _words(self, item: Item, column: int) -> str:
@@ -132,21 +126,9 @@ class FilesTable(QTableView):
 
     def __init__(self, theme: Theme, name: str) -> None:
         super().__init__()
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        plain_table(self, name)
         self.setItemDelegateForColumn(FilesModel.RESULT, StateChipDelegate(theme, self))
         self.setItemDelegateForColumn(FilesModel.REASON, EndElidedDelegate(self))
-        self.setAccessibleName(name)
-        self.verticalHeader().hide()
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setDefaultSectionSize(ROW)
-        header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 
     def show_model(self, model: FilesModel | None) -> None:
         """Another list, or none; the one before ends when it is a child of this table."""
@@ -216,19 +198,9 @@ class TransferFilesDialog(QDialog):
         self.close_button = QPushButton(say("Close"))
         for button in (self.refresh, self.copy, self.close_button):
             button.setAutoDefault(False)
-        top, foot = QHBoxLayout(), QHBoxLayout()
-        top.addWidget(self.summary, 1)
-        top.addWidget(self.filter)
-        foot.addWidget(self.footing, 1)
-        for button in (self.refresh, self.copy, self.close_button):
-            foot.addWidget(button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
-        layout.setSpacing(SPACE)
-        layout.addWidget(way)
-        layout.addLayout(top)
-        layout.addWidget(self.table, 1)
-        layout.addLayout(foot)
+        top = row_of((self.summary, 1), self.filter)
+        foot = row_of((self.footing, 1), self.refresh, self.copy, self.close_button)
+        column_of(way, top, (self.table, 1), foot, inside=self, margins=2 * SPACE, spacing=SPACE)
 
     def copy_lines(self) -> None:
         chosen = sorted(index.row() for index in self.table.selectionModel().selectedRows())

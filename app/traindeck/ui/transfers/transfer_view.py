@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtCore import QPoint, QSize, Qt, Signal, SignalInstance
+from PySide6.QtGui import QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QDoubleSpinBox,
-    QHBoxLayout,
     QHeaderView,
     QInputDialog,
     QMenu,
@@ -18,7 +16,6 @@ from PySide6.QtWidgets import (
     QStackedLayout,
     QTableView,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -27,7 +24,9 @@ from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
 from traindeck.ui.kit.cells import EndElidedDelegate, ProgressDelegate
 from traindeck.ui.kit.table_models import TransferTableModel
-from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
+from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.layouts import column_of, row_of
+from traindeck.ui.tables import Keyed, plain_table
 from traindeck.ui.transfers.transfer_files_dialog import TransferFilesDialog
 from traindeck.viewmodels.ports import Confirm
 from traindeck.viewmodels.transfers.transfer_list import TransferAction, TransferList
@@ -38,7 +37,7 @@ _WITH_TARGET, _WITH_SIZE = 88 * SPACE, 104 * SPACE
 _NARROWEST = 44 * SPACE
 
 
-class TransferTable(QTableView):
+class TransferTable(Keyed, QTableView):
     """Rows of transfers that know the keys of the list."""
 
     cancel_wanted = Signal()
@@ -47,33 +46,18 @@ class TransferTable(QTableView):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        plain_table(self, say("Transfers"))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.verticalHeader().hide()
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setDefaultSectionSize(ROW)
         self.setItemDelegateForColumn(TransferTableModel.PROGRESS, ProgressDelegate(theme, self))
         self.setItemDelegateForColumn(TransferTableModel.FILES, EndElidedDelegate(self))
-        self.setAccessibleName(say("Transfers"))
         self.doubleClicked.connect(self.files_wanted)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
-        if event.key() == Qt.Key.Key_Delete and plain:
-            self.cancel_wanted.emit()
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and plain:
-            self.files_wanted.emit()
-        elif event.key() == Qt.Key.Key_Space and plain:
-            if not event.isAutoRepeat():
-                self.pause_wanted.emit()
-        else:
-            super().keyPressEvent(event)
+    def keys(self) -> Mapping[Qt.Key, SignalInstance]:
+        return {
+            Qt.Key.Key_Delete: self.cancel_wanted,
+            Qt.Key.Key_Return: self.files_wanted,
+            Qt.Key.Key_Space: self.pause_wanted,
+        }
 
 
 class TransferView(QWidget):
@@ -88,8 +72,6 @@ class TransferView(QWidget):
         self.table = TransferTable(theme)
         self.table.setModel(self.model)
         header = self.table.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         for column in (TransferTableModel.SOURCE, TransferTableModel.TARGET):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
         widths = {
@@ -131,20 +113,13 @@ class TransferView(QWidget):
         # All of them are in the menu, too: where there is no room for all, the last go first.
         self._spare = (self.retry, self.list, self.verify, self.first, self.clear)
         self._pages = QStackedLayout()
-        foot = QHBoxLayout()
-        foot.setContentsMargins(SPACE, HALF, SPACE, HALF)
-        foot.setSpacing(HALF)
-        foot.addWidget(self.summary, 1)
-        foot.addWidget(self.rate)
-        for button in (*self._tools(), self.clear):
-            foot.addWidget(button)
+        foot = row_of(
+            (self.summary, 1), self.rate, *self._tools(), self.clear, margins=(SPACE, HALF, SPACE, HALF), spacing=HALF
+        )
         self._foot = QWidget()
         self._foot.setLayout(foot)
         self._foot.setMinimumWidth(_NARROWEST)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(self._pages, 1)
+        layout = column_of((self._pages, 1), inside=self, margins=0, spacing=0)
         # Only now: without a parent the first of them would be shown as a window of its own.
         self._pages.addWidget(self.empty)
         self._pages.addWidget(self.table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePath
+from typing import NamedTuple
 
 from traindeck.domain.jobs.job import duration_words
 from traindeck.domain.storage.objects import size_words
@@ -31,34 +32,39 @@ _TONES = {
     TransferState.FAILED: Tone.BAD,
     TransferState.CANCELLED: Tone.QUIET,
 }
-_SIGNS = {
-    Kind.UPLOAD: "↑",
-    Kind.DOWNLOAD: "↓",
-    Kind.COPY: "→",
-    Kind.PACK: "▣",
-    Kind.CHECK: "=",
-    Kind.REMOVE: "×",
-    Kind.RESTORE: "↺",
+
+
+class _KindWords(NamedTuple):
+    sign: str
+    name: Text
+    to_do: Text
+    done: Text
+
+
+_KINDS = {
+    Kind.UPLOAD: _KindWords("↑", text("Upload"), text("To upload"), text("Uploaded")),
+    Kind.DOWNLOAD: _KindWords("↓", text("Download"), text("To download"), text("Downloaded")),
+    Kind.COPY: _KindWords("→", text("Copy in the service"), text("To copy"), text("Copied")),
+    Kind.PACK: _KindWords("▣", text("Pack into tar shards"), text("To pack"), text("Packed")),
+    Kind.CHECK: _KindWords("=", text("Verification: nothing moves"), text("To verify"), text("Verified")),
+    Kind.REMOVE: _KindWords("×", text("Delete"), text("To remove"), text("Deleted")),
+    Kind.RESTORE: _KindWords("↺", text("Restore deleted objects"), text("To restore"), text("Restored")),
 }
 # These do not pass by themselves: somebody has to do something.
 _NEEDS_SOMEBODY = (WaitsFor.KEYS, WaitsFor.CLOCK, WaitsFor.DISK)
-_MOVED = {
-    Kind.UPLOAD: text("Uploaded"),
-    Kind.DOWNLOAD: text("Downloaded"),
-    Kind.COPY: text("Copied"),
-    Kind.PACK: text("Packed"),
-    Kind.REMOVE: text("Deleted"),
-    Kind.RESTORE: text("Restored"),
-    Kind.CHECK: text("Verified"),
+_STATES = {
+    TransferState.QUEUED: text("Waiting"),
+    TransferState.PLANNING: text("Looking what there is"),
+    TransferState.READY: text("Ready to begin"),
+    TransferState.CANCELLED: text("Cancelled"),
 }
-_TO_MOVE = {
-    Kind.UPLOAD: text("To upload"),
-    Kind.DOWNLOAD: text("To download"),
-    Kind.COPY: text("To copy"),
-    Kind.PACK: text("To pack"),
-    Kind.REMOVE: text("To remove"),
-    Kind.RESTORE: text("To restore"),
-    Kind.CHECK: text("To verify"),
+_WAITING = {
+    WaitsFor.NETWORK: text("Waits for the network"),
+    WaitsFor.SERVICE: text("Waits for the service"),
+    WaitsFor.KEYS: text("Waits for new keys"),
+    WaitsFor.CLOCK: text("Waits for the clock"),
+    WaitsFor.DISK: text("Waits for disk space"),
+    None: text("Waiting"),
 }
 _ITEM_TONES = {
     ItemState.QUEUED: Tone.QUIET,
@@ -73,6 +79,11 @@ _ITEM_TONES = {
     ItemState.UNKNOWN: Tone.DOUBTFUL,
 }
 UNCONFIRMED = "–"
+_LEFT_OUT = {
+    ItemState.WAITING: text("Waiting"),
+    ItemState.EQUAL: text("Equal"),
+    ItemState.SKIPPED: text("Skipped"),
+}
 _NOT_DONE = {False: text("Not moved"), True: text("Could not be read")}
 _FOUND = {
     ItemState.DIFFERENT: text("Different"),
@@ -93,7 +104,7 @@ def transfer_tone(row: TransferRow) -> Tone:
 
 
 def kind_sign(row: TransferRow) -> str:
-    return _SIGNS[row.transfer.kind]
+    return _KINDS[row.transfer.kind].sign
 
 
 def way_words(row: TransferRow) -> str:
@@ -117,21 +128,7 @@ def source_words(row: TransferRow) -> str:
 def kind_words(row: TransferRow) -> str:
     if row.transfer.is_move:
         return say("Move")
-    match row.transfer.kind:
-        case Kind.REMOVE:
-            return say("Delete")
-        case Kind.RESTORE:
-            return say("Restore deleted objects")
-        case Kind.UPLOAD:
-            return say("Upload")
-        case Kind.DOWNLOAD:
-            return say("Download")
-        case Kind.COPY:
-            return say("Copy in the service")
-        case Kind.PACK:
-            return say("Pack into tar shards")
-        case Kind.CHECK:
-            return say("Verification: nothing moves")
+    return say(_KINDS[row.transfer.kind].name)
 
 
 def progress_words(row: TransferRow) -> str:
@@ -147,22 +144,16 @@ def progress_words(row: TransferRow) -> str:
             return say(error.title) if error else say("Transfer failed")
         case TransferState.WAITING:
             return say(waiting_words(transfer.waits_for))
-        case TransferState.QUEUED:
-            return say("Waiting")
-        case TransferState.PLANNING:
-            return say("Looking what there is")
-        case TransferState.READY:
-            return say("Ready to begin")
         case TransferState.PAUSED:
             return say("Paused at {share}", share=f"{row.share:.0%}") if row.share else say("Paused")
-        case TransferState.CANCELLED:
-            return say("Cancelled")
         case TransferState.DONE:
             if transfer.is_verified:
                 return f"✓ {say('Verified')}"
             if transfer.unknown_files:
                 return say("Cannot be checked: {count}", count=f"{transfer.unknown_files:,}")
             return say("Done")
+        case state:
+            return say(_STATES[state])
 
 
 def verified_words(row: TransferRow) -> str:
@@ -192,19 +183,7 @@ def rate_words(row: TransferRow) -> str:
 
 
 def waiting_words(waits_for: WaitsFor | None) -> Text:
-    match waits_for:
-        case WaitsFor.NETWORK:
-            return text("Waits for the network")
-        case WaitsFor.SERVICE:
-            return text("Waits for the service")
-        case WaitsFor.KEYS:
-            return text("Waits for new keys")
-        case WaitsFor.CLOCK:
-            return text("Waits for the clock")
-        case WaitsFor.DISK:
-            return text("Waits for disk space")
-        case None:
-            return text("Waiting")
+    return _WAITING[waits_for]
 
 
 def reason_words(row: TransferRow) -> str:
@@ -254,7 +233,7 @@ def plan_words(row: TransferRow) -> str:
     moves = transfer.files - transfer.removals - transfer.failed_files
     parts = []
     if moves:
-        what, count = say(_TO_MOVE[transfer.kind]), f"{moves:,}"
+        what, count = say(_KINDS[transfer.kind].to_do), f"{moves:,}"
         if transfer.total_bytes is None:
             parts.append(say("{what}: {count}", what=what, count=count))
         else:
@@ -286,22 +265,16 @@ def item_words(item: Item, kind: Kind) -> str:
     match item.state:
         case ItemState.QUEUED:
             is_removal = item.action is Action.REMOVE and kind is not Kind.RESTORE
-            return say("To remove") if is_removal else say(_TO_MOVE[kind])
-        case ItemState.WAITING:
-            return say("Waiting")
-        case ItemState.EQUAL:
-            return say("Equal")
-        case ItemState.SKIPPED:
-            return say("Skipped")
+            return say("To remove") if is_removal else say(_KINDS[kind].to_do)
         case ItemState.FAILED:
             return say("Not restored") if kind is Kind.RESTORE else say(_not_done(item, kind))
         case ItemState.DONE:
             pass
-        case found:
-            return say(_FOUND[found])
+        case state:
+            return say((_LEFT_OUT | _FOUND)[state])
     if item.action is Action.REMOVE and kind not in (Kind.REMOVE, Kind.RESTORE):
         return say("Removed")
-    return say(_MOVED[kind])
+    return say(_KINDS[kind].done)
 
 
 def _not_done(item: Item, kind: Kind) -> Text:
@@ -328,7 +301,7 @@ def confirmed_words(item: Item) -> str:
 
 def result_names(kind: Kind) -> list[tuple[ItemState, str]]:
     """The ends that a file can come to, in the words of a list to choose from."""
-    states = [(ItemState.DONE, say(_MOVED[kind]))]
+    states = [(ItemState.DONE, say(_KINDS[kind].done))]
     if kind is Kind.CHECK:
         states += [(state, say(words)) for state, words in _FOUND.items()]
     else:

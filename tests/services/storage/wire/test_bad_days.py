@@ -24,10 +24,7 @@ from traindeck.services.storage.data_ports import Part
 CONTENT = os.urandom(300_000)
 ERROR = "<Error><Code>{code}</Code><Message>m</Message><RequestId>R1</RequestId></Error>"
 
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 def said(status: int, code: str, **headers: str) -> Answer:

@@ -33,10 +33,7 @@ from traindeck.services.storage.wire import connection, pool
 PATH = ObjectPath("bucket", "key")
 AT_ONCE_S = 1.0
 
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 class EndlessBody(BytesBody):

@@ -11,20 +11,21 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from support.stores.stores import Store, new_bucket
-from support.transfer_works import content_of, copy, done, download, tree, upload, working
+from support.transfer_works import (
+    ODD_FILES,
+    content_of,
+    copy,
+    done,
+    download,
+    tree,
+    upload,
+    working,
+)
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.records import Kind, Order, Rules, TransferState
 from traindeck.services.storage.contents import BytesBody
 from traindeck.services.storage.data_ports import DataPlane
 from traindeck.services.transfers.among import names_taken, objects_among
-
-FILES = {
-    "a b.txt": b"a",
-    "plus+and%25.txt": b"b" * 1000,
-    "deep/er/数据.bin": bytes(range(256)) * 300,
-    "empty.txt": b"",
-    "q?#&=;,'()": b"odd",
-}
 
 
 async def keys(plane: DataPlane, place: ObjectPath) -> list[str]:
@@ -33,7 +34,7 @@ async def keys(plane: DataPlane, place: ObjectPath) -> list[str]:
 
 async def test_a_tree_moves_up_about_and_down_and_nothing_stays(store: Store, tmp_path: Path) -> None:
     bucket = new_bucket(store)
-    source = tree(tmp_path / "data", FILES)
+    source = tree(tmp_path / "data", ODD_FILES)
     async with store.plane() as plane, working(tmp_path / "home", plane) as engine:
         up = await done(engine, upload(source, bucket.join("in/"), moves=True))
         assert (up.state, up.failed_files) == (TransferState.DONE, 0)
@@ -41,7 +42,7 @@ async def test_a_tree_moves_up_about_and_down_and_nothing_stays(store: Store, tm
         about = await done(engine, copy(bucket.join("in/"), bucket.join("In/new/"), moves=True))
         assert (about.state, about.failed_files) == (TransferState.DONE, 0)
         assert await keys(plane, bucket.join("in/")) == []
-        assert sorted(await keys(plane, bucket.join("In/new/"))) == sorted(FILES)
+        assert sorted(await keys(plane, bucket.join("In/new/"))) == sorted(ODD_FILES)
         chosen = (("a b.txt", "b b.txt"), ("deep/", "Deep/"))
         some = await done(engine, copy(bucket.join("In/new/"), bucket.join("In/new/"), moves=True, chosen=chosen))
         assert (some.state, some.failed_files) == (TransferState.DONE, 0)
@@ -49,7 +50,7 @@ async def test_a_tree_moves_up_about_and_down_and_nothing_stays(store: Store, tm
         assert (down.state, down.failed_files) == (TransferState.DONE, 0)
         assert await keys(plane, bucket) == []
     names = {"a b.txt": "b b.txt", "deep/er/数据.bin": "Deep/er/数据.bin"}
-    assert content_of(tmp_path / "down") == {names.get(name, name): content for name, content in FILES.items()}
+    assert content_of(tmp_path / "down") == {names.get(name, name): content for name, content in ODD_FILES.items()}
 
 
 async def test_many_are_looked_up_and_removed(store: Store, tmp_path: Path) -> None:
@@ -73,15 +74,15 @@ async def test_what_was_removed_comes_back_where_versions_are_kept(store: Store,
         pytest.skip("keeps no versions")
     async with store.plane() as plane, working(tmp_path / "home", plane) as engine:
         assert await plane.keeps_versions(bucket.bucket)
-        for key in FILES:
+        for key in ODD_FILES:
             for content in (b"old", key.encode()):
                 await plane.put(bucket.join(f"in/{key}"), BytesBody(content))
         row = await done(engine, Order(Kind.REMOVE, "lab", str(bucket.join("in/")), ""))
-        assert (row.state, row.done_files) == (TransferState.DONE, len(FILES))
+        assert (row.state, row.done_files) == (TransferState.DONE, len(ODD_FILES))
         assert await keys(plane, bucket) == []
         back = await done(engine, Order(Kind.RESTORE, "lab", str(bucket.join("in/")), "", Rules(undoes=row.id)))
-        assert (back.state, back.done_files) == (TransferState.DONE, len(FILES))
-        assert sorted(await keys(plane, bucket.join("in/"))) == sorted(FILES)
+        assert (back.state, back.done_files) == (TransferState.DONE, len(ODD_FILES))
+        assert sorted(await keys(plane, bucket.join("in/"))) == sorted(ODD_FILES)
         found = await plane.head(bucket.join("in/a b.txt"))
         assert found is not None and found.size_bytes == len("a b.txt"), "an older one came back"
 

@@ -13,14 +13,10 @@ from support.stores.lab_clients import obs_client
 from support.stores.stores import Store
 from traindeck.domain.errors import NotFound
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.http import calls as retrying
 from traindeck.services.storage.contents import BytesBody
 from traindeck.services.storage.planes import WireDataPlane
 
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 async def fill(plane: WireDataPlane, bucket: str, keys: list[str]) -> None:

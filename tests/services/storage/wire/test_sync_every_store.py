@@ -9,6 +9,7 @@ import pytest
 
 from support.stores.stores import Store, new_bucket
 from support.transfer_works import (
+    ODD_FILES,
     all_items,
     content_of,
     copy,
@@ -24,13 +25,6 @@ from traindeck.domain.transfers.records import CompareBy, TransferState
 from traindeck.services.transfers import downloads, uploads
 
 MIB = 1024 * 1024
-FILES = {
-    "a b.txt": b"a",
-    "plus+and%25.txt": b"b" * 1000,
-    "deep/er/数据.bin": bytes(range(256)) * 300,
-    "empty.txt": b"",
-    "q?#&=;,'()": b"odd",
-}
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +39,7 @@ def parts_of_five(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("by", [CompareBy.SIZE_AND_TIME, CompareBy.MD5])
 async def test_a_tree_is_kept_alike_both_ways(store: Store, tmp_path: Path, by: CompareBy) -> None:
     place = new_bucket(store).join("in/")
-    files = {**FILES, "big.bin": os.urandom(12 * MIB + 7)}
+    files = {**ODD_FILES, "big.bin": os.urandom(12 * MIB + 7)}
     source = tree(tmp_path / "data", files)
     rules: dict[str, object] = {"compare": by, "delete": True, "keep_times": by is CompareBy.SIZE_AND_TIME}
     async with store.plane() as plane, working(tmp_path / "home", plane) as engine:

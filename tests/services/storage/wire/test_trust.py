@@ -17,17 +17,13 @@ from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Profile, Provider, Signature
 from traindeck.domain.errors import AccessRefused, InvalidInput, NotFound, Unreachable
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.http import calls as retrying
 from traindeck.services.storage.contents import BytesBody
 from traindeck.services.storage.planes import WireDataPlane
 
 PATH = ObjectPath("bucket", "k")
 PASSWORD = "p:w d"
 
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 async def test_only_the_right_name_behind_a_known_certificate_is_told_anything(tmp_path: Path) -> None:

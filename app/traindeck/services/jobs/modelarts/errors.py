@@ -14,6 +14,8 @@ from traindeck.domain.errors import (
 from traindeck.domain.texts import text
 from traindeck.services.http.errors import (
     Answer,
+    Refusal,
+    by_code,
     by_status,
     in_arrears,
     no_right,
@@ -41,122 +43,13 @@ def modelarts_error(answer: Answer) -> AppError:
     if answer.message.lstrip().startswith("<"):
         # A page for people, not an answer of the service.
         return service_failed(answer) if answer.status >= 500 else not_understood(answer)
-    match answer.code.removeprefix("ModelArts."):
-        case "APIGW.0301":
-            return _identity(answer)
-        case "0206" | "2784" | "APIGW.0307":
-            return wrong_secret_key(answer)
-        case "APIGW.0302" | "APIGW.0310" | "APIGW.0402" | "0108" | "0112":
-            return no_right(answer)
-        case "0210" | "2786":
-            return AccessRefused(
-                text("The project of the profile does not belong to these keys."),
-                text("Check region and project; with the project left empty it is looked up."),
-                answer.detail,
-            )
-        case "2785":
-            return AccessRefused(
-                text("ModelArts has not been authorised to work for this account."),
-                text("Open ModelArts in the console once and grant it access under Permission Management."),
-                answer.detail,
-            )
-        case "2837" | "4116" | "4118":
-            return in_arrears(answer)
-        case "2751":
-            return NameTaken(
-                text("A job of this name exists already."),
-                text("Choose another name."),
-                answer.detail,
-            )
-        case "2775":
-            return NotFound(
-                text("The service no longer knows this job."),
-                text("It was deleted, perhaps in the web console. What was recorded here stays."),
-                answer.detail,
-            )
-        case "2757" | "2791" | "2802":
-            return InvalidInput(
-                text("The code folder in OBS was not found."),
-                text("Submit again, so that the code is uploaded anew; check the bucket's region."),
-                answer.detail,
-            )
-        case "2758":
-            return InvalidInput(
-                text("The boot file was not found in the code folder."),
-                text("Check its name in the form, and that no ignore rule leaves it out."),
-                answer.detail,
-            )
-        case "2759" | "2760" | "2761":
-            return InvalidInput(
-                text("The code folder is too large for ModelArts: 5 GB, 1,000 files and 32 levels are the limit."),
-                text("Leave data and weights out with ignore rules; put them into the input."),
-                answer.detail,
-            )
-        case "2780" | "2832":
-            return InvalidInput(
-                text("This engine is not offered any more."),
-                text("Choose another engine or version."),
-                answer.detail,
-            )
-        case "2763" | "2781" | "2840":
-            return InvalidInput(
-                text("This specification is not offered, or does not fit the engine."),
-                text("Choose another specification; “traindeck flavors” lists them."),
-                answer.detail,
-            )
-        case "2793":
-            return InvalidInput(
-                text("This specification does not allow so many nodes."),
-                text("Use fewer nodes or another specification."),
-                answer.detail,
-            )
-        case "2767" | "2765" | "2766" | "2768" | "2769" | "2770" | "2788" | "2816" | "2825":
-            return InvalidInput(
-                text("A running parameter was not accepted: {words}", words=answer.service.masked(answer.message)),
-                text("Check names and values; no name may be there twice."),
-                answer.detail,
-            )
-        case "2806" | "2810" | "2845":
-            return InvalidInput(
-                text("The image was not accepted: {words}", words=answer.service.masked(answer.message)),
-                text("Check its address (organisation/image:tag) and the start command."),
-                answer.detail,
-            )
-        case "2815" | "2833":
-            return Conflict(
-                text("The quota for training jobs is used up."),
-                text("Stop or delete jobs you no longer need; a free specification allows few at a time."),
-                answer.detail,
-            )
-        case "4992" | "3976" | "6716":
-            return ServiceTrouble(
-                text("This specification is sold out at the moment."),
-                text("Try again later, or choose another specification."),
-                answer.detail,
-            )
-        case "2878":
-            return ServiceTrouble(
-                text("The job is just changing its state."),
-                text("Try again in a moment."),
-                answer.detail,
-            )
-        case "2796" | "2813":
-            return Conflict(
-                text("The job is in a state that does not allow this."),
-                text("Look at its state again, then decide."),
-                answer.detail,
-            )
-        case "APIGW.0308" | "2799":
-            return too_many_requests(answer)
-        case "APIGW.0201" | "APIGW.0601" | "APIGW.0613" if answer.status >= 500:
-            return service_failed(answer)
-        case _ if answer.status == 404:
-            return refused(answer)
-        case _:
-            return by_status(answer)
+    rule = _BY_CODE.get(answer.code.removeprefix("ModelArts."))
+    if rule is None:
+        rule = refused if answer.status == 404 else by_status
+    return rule(answer, "", "")
 
 
-def _identity(answer: Answer) -> AppError:
+def _identity(answer: Answer, *_: str) -> AppError:
     """One code for three causes; only the message tells them apart."""
     message = answer.message.lower()
     if "signature expired" in message:
@@ -164,3 +57,61 @@ def _identity(answer: Answer) -> AppError:
     if "not exist" in message:
         return unknown_access_key(answer)
     return wrong_secret_key(answer)
+
+
+# fmt: off
+_BY_CODE = by_code({
+    "APIGW.0301": _identity,
+    "0206 2784 APIGW.0307": wrong_secret_key,
+    "0108 0112 APIGW.0302 APIGW.0310 APIGW.0402": no_right,
+    "2837 4116 4118": in_arrears,
+    "2799 APIGW.0308": too_many_requests,
+    "0210 2786": Refusal(AccessRefused,
+        text("The project of the profile does not belong to these keys."),
+        text("Check region and project; with the project left empty it is looked up.")),
+    "2785": Refusal(AccessRefused,
+        text("ModelArts has not been authorised to work for this account."),
+        text("Open ModelArts in the console once and grant it access under Permission Management.")),
+    "2751": Refusal(NameTaken,
+        text("A job of this name exists already."),
+        text("Choose another name.")),
+    "2775": Refusal(NotFound,
+        text("The service no longer knows this job."),
+        text("It was deleted, perhaps in the web console. What was recorded here stays.")),
+    "2757 2791 2802": Refusal(InvalidInput,
+        text("The code folder in OBS was not found."),
+        text("Submit again, so that the code is uploaded anew; check the bucket's region.")),
+    "2758": Refusal(InvalidInput,
+        text("The boot file was not found in the code folder."),
+        text("Check its name in the form, and that no ignore rule leaves it out.")),
+    "2759 2760 2761": Refusal(InvalidInput,
+        text("The code folder is too large for ModelArts: 5 GB, 1,000 files and 32 levels are the limit."),
+        text("Leave data and weights out with ignore rules; put them into the input.")),
+    "2780 2832": Refusal(InvalidInput,
+        text("This engine is not offered any more."),
+        text("Choose another engine or version.")),
+    "2763 2781 2840": Refusal(InvalidInput,
+        text("This specification is not offered, or does not fit the engine."),
+        text("Choose another specification; “traindeck flavors” lists them.")),
+    "2793": Refusal(InvalidInput,
+        text("This specification does not allow so many nodes."),
+        text("Use fewer nodes or another specification.")),
+    "2765 2766 2767 2768 2769 2770 2788 2816 2825": Refusal(InvalidInput,
+        text("A running parameter was not accepted: {words}"),
+        text("Check names and values; no name may be there twice.")),
+    "2806 2810 2845": Refusal(InvalidInput,
+        text("The image was not accepted: {words}"),
+        text("Check its address (organisation/image:tag) and the start command.")),
+    "2815 2833": Refusal(Conflict,
+        text("The quota for training jobs is used up."),
+        text("Stop or delete jobs you no longer need; a free specification allows few at a time.")),
+    "3976 4992 6716": Refusal(ServiceTrouble,
+        text("This specification is sold out at the moment."),
+        text("Try again later, or choose another specification.")),
+    "2878": Refusal(ServiceTrouble,
+        text("The job is just changing its state."),
+        text("Try again in a moment.")),
+    "2796 2813": Refusal(Conflict,
+        text("The job is in a state that does not allow this."),
+        text("Look at its state again, then decide.")),
+})

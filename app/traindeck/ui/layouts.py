@@ -1,0 +1,45 @@
+"""Rows and columns of widgets, written down as they look."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
+
+Part = QWidget | QLayout | int | tuple[Any, ...]
+"""What stands there; with how much of what is left it takes, and its alignment; a number alone is empty room."""
+Margins = int | tuple[int, int, int, int]
+
+
+def row_of(
+    *parts: Part, inside: QWidget | None = None, margins: Margins | None = None, spacing: int | None = None
+) -> QHBoxLayout:
+    """Beside one another; `margins` are left, top, right, bottom, those of the style where none are given."""
+    box = QHBoxLayout(inside) if inside is not None else QHBoxLayout()
+    _fill(box, parts, margins, spacing)
+    return box
+
+
+def column_of(
+    *parts: Part, inside: QWidget | None = None, margins: Margins | None = None, spacing: int | None = None
+) -> QVBoxLayout:
+    """One below the other."""
+    box = QVBoxLayout(inside) if inside is not None else QVBoxLayout()
+    _fill(box, parts, margins, spacing)
+    return box
+
+
+def _fill(box: QBoxLayout, parts: tuple[Part, ...], margins: Margins | None, spacing: int | None) -> None:
+    if margins is not None:
+        box.setContentsMargins(*((margins,) * 4 if isinstance(margins, int) else margins))
+    if spacing is not None:
+        box.setSpacing(spacing)
+    for part in parts:
+        if isinstance(part, int):
+            box.addStretch(part)
+            continue
+        what, *place = part if isinstance(part, tuple) else (part,)
+        if isinstance(what, QLayout):
+            box.addLayout(what, *place)
+        else:
+            box.addWidget(what, *place)

@@ -46,6 +46,30 @@ def test_one_module_knows_qasync() -> None:
     ]
 
 
+BY_THE_SDK = {
+    "listBuckets", "createBucket", "deleteBucket", "headBucket", "getBucketMetadata",
+    "getBucketPolicy", "setBucketPolicy", "deleteBucketPolicy", "getBucketPublicAccessBlock",
+    "getBucketAcl", "setBucketAcl", "getObjectAcl", "setObjectAcl",
+    "setObjectTagging", "deleteObjectTagging", "restoreObject", "createSignedUrl",
+    # Ours: documents that its own models would lose a part of, and its connections.
+    "setting", "put_setting", "delete_setting", "beside", "call", "close_idle",
+}  # fmt: skip
+
+
+def test_the_sdk_is_asked_only_for_what_a_person_does_once() -> None:
+    """Whatever comes by the thousand has one way, and it is not this one."""
+    found = {
+        node.func.attr
+        for path in (PACKAGE / "services" / "storage").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name | ast.Attribute)
+        and ast.unparse(node.func.value) in ("client", "self._client")
+    }
+    assert found == BY_THE_SDK
+
+
 def test_no_nested_event_loop() -> None:
     """`exec` on a dialog or menu runs a loop inside the loop, and the tasks that wake in it are lost."""
     found = [

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from old_home import unpack
 from support.cli_commands import serving
+from support.old_home import unpack
 from support.servers.window_process import WindowProcess, end_all_of
 from traindeck.assembly.core import open_core
 from traindeck.store.paths import Paths

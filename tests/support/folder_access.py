@@ -7,18 +7,26 @@ import shutil
 from pathlib import Path
 
 from traindeck.domain.errors import AppError, Conflict
-from traindeck.domain.storage.access import Acl, CannedAcl, Exposure, Grant, Grantees, Permission, exposure
+from traindeck.domain.storage.access import (
+    Acl,
+    CannedAcl,
+    Exposure,
+    Grant,
+    Grantees,
+    Permission,
+    exposure,
+)
 from traindeck.domain.storage.buckets import BucketContents, NewBucket, StorageClass
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.storage.policies import PolicyForm, template_policy
 from traindeck.domain.texts import text
-from traindeck.services.storage.ports import OnProgress
+from traindeck.services.ports import Access, OnProgress
 
 OWNER = "0wner"
 OWN = Grant(Grantees.ACCOUNT, Permission.FULL_CONTROL, OWNER)
 
 
-class FolderAccess:
+class FolderAccess(Access):
     """Beside objects that are files; `trouble` and `wait` are for the test to turn."""
 
     form = PolicyForm.OBS

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from hashlib import md5
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from support.folder_access import FolderAccess
 from support.folder_plane import FolderPlane
@@ -31,6 +31,7 @@ from traindeck.runtime.tasks import TaskScope
 from traindeck.services.accounts.connections import Connection, Connections, LabAddress
 from traindeck.services.accounts.key_checks import KeyChecks
 from traindeck.services.accounts.profiles import ProfileService
+from traindeck.services.accounts.secrets import SessionSecrets
 from traindeck.services.jobs.choices import JobChoices
 from traindeck.services.jobs.code_bundles import CodeBundles
 from traindeck.services.jobs.locks import RunLocks
@@ -38,6 +39,7 @@ from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Submission
 from traindeck.services.logs.run_logs import RunLogs
+from traindeck.services.ports import ObjectStorage, SecretStore, TrainingBackend
 from traindeck.services.storage.bucket_listing import BucketListings
 from traindeck.services.storage.data_ports import Page, Row
 from traindeck.services.storage.planes import Planes
@@ -61,7 +63,7 @@ class NoSettings:
     """Folders have none; nobody asks for them here."""
 
 
-class FolderStorage:
+class FolderStorage(ObjectStorage):
     """Objects as files; `page_size`, `wait` and `trouble` are for the test to turn."""
 
     def __init__(self, root: Path) -> None:
@@ -116,10 +118,12 @@ class FolderStorage:
         await self._gate()
         if not (self.root / bucket).is_dir():
             raise NotFound(text("There is no bucket “{bucket}”.", bucket=bucket), text("Refresh the list."))
+        return await self.listed_page(bucket, prefix, delimiter, marker, min(most, self.page_size))
+
+    async def listed_page(self, bucket: str, prefix: str, delimiter: str, marker: str, most: int) -> Page:
+        """A bucket that nobody made is empty: what is moved there makes it."""
         found = {row.key: row for row in await asyncio.to_thread(self._rows, bucket)}
-        page = await ListedNames(found).page(
-            bucket, prefix, delimiter=delimiter, marker=marker, most=min(most, self.page_size)
-        )
+        page = await ListedNames(found).page(bucket, prefix, delimiter=delimiter, marker=marker, most=most)
         return Page([found[row.key] for row in page.rows], page.folders, page.next_marker)
 
     def _rows(self, bucket: str) -> list[Row]:
@@ -151,9 +155,12 @@ class FolderStorage:
             while (place := place.parent) != self.root / path.bucket and not any(place.iterdir()):
                 place.rmdir()
 
+    def close(self) -> None:
+        """There is nothing to close."""
+
 
 @dataclass
-class HandMadeJobs:
+class HandMadeJobs(TrainingBackend):
     """Jobs that go on when the test says so."""
 
     jobs: dict[str, RemoteJob] = field(default_factory=dict)
@@ -187,7 +194,7 @@ class HandMadeJobs:
         self.jobs[job.id], self.specs[job.id] = job, spec
         return job
 
-    def move(self, phase: str, job_id: str = "", **changes: object) -> None:
+    def move(self, phase: str, job_id: str = "", **changes: Any) -> None:
         """Bring the newest job, or the one named, into another phase."""
         job_id = job_id or next(reversed(self.jobs))
         started = self.jobs[job_id].started or (datetime.now(UTC) if phase == "Running" else None)
@@ -220,8 +227,11 @@ class HandMadeJobs:
     async def log_part(self, job_id: str, task: str, start: int, most_bytes: int) -> bytes:
         return self.logs.get(job_id, b"")[start : start + most_bytes]
 
+    def close(self) -> None:
+        """There is nothing to close."""
 
-class MemorySecrets:
+
+class MemorySecrets(SecretStore):
     """Keeps secrets for the time of one test."""
 
     def __init__(self) -> None:
@@ -261,8 +271,9 @@ class FolderCloud:
         owned.callback(writer.close)
         self.records = RunStore(database, self.paths.database, writer)
         self.book = ProfileStore(SettingsFile(self.paths.settings), self.disk)
-        secrets = MemorySecrets()
+        secrets = SessionSecrets(MemorySecrets())
         self.connections = Connections(self.book, secrets, self._open_lab, self._connect)
+        owned.callback(self.connections.close)
         self.profiles = ProfileService(self.book, secrets, self.connections, KeyChecks(self.disk))
         journal_writer = BlockingCalls(1, "journal")
         owned.callback(journal_writer.close)
@@ -317,7 +328,7 @@ def offline() -> AppError:
     return Unreachable(text("The service cannot be reached."), text("Look at the network."))
 
 
-def digits_spec(**changes: object) -> JobSpec:
+def digits_spec(**changes: Any) -> JobSpec:
     """A job that has everything it needs."""
     spec = JobSpec(
         name="digits",

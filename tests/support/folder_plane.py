@@ -18,7 +18,6 @@ from traindeck.services.storage.data_ports import (
     Found,
     NotRemoved,
     Page,
-    Row,
     Sink,
     Stored,
 )
@@ -101,10 +100,7 @@ class FolderPlane(ObjectShelf):
         self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
     ) -> Page:
         await self._gate()
-        root = self._storage.root / bucket
-        keys = sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
-        found = [self._found(ObjectPath(bucket, key)) for key in keys if key.startswith(prefix) and key > marker]
-        return Page([Row(one.path.key, one.size_bytes, one.modified, one.etag) for one in found if one], [], "")
+        return await self._storage.listed_page(bucket, prefix, delimiter, marker, most)
 
     async def begin_upload(self, target: ObjectPath, metadata: Mapping[str, str] | None = None) -> str:
         raise NotOffered(text("This service takes files in one piece only."), text("Nothing has to be done."))

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from traindeck.services.ports import Access, ObjectStorage, TrainingBackend
+
 
 @dataclass(frozen=True)
 class HandMadeAdapters:
-    storage: Any
-    training: Any
+    storage: ObjectStorage
+    training: TrainingBackend
     settings: Any
     objects: Any
-    access: Any
+    access: Access
 
     def close(self) -> None:
         """There is nothing to close."""

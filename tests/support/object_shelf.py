@@ -9,12 +9,14 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from support.listed_names import ListedNames
 from traindeck.domain.errors import Conflict, NotFound
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.services.storage.data_ports import (
     Body,
     Counted,
+    DataPlane,
     Found,
     Fragment,
     NotRemoved,
@@ -34,6 +36,9 @@ class _Object:
     modified: datetime
     metadata: dict[str, str] = field(default_factory=dict)
     is_encrypted: bool = False
+    content_type: str = ""
+    web_headers: dict[str, str] = field(default_factory=dict)
+    storage_class: str = ""
 
 
 @dataclass
@@ -47,7 +52,7 @@ def md5_of(content: bytes) -> str:
     return hashlib.md5(content, usedforsecurity=False).hexdigest()
 
 
-class ObjectShelf:
+class ObjectShelf(DataPlane):
     """Every method keeps the promise of DataPlane; `asked` tells what was asked."""
 
     def __init__(self, page_size: int = 1000) -> None:
@@ -77,10 +82,18 @@ class ObjectShelf:
         *,
         metadata: Mapping[str, str] | None = None,
         counted: Counted | None = None,
+        content_type: str = "",
+        web_headers: Mapping[str, str] | None = None,
+        storage_class: str = "",
+        if_match: str = "",
     ) -> Stored:
         self.asked.append(f"put {target.key}")
         content = await _read(body, counted)
+        if if_match:
+            self._pinned(target, if_match)
         self.keep(target, content, None, **(metadata or {}))
+        kept = self.objects[target]
+        kept.content_type, kept.web_headers, kept.storage_class = content_type, dict(web_headers or {}), storage_class
         return Stored(md5_of(content))
 
     async def get(
@@ -113,15 +126,14 @@ class ObjectShelf:
     async def page(
         self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
     ) -> Page:
-        assert not delimiter
         self.asked.append(f"page {marker}")
-        keys = [key for key in self.keys(bucket) if key.startswith(prefix) and key > marker]
-        size = min(most, self._page_size)
+        names = ListedNames(self.keys(bucket), self._page_size)
+        page = await names.page(bucket, prefix, delimiter=delimiter, marker=marker, most=most)
         rows = []
-        for key in keys[:size]:
+        for key in (row.key for row in page.rows):
             kept = self.objects[ObjectPath(bucket, key)]
-            rows.append(Row(key, len(kept.content), kept.modified, kept.etag))
-        return Page(rows, [], keys[size - 1] if len(keys) > size else "")
+            rows.append(Row(key, len(kept.content), kept.modified, kept.etag, kept.storage_class))
+        return Page(rows, page.folders, page.next_marker)
 
     async def begin_upload(self, target: ObjectPath, metadata: Mapping[str, str] | None = None) -> str:
         upload_id = f"upload-{next(self._numbers)}"
@@ -187,8 +199,8 @@ class ObjectShelf:
 
     async def fragments(self, bucket: str, prefix: str = "") -> AsyncIterator[list[Fragment]]:
         self.asked.append(f"fragments {prefix}")
-        found = list(self.uploads.items())
-        yield [Fragment(one.path, upload_id) for upload_id, one in found if one.path.key.startswith(prefix)]
+        found = [(upload_id, one.path) for upload_id, one in self.uploads.items() if one.path.bucket == bucket]
+        yield [Fragment(path, upload_id) for upload_id, path in found if path.key.startswith(prefix)]
 
     async def copy(
         self, source: ObjectPath, target: ObjectPath, *, metadata: Mapping[str, str] | None = None, if_match: str = ""
@@ -221,7 +233,17 @@ class ObjectShelf:
 
 def _found(path: ObjectPath, kept: _Object) -> Found:
     size, secret = len(kept.content), kept.is_encrypted
-    return Found(path, size, kept.etag, kept.modified, is_encrypted=secret, metadata=kept.metadata)
+    return Found(
+        path,
+        size,
+        kept.etag,
+        kept.modified,
+        storage_class=kept.storage_class,
+        content_type=kept.content_type,
+        is_encrypted=secret,
+        metadata=kept.metadata,
+        web_headers=kept.web_headers,
+    )
 
 
 async def _read(body: Body, counted: Counted | None) -> bytes:

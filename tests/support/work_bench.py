@@ -20,7 +20,12 @@ from traindeck.domain.jobs.job import JobSpec, Run
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import TaskScope
-from traindeck.services.accounts.connections import Connection, Connections, LabAddress, make_connection
+from traindeck.services.accounts.connections import (
+    Connection,
+    Connections,
+    LabAddress,
+    make_connection,
+)
 from traindeck.services.accounts.key_checks import KeyChecks
 from traindeck.services.accounts.profiles import ProfileService
 from traindeck.services.accounts.secrets import KeyringSecrets, SessionSecrets

@@ -25,7 +25,7 @@ from traindeck.services.storage.bucket_listing import BucketListings
 from traindeck.services.storage.planes import Planes
 from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 from traindeck.services.transfers import Transfers
-from traindeck.store.object_index import ObjectIndex, ObjectIndexes
+from traindeck.store.object_index import ObjectIndexes
 from traindeck.store.paths import Paths
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import SettingsFile
@@ -48,7 +48,7 @@ class Core:
     planes: Planes
     transfers: Transfers
     unfinished: UnfinishedUploads
-    listings: BucketListings[ObjectIndex]
+    listings: BucketListings
     sample: SampleProject
     lab: LabLink
     lab_keeper: LabKeeper

@@ -28,7 +28,14 @@ from traindeck.lab.obs.errors import StorageFull
 from traindeck.lab.obs.index import StoreTooNewError
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.own_api import CONTROL, control_app
-from traindeck.lab.ports import BoundPorts, LabAccountsDamaged, LabBusy, LabFaultsUnusable, LabRootUnusable, bind
+from traindeck.lab.ports import (
+    BoundPorts,
+    LabAccountsDamaged,
+    LabBusy,
+    LabFaultsUnusable,
+    LabRootUnusable,
+    bind,
+)
 from traindeck.lab.root_folder import LOCK, RUNNING
 from traindeck.lab.training.api import iam_api, modelarts_api
 from traindeck.lab.training.job_records import EventText

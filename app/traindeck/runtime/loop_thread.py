@@ -67,12 +67,17 @@ class LoopThread:
                 future.exception()  # retrieved, so that asyncio does not report it
             raise
 
-    async def close(self) -> None:
-        """Cancel what still runs and wait for it and for the thread."""
+    def stop(self, last: Callable[[], None] = lambda: None) -> None:
+        """Cancel what still runs and let the thread end by itself; `last` is called over there before."""
         with self._closing:
             is_first, self._is_closed = not self._is_closed, True
             if is_first:
+                self._loop.call_soon_threadsafe(last)
                 self._loop.call_soon_threadsafe(self._stop.set)
+
+    async def close(self) -> None:
+        """Cancel what still runs and wait for it and for the thread."""
+        self.stop()
         await asyncio.shield(asyncio.wrap_future(self._ended))
         self._thread.join()
 

@@ -1,17 +1,22 @@
-"""What the services need from the world, as protocols; adapters and the store implement them."""
+"""Where the program meets the world, as protocols; what implements them can be another service, or a test's own."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # words only: whoever uses a port has loaded what he gives it
     from traindeck.domain.accounts.keys import Credentials
-    from traindeck.domain.accounts.profiles import Profile
-    from traindeck.domain.jobs.job import Engine, Flavor, JobSpec, LogChunk, RemoteJob, Run
+    from traindeck.domain.jobs.job import Engine, Flavor, JobSpec, LogChunk, RemoteJob
+    from traindeck.domain.storage.access import Acl, CannedAcl, Exposure, Grantees
+    from traindeck.domain.storage.buckets import BucketContents, NewBucket
     from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath
+    from traindeck.domain.storage.policies import PolicyForm
     from traindeck.services.storage.data_ports import Page
+
+
+OnProgress = Callable[["BucketContents"], None]
+"""Called with what was found, or is gone, so far."""
 
 
 class SecretStore(Protocol):
@@ -44,8 +49,6 @@ class ObjectStorage(Protocol):
         """One page of a listing: the names behind `marker`, those with `delimiter` folded into folders."""
 
     async def info(self, path: ObjectPath) -> ObjectEntry | None: ...
-
-    async def remove(self, paths: Sequence[ObjectPath]) -> None: ...
 
     def close(self) -> None:
         """Close what is idle; a later call opens it again."""
@@ -80,46 +83,52 @@ class TrainingBackend(Protocol):
         """Close what is idle; a later call opens it again."""
 
 
-class RunRecords(Protocol):
-    """The runs on disk. Each method is one transaction."""
-
-    async def add(self, run: Run) -> Run:
-        """Store a new run; the answer has its number."""
-
-    async def change(self, run_id: str, **fields: Any) -> Run:
-        """Set fields of Run by name; the answer is the run as it is now."""
-
-    async def get(self, run_id: str) -> Run | None: ...
-
-    async def all(self, limit: int | None = None) -> list[Run]:
-        """Newest first."""
-
-    async def live(self) -> list[Run]:
-        """Every run that is not over."""
-
-    async def matching(self, beginning: str) -> list[Run]:
-        """Runs whose id or name begins so, newest first."""
-
-    async def remove(self, run_id: str) -> None: ...
-
-
-class Clock(Protocol):
-    def __call__(self) -> datetime: ...
-
-
-class ProfileBook(Protocol):
-    """The profiles on disk, without their secrets; asking is answered from memory."""
-
-    def all(self) -> list[Profile]: ...
+class Access(Protocol):
+    """Who may reach the buckets of one account. Every method raises AppError."""
 
     @property
-    def current(self) -> str: ...
+    def form(self) -> PolicyForm:
+        """How policies are written here."""
 
-    async def read(self) -> None:
-        """Look at the disk again: another program may have changed them."""
+    @property
+    def region(self) -> str: ...
 
-    async def put(self, profile: Profile) -> None: ...
+    @property
+    def grantees(self) -> tuple[Grantees, ...]:
+        """Whom a grant may be for."""
 
-    async def remove(self, name: str) -> None: ...
+    @property
+    def storage_classes(self) -> tuple[str, ...]:
+        """Those a bucket may be made with; the first is the usual one."""
 
-    async def use(self, name: str) -> None: ...
+    @property
+    def can_deliver(self) -> bool:
+        """Whether a grant on a bucket can be handed on to its objects."""
+
+    async def policy(self, bucket: str) -> str:
+        """The text as the service keeps it; empty: there is none."""
+
+    async def set_policy(self, bucket: str, policy: str) -> None:
+        """An empty text removes it."""
+
+    async def acl(self, place: ObjectPath, version: str = "") -> Acl:
+        """Of a bucket or of an object."""
+
+    async def set_acl(self, place: ObjectPath, acl: Acl, version: str = "") -> None:
+        """When it returns the service has shown the same list."""
+
+    async def set_canned_acl(self, place: ObjectPath, canned: CannedAcl, version: str = "") -> None: ...
+
+    async def exposure(self, bucket: str, *, patiently: bool = True) -> Exposure:
+        """What policy and grants come to; what may not be looked at stays unknown."""
+
+    async def create(self, wanted: NewBucket) -> None:
+        """Conflict: it is there already, and stays as it was."""
+
+    async def count(self, bucket: str, told: OnProgress) -> BucketContents: ...
+
+    async def empty(self, bucket: str, told: OnProgress) -> BucketContents:
+        """Delete everything in it, with all versions and unfinished uploads; the answer is what went."""
+
+    async def remove(self, bucket: str) -> None:
+        """Conflict: it is not empty."""

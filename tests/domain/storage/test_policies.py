@@ -31,7 +31,11 @@ from traindeck.domain.storage.policies import (
     same_policy,
     template_policy,
 )
-from traindeck.domain.storage.policy_checks import denials_of_owner, policy_effects, policy_findings
+from traindeck.domain.storage.policy_checks import (
+    denials_of_owner,
+    policy_effects,
+    policy_findings,
+)
 from traindeck.lab.obs.policy import MalformedPolicy, checked_policy
 
 BUCKET = "bkt"

@@ -13,7 +13,12 @@ from traindeck.domain.accounts.profiles import Profile, Provider
 from traindeck.domain.errors import AccessRefused, NotFound, Unreachable
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.accounts.connections import Connection, Connections, LabAddress, make_connection
+from traindeck.services.accounts.connections import (
+    Connection,
+    Connections,
+    LabAddress,
+    make_connection,
+)
 from traindeck.services.accounts.secrets import KeyringSecrets, SessionSecrets
 from traindeck.store.settings import ProfileStore, SettingsFile
 

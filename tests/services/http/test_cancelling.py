@@ -46,15 +46,17 @@ async def cancelled_at_once(task: asyncio.Future[object]) -> None:
 
 def ask(which: str, storage: ObsStorage, training: ModelArtsTraining) -> Awaitable[object]:
     match which:
-        case "list":
+        case "buckets":
             return storage.buckets()
+        case "list":
+            return storage.page("bucket")
         case "create":
             return training.create("job", SPEC, ObjectPath("bucket", "code/"))
         case _:
             return training.engines()
 
 
-@pytest.mark.parametrize("which", ["list", "create", "engines"])
+@pytest.mark.parametrize("which", ["buckets", "list", "create", "engines"])
 async def test_a_call_whose_server_is_silent_ends_when_nobody_waits(which: str, calls: BlockingCalls) -> None:
     async with SilentServer() as server:
         with adapters(f"http://127.0.0.1:{server.port}", calls) as (storage, training):
@@ -63,7 +65,7 @@ async def test_a_call_whose_server_is_silent_ends_when_nobody_waits(which: str, 
             await cancelled_at_once(task)
 
 
-@pytest.mark.parametrize("which", ["list", "engines"])
+@pytest.mark.parametrize("which", ["buckets", "list", "engines"])
 async def test_a_silent_handshake_ends_when_nobody_waits(which: str, calls: BlockingCalls) -> None:
     async with SilentServer() as server:
         with adapters(f"https://127.0.0.1:{server.port}", calls) as (storage, training):
@@ -73,7 +75,7 @@ async def test_a_silent_handshake_ends_when_nobody_waits(which: str, calls: Bloc
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="fills the queue as Linux keeps it")
-@pytest.mark.parametrize("which", ["list", "engines"])
+@pytest.mark.parametrize("which", ["buckets", "list", "engines"])
 async def test_a_connection_that_is_never_made_ends_when_nobody_waits(which: str, calls: BlockingCalls) -> None:
     with unreachable_port() as port, adapters(f"http://127.0.0.1:{port}", calls) as (storage, training):
         task = asyncio.ensure_future(ask(which, storage, training))
@@ -87,7 +89,7 @@ async def test_what_waits_in_the_queue_of_busy_workers_ends_too() -> None:
     try:
         async with SilentServer() as server:
             with adapters(f"http://127.0.0.1:{server.port}", calls) as (storage, training):
-                first = asyncio.ensure_future(ask("list", storage, training))
+                first = asyncio.ensure_future(ask("buckets", storage, training))
                 await until(lambda: server.heard)
                 second = asyncio.ensure_future(ask("engines", storage, training))
                 await asyncio.sleep(0)

@@ -79,7 +79,7 @@ async def test_what_an_earlier_try_left_undone_is_done(way: Way, unused_port: in
     async with Bench(tmp_path / "home", way) as bench:
         storage = (await bench.connections.open(LAB)).storage
         await storage.create_bucket("digits")
-        await storage.remove([ObjectPath("digits", key) for key in await data_keys(bench)])
+        await way.remove(*(ObjectPath("digits", key) for key in await data_keys(bench)))
         assert await sample_of(bench).fits(there)
         await sample_of(bench).prepare(there)
         assert await data_keys(bench) != []

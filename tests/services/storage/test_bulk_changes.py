@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,11 +43,21 @@ class Shelf:
 
 def shelf_at(way: Way, bucket: str) -> Shelf:
     account = ObsAccount(way.profile, way.credentials, way.calls)
+    _opened.append(account)
     storage = ObsStorage(way.profile, way.credentials, way.calls, account=account)
     return Shelf(ObsObjects(account), storage, ObjectPath(bucket))
 
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
+
+_opened: list[ObsAccount] = []
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    while _opened:
+        _opened.pop().close()
 
 
 async def filled(way: Way, count: int = 30) -> Shelf:

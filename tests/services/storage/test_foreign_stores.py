@@ -85,7 +85,7 @@ async def test_the_same_client_and_the_same_checks_work_there(
         assert told.accepted and await names_in(storage, bucket) == before
         with pytest.raises(InvalidInput, match="storage only"):
             await connection.training.engines()
-        await storage.remove([bucket.join(name) for name in before])
+        await Way(profile, KEYS, calls).remove(*(bucket.join(name) for name in before))
         await connection.access.remove(bucket.bucket)
         connection.close()
         if store == "rclone":  # the other one takes every key

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import secrets
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -54,7 +60,7 @@ async def test_both_signatures_of_path_style_work(way: Way, place: ObjectPath, s
         await storage.create_bucket(place.bucket)
         await way.put(b"x", *(place.join(name) for name in ODD_NAMES))
         assert {entry.path.key for entry in await listed(storage, place, recursive=True)} == set(ODD_NAMES)
-        await storage.remove([place.join(name) for name in ODD_NAMES])
+        await way.at(signature=signature).remove(*(place.join(name) for name in ODD_NAMES))
         assert await listed(storage, place, recursive=True) == []
 
 
@@ -68,7 +74,7 @@ async def test_the_dialect_of_the_public_cloud_works(way: Way, place: ObjectPath
             await there.put(b"x", *(place.join(name) for name in ODD_NAMES))
             assert {entry.path.key for entry in await listed(storage, place, recursive=True)} == set(ODD_NAMES)
             await storage.try_to_write(place.join("trial"))
-            await storage.remove([place.join(name) for name in ODD_NAMES])
+            await there.remove(*(place.join(name) for name in ODD_NAMES))
             await access_of(there).remove(place.bucket)
             assert place.bucket not in [bucket.name for bucket in await storage.buckets()]
         assert set(front.hosts) == set(names)
@@ -113,7 +119,7 @@ async def test_a_listing_of_many_pages_is_whole(way: Way, place: ObjectPath, mon
         assert len(pages) == 5
         assert len({entry.path for page in pages for entry in page}) == len(names)
         assert len(await listed(storage, place, recursive=True)) == len(names)
-        await storage.remove([place.join(name) for name in names])
+        await way.remove(*(place.join(name) for name in names))
         assert await listed(storage, place) == []
 
 
@@ -135,7 +141,7 @@ async def test_buckets_end_only_when_empty(way: Way, place: ObjectPath) -> None:
         await way.put(b"x", place.join("x"))
         with pytest.raises(Conflict, match="not empty"):
             await access_of(way).remove(place.bucket)
-        await storage.remove([place.join("x"), place.join("never was")])
+        await way.remove(place.join("x"), place.join("never was"))
         await access_of(way).remove(place.bucket)
         with pytest.raises(NotFound, match=place.bucket):
             await access_of(way).remove(place.bucket)
@@ -144,8 +150,10 @@ async def test_buckets_end_only_when_empty(way: Way, place: ObjectPath) -> None:
 async def test_a_bucket_is_never_taken_for_an_object(way: Way, place: ObjectPath) -> None:
     with way.storage() as storage:
         await storage.create_bucket(place.bucket)
-        with pytest.raises(InvalidInput):
-            await storage.remove([place])
+        async with way.plane() as plane:
+            with pytest.raises(InvalidInput):
+                await plane.remove_version(place, "1")
+            assert [one.key for one in await plane.remove(place.bucket, [""])] == [""]
         assert await storage.info(place) is not None
 
 
@@ -240,6 +248,16 @@ async def test_retry_after_is_kept_and_a_long_one_is_left_to_the_caller(way: Way
     assert len(proxy.seen) == 1
 
 
+async def test_retry_after_may_name_a_moment(way: Way, lab: LabProcess) -> None:
+    then = format_datetime(datetime.now(UTC) + timedelta(hours=2), usegmt=True)
+    async with FaultyProxy(lab.obs) as proxy:
+        proxy.faults.append(Answer(503, b"", {"Retry-After": then}))
+        with way.at(obs_endpoint=proxy.url).storage() as storage, pytest.raises(ServiceTrouble) as caught:
+            await storage.buckets()
+    assert caught.value.retry_after_s is not None and 3600 < caught.value.retry_after_s <= 7200
+    assert len(proxy.seen) == 1
+
+
 @pytest.mark.parametrize(
     ("status", "code", "kind", "words"),
     [
@@ -296,12 +314,15 @@ async def test_connections_are_kept_and_a_dead_one_is_replaced_at_once(
 async def test_a_page_of_the_network_is_no_success(way: Way, lab: LabProcess, place: ObjectPath) -> None:
     page = Answer(200, b"<html>Please sign in</html>", {"Content-Type": "text/html"})
     async with FaultyProxy(lab.obs) as proxy:
-        proxy.faults.extend([page] * 8)
+        proxy.faults.extend([page] * 12)
         with way.at(obs_endpoint=proxy.url).storage() as storage:
             with pytest.raises(ServiceTrouble, match="cannot be read"):
                 await storage.buckets()
             with pytest.raises(ServiceTrouble, match="cannot be read"):
-                await storage.remove([place.join("x")])
+                await storage.page(place.bucket)
+            async with way.at(obs_endpoint=proxy.url).plane() as plane:
+                with pytest.raises(ServiceTrouble, match="cannot be read"):
+                    await plane.remove(place.bucket, ["x"])
 
 
 async def test_a_service_that_says_nothing_is_given_up(
@@ -315,12 +336,37 @@ async def test_a_service_that_says_nothing_is_given_up(
 
 
 def test_importing_the_adapter_does_not_load_the_sdk() -> None:
-    import subprocess
-    import sys
-
     ask = (
         "import sys; import traindeck.services.accounts.connections, traindeck.services.accounts.secrets;"
         "print([name for name in ('obs', 'huaweicloudsdkcore', 'requests', 'keyring') if name in sys.modules])"
     )
     answer = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True, timeout=20)
     assert answer.stdout.strip() == "[]"
+
+
+async def test_looking_into_a_bucket_does_not_load_the_sdk(way: Way, place: ObjectPath) -> None:
+    with way.storage() as storage:
+        await storage.create_bucket(place.bucket)
+    await way.put(b"x", place.join("k"))
+    ask = """
+import asyncio, json, sys
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.accounts.profiles import Profile, Provider
+from traindeck.domain.accounts.keys import Credentials, Secret
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.services.storage.sdk.buckets import ObsStorage
+
+async def look(url, bucket, access_key, secret_key):
+    profile = Profile("lab", Provider.LAB, "lab", obs_endpoint=url)
+    storage = ObsStorage(profile, Credentials(access_key, Secret(secret_key)), BlockingCalls(1, "sdk"))
+    print([row.key for row in (await storage.page(bucket)).rows], await storage.info(ObjectPath(bucket, "no")))
+    storage.close()
+
+asyncio.run(look(*json.load(sys.stdin)))
+print([name for name in ("obs", "requests", "urllib3") if name in sys.modules])
+"""
+    keys = way.credentials
+    given = json.dumps([way.profile.obs_url, place.bucket, keys.access_key, keys.secret_key.reveal()])
+    run = partial(subprocess.run, input=given, capture_output=True, text=True, check=True, timeout=60)
+    answer = await asyncio.to_thread(run, [sys.executable, "-c", ask])
+    assert answer.stdout.splitlines() == ["['k'] None", "[]"]

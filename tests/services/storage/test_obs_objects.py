@@ -305,7 +305,7 @@ async def test_versions_are_listed_fetched_brought_back_and_removed(dialect: str
 
         await shop.objects.make_current(path, found[1].version)
         assert [version.size_bytes for version in await shop.objects.versions(path)] == [3, 4, 3, 11]
-        await shop.storage.remove([path])
+        await shop.way.remove(path)
         marker = (await shop.objects.versions(path))[0]
         assert marker.is_marker and marker.is_latest
         with pytest.raises(NotFound):

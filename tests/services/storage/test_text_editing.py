@@ -20,7 +20,6 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.previews.texts import Encoding
 from traindeck.services.storage.contents import BytesBody
 from traindeck.services.storage.data_ports import Found
-from traindeck.services.storage.planes import WireDataPlane
 from traindeck.services.storage.text_editing import (
     UTF_8,
     ChangedMeanwhile,
@@ -29,6 +28,7 @@ from traindeck.services.storage.text_editing import (
     save_text,
     save_text_as,
 )
+from traindeck.services.storage.wire.data_plane import WireDataPlane
 
 WEB_HEADERS = {"Cache-Control": "max-age=60", "Content-Disposition": 'attachment; filename="a.py"'}
 

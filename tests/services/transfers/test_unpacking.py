@@ -17,7 +17,12 @@ from traindeck.domain.transfers.records import Kind, Order, Rules, TransferState
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.transfers.packing import unpacking
 from traindeck.services.transfers.packing import unpacking as packed_places
-from traindeck.services.transfers.packing.unpacking import PackedBucket, PackedFolder, PackedPlace, Unpacking
+from traindeck.services.transfers.packing.unpacking import (
+    PackedBucket,
+    PackedFolder,
+    PackedPlace,
+    Unpacking,
+)
 
 PACKED = ObjectPath(BUCKET, "p/")
 CONTENT = {f"{number % 5}/{number:03}.bin": os.urandom(number * 37) for number in range(120)} | {

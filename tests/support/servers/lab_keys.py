@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Profile, Provider, Signature
-from traindeck.services.storage.planes import WireDataPlane
+from traindeck.services.storage.wire.data_plane import WireDataPlane
 
 
 def plane_to(endpoint: str, access_key: str, secret_key: str, region: str) -> WireDataPlane:

@@ -15,7 +15,7 @@ from support.stores.foreign_stores import ACCESS_KEY, SECRET_KEY
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Profile, Provider, Signature
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.storage.planes import WireDataPlane
+from traindeck.services.storage.wire.data_plane import WireDataPlane
 
 
 @dataclass(frozen=True)

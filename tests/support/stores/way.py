@@ -14,8 +14,8 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.jobs.modelarts.adapter import ModelArtsTraining
 from traindeck.services.storage.contents import BytesBody
-from traindeck.services.storage.planes import WireDataPlane
 from traindeck.services.storage.sdk.buckets import ObsStorage
+from traindeck.services.storage.wire.data_plane import WireDataPlane
 
 
 @dataclass
@@ -63,6 +63,12 @@ class Way:
         async with self.plane() as plane:
             for target in targets:
                 await plane.put(target, BytesBody(content))
+
+    async def remove(self, *targets: ObjectPath) -> None:
+        """Each of them, whether it is there or not."""
+        async with self.plane() as plane:
+            for bucket in {target.bucket for target in targets}:
+                assert not await plane.remove(bucket, [one.key for one in targets if one.bucket == bucket])
 
     @contextmanager
     def training(self) -> Iterator[ModelArtsTraining]:

@@ -21,7 +21,15 @@ from support.waiting import until
 from traindeck.domain.jobs.job import LogChunk, Run, RunState
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.logs.log_view import SLICE_LINES, FindBar, LogPane, LogView
-from traindeck.viewmodels.logs.log_feed import LONGEST_LINE, MOST_LINES, LogBatch, LogFeed, count_in, folded, hits_in
+from traindeck.viewmodels.logs.log_feed import (
+    LONGEST_LINE,
+    MOST_LINES,
+    LogBatch,
+    LogFeed,
+    count_in,
+    folded,
+    hits_in,
+)
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

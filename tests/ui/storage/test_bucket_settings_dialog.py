@@ -30,13 +30,17 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime import language
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import TaskScope
-from traindeck.services.storage.ports import BucketSettings
+from traindeck.services.storage.sdk.settings import ObsSettings
 from traindeck.ui.kit.dialogs import Question
 from traindeck.ui.kit.property_dialog import PropertyDialog, PropertyDialogs, PropertyPage
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.storage.bucket_fragments_page import BucketFragmentsPage
 from traindeck.ui.storage.bucket_general_page import BucketGeneralPage
-from traindeck.ui.storage.bucket_rules_pages import BucketCorsPage, BucketLifecyclePage, BucketTagsPage
+from traindeck.ui.storage.bucket_rules_pages import (
+    BucketCorsPage,
+    BucketLifecyclePage,
+    BucketTagsPage,
+)
 from traindeck.ui.storage.buckets import BucketSettingsDialogs
 from traindeck.viewmodels.storage.bucket_settings import BucketService
 
@@ -77,7 +81,7 @@ class Stage:
             theme, scope,
         )  # fmt: skip
 
-    async def settings(self) -> BucketSettings:
+    async def settings(self) -> ObsSettings:
         return (await self.bench.connections.open(LAB)).settings
 
     async def page(self, kind: type[Page], title: str) -> tuple[PropertyDialog, Page]:

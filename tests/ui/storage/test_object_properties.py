@@ -30,13 +30,17 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.accounts.connections import Connection, LabAddress, make_connection
 from traindeck.services.http import calls as retrying
-from traindeck.services.storage.ports import ObjectProperties
+from traindeck.services.storage.sdk.objects import ObsObjects
 from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.kit.property_dialog import PropertyDialog, PropertyDialogs, PropertyPage
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.storage.many_objects_page import ManyChangesPage, ManySummaryPage
-from traindeck.ui.storage.object_pages import ObjectAccessPage, ObjectGeneralPage, ObjectMetadataPage
+from traindeck.ui.storage.object_pages import (
+    ObjectAccessPage,
+    ObjectGeneralPage,
+    ObjectMetadataPage,
+)
 from traindeck.ui.storage.object_properties import WRITE, LinkPage, ObjectPropertiesExtension
 from traindeck.ui.storage.object_table import CLASS, NAME
 from traindeck.ui.storage.object_versions import ObjectStoragePage, ObjectVersionsPage
@@ -101,7 +105,7 @@ class Bench:
             self.user,
         )(self.view, self.browser)
 
-    async def objects(self) -> ObjectProperties:
+    async def objects(self) -> ObsObjects:
         return (await self.cloud.connections.open("lab")).objects
 
     async def facts(self, key: str) -> ObjectFacts:
@@ -340,9 +344,8 @@ async def test_only_a_deletion_that_holds_is_undone(
     lab: LabProcess, tmp_path: Path, theme: Theme, qtbot: QtBot
 ) -> None:
     async with bench(lab, tmp_path, theme, qtbot, versions=True) as at:
-        storage = (await at.cloud.connections.open("lab")).storage
         await until(lambda: at.browser.rows.below is not None)  # all is listed, and nobody lists it meanwhile
-        await storage.remove([at.place.join("b.bin")])
+        await at.cloud.way.remove(at.place.join("b.bin"))
         await at.cloud.way.put(b"newer", at.place.join("b.bin"))
         page = await at.open(ObjectVersionsPage, "b.bin")
         assert page.table.versions.rowCount() == 3
@@ -353,7 +356,7 @@ async def test_only_a_deletion_that_holds_is_undone(
         await until(lambda: page.table.versions.rowCount() == 2)
         assert "The object stays as it is" in at.user.asked[-1]
         assert (await at.facts("b.bin")).size_bytes == 5
-        await storage.remove([at.place.join("b.bin")])
+        await at.cloud.way.remove(at.place.join("b.bin"))
         page = await at.turn(ObjectVersionsPage)
         dialog = at.dialog()
         assert dialog is not None

@@ -17,12 +17,11 @@ from support.panel_bench import ShownTransfers, User, light_theme
 from support.waiting import until
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.records import Kind, TransferState
-from traindeck.services.transfers import Transfer
+from traindeck.services.transfers import Transfer, Transfers
 from traindeck.ui.kit.table_models import SHARE_ROLE, TransferTableModel
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.transfers.transfer_files_dialog import FilesModel, TransferFilesDialog
 from traindeck.ui.transfers.transfer_view import TransferView
-from traindeck.viewmodels.ports import Transferring
 from traindeck.viewmodels.transfers.transfer_list import PAGE, TransferList
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def moving(number: int, done: int) -> Transfer:
 
 
 def opened(
-    cloud: FolderCloud, theme: Theme, qtbot: QtBot, source: Transferring | None = None
+    cloud: FolderCloud, theme: Theme, qtbot: QtBot, source: Transfers | None = None
 ) -> tuple[TransferList, TransferView]:
     transfers = TransferList(source or cloud.transfers, cloud.scope)
     view = TransferView(transfers, theme, User())

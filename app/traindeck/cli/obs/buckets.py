@@ -14,7 +14,7 @@ from traindeck.domain.storage.policies import Template
 from traindeck.domain.texts import Text, say, text
 
 if TYPE_CHECKING:
-    from traindeck.services.storage.ports import Access
+    from traindeck.services.ports import Access
 
 
 def bucket_of(call: Call) -> ObjectPath:

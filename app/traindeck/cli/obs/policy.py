@@ -11,7 +11,15 @@ from traindeck.cli import terminal
 from traindeck.cli.main import DONE, Call
 from traindeck.cli.obs.buckets import agree, bucket_of
 from traindeck.domain.errors import AppError, InvalidInput, NoRight, NotOffered
-from traindeck.domain.storage.access import Acl, CannedAcl, Exposure, Grant, Grantees, abilities_words, exposure
+from traindeck.domain.storage.access import (
+    Acl,
+    CannedAcl,
+    Exposure,
+    Grant,
+    Grantees,
+    abilities_words,
+    exposure,
+)
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.storage.policies import Template, template_policy
 from traindeck.domain.storage.policy_checks import denials_of_owner, policy_findings
@@ -21,7 +29,8 @@ from traindeck.runtime.files import local_errors
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from traindeck.services.storage.ports import Access
+    from traindeck.services.ports import Access
+
 
 _STANDARD_INPUT = "-"
 

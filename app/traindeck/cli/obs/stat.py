@@ -11,7 +11,13 @@ from traindeck.cli.output import aligned
 from traindeck.domain.errors import NoRight, NotFound
 from traindeck.domain.storage.bucket_settings import VERSIONING, BucketFacts, quota_words
 from traindeck.domain.storage.buckets import Tally
-from traindeck.domain.storage.object_facts import ObjectFacts, ObjectVersion, class_words, fact_rows, tally_rows
+from traindeck.domain.storage.object_facts import (
+    ObjectFacts,
+    ObjectVersion,
+    class_words,
+    fact_rows,
+    tally_rows,
+)
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, count_words, size_words
 from traindeck.domain.texts import moment_words, say
 
@@ -19,7 +25,7 @@ if TYPE_CHECKING:
     from traindeck.assembly.account_core import AccountCore
     from traindeck.cli.main import Call
     from traindeck.services.accounts.connections import Connection
-    from traindeck.services.storage.ports import ObjectProperties
+    from traindeck.services.storage.sdk.objects import ObsObjects
 
 
 async def show_bucket(call: Call, core: AccountCore, bucket: str) -> None:
@@ -125,7 +131,7 @@ async def _object(call: Call, connection: Connection, path: ObjectPath) -> None:
         _print_versions(call, path, versions)
 
 
-async def _tags(call: Call, objects: ObjectProperties, facts: ObjectFacts) -> Mapping[str, str] | None:
+async def _tags(call: Call, objects: ObsObjects, facts: ObjectFacts) -> Mapping[str, str] | None:
     """None: these keys may not look; the rest is known all the same."""
     try:
         return await objects.tags(facts.path) if facts.tag_count else {}

@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
-from traindeck.domain.storage.policies import OBJECT_ACTIONS, Statement, Template, recognised, statements_of
+from traindeck.domain.storage.policies import (
+    OBJECT_ACTIONS,
+    Statement,
+    Template,
+    recognised,
+    statements_of,
+)
 from traindeck.domain.texts import Text, text
 
 MOST_GRANTS = 100

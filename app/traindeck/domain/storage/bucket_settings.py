@@ -170,7 +170,6 @@ def cors_opens_to_all(rule: CorsRule) -> bool:
 MOST_RULES = 1000
 MOST_ID = 255
 MOST_DAYS = 36500
-MOVABLE = (WARM, COLD)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,15 @@ from traindeck.lab.obs import storage as versions
 from traindeck.lab.obs.checksums import CRC64_ECMA, joined_checksums
 from traindeck.lab.obs.errors import BadDigest, InvalidArgument, NoSuchUpload, ObsError
 from traindeck.lab.obs.listing import Listing
-from traindeck.lab.obs.records import Attributes, BucketInfo, ObjectInfo, PartInfo, UploadInfo, key_bytes, text_bytes
+from traindeck.lab.obs.records import (
+    Attributes,
+    BucketInfo,
+    ObjectInfo,
+    PartInfo,
+    UploadInfo,
+    key_bytes,
+    text_bytes,
+)
 from traindeck.lab.obs.storage import Storage, full_disk_told, now_ms
 
 MAX_PARTS = 10_000

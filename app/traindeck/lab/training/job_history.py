@@ -8,7 +8,13 @@ from datetime import datetime
 from typing import Any
 
 from traindeck.lab.training.api.routes import RefusedError
-from traindeck.lab.training.job_records import EventRecord, EventText, JobRecord, StageRecord, now_ms
+from traindeck.lab.training.job_records import (
+    EventRecord,
+    EventText,
+    JobRecord,
+    StageRecord,
+    now_ms,
+)
 
 _BAD_QUERY = "50004000"
 _LEVELS = ("Info", "Error", "Warning")

@@ -35,7 +35,11 @@ from traindeck.lab.training.job_records import (
 from traindeck.lab.training.job_search import JobChanges, JobSearch
 from traindeck.lab.training.lab_settings import SETTINGS, LabSettings, SettingsError, read_settings
 from traindeck.lab.training.running.containers import Containers
-from traindeck.lab.training.running.interpreters import Interpreters, NoInterpreterError, PackageEnvironments
+from traindeck.lab.training.running.interpreters import (
+    Interpreters,
+    NoInterpreterError,
+    PackageEnvironments,
+)
 from traindeck.lab.training.running.job_environment import ObsAccess
 from traindeck.lab.training.running.job_files import ObsPath, OwnBuckets
 from traindeck.lab.training.running.job_log import (

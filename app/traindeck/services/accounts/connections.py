@@ -18,26 +18,20 @@ from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Listeners
 from traindeck.services.accounts.environment import ENVIRONMENT, environment_profile
+from traindeck.services.http.calls import Refused
 from traindeck.services.http.errors import check_usable
 from traindeck.services.http.proxies import proxy_of
 from traindeck.services.storage.data_ports import DataPlane
 
 if TYPE_CHECKING:
     from traindeck.services.jobs.modelarts.adapter import ModelArtsTraining
-    from traindeck.services.ports import ObjectStorage, ProfileBook, SecretStore, TrainingBackend
-    from traindeck.services.storage.ports import Access, BucketSettings, ObjectProperties
+    from traindeck.services.ports import Access, ObjectStorage, SecretStore, TrainingBackend
     from traindeck.services.storage.sdk.access import ObsAccess
     from traindeck.services.storage.sdk.account import ObsAccount
     from traindeck.services.storage.sdk.buckets import ObsStorage
     from traindeck.services.storage.sdk.objects import ObsObjects
     from traindeck.services.storage.sdk.settings import ObsSettings
-
-
-Refused = Callable[[KeysRefused], None]
-
-
-def nobody_listens(_: KeysRefused) -> None:
-    """Whoever asked gets the error all the same."""
+    from traindeck.store.settings import ProfileStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +53,10 @@ class Adapters(Protocol):
     def training(self) -> TrainingBackend: ...
 
     @property
-    def settings(self) -> BucketSettings: ...
+    def settings(self) -> ObsSettings: ...
 
     @property
-    def objects(self) -> ObjectProperties: ...
+    def objects(self) -> ObsObjects: ...
 
     @property
     def access(self) -> Access: ...
@@ -88,11 +82,11 @@ class Connection:
         return self._adapters.training
 
     @property
-    def settings(self) -> BucketSettings:
+    def settings(self) -> ObsSettings:
         return self._adapters.settings
 
     @property
-    def objects(self) -> ObjectProperties:
+    def objects(self) -> ObsObjects:
         return self._adapters.objects
 
     @property
@@ -129,7 +123,7 @@ class Connections:
 
     def __init__(
         self,
-        book: ProfileBook,
+        book: ProfileStore,
         secrets: SecretStore,
         open_lab: OpenLab,
         make: MakeConnection,
@@ -281,7 +275,7 @@ async def make_connection(profile: Profile, credentials: Credentials, calls: Blo
     refused: Listeners[KeysRefused] = Listeners()
 
     def make_plane(tell: Refused) -> DataPlane:
-        from traindeck.services.storage.planes import WireDataPlane
+        from traindeck.services.storage.wire.data_plane import WireDataPlane
 
         return WireDataPlane(profile, credentials, refused=tell)
 

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from traindeck.domain.accounts.keys import Credentials, Secret
-from traindeck.domain.accounts.profiles import LAB, CheckUp, Profile, is_profile_name, is_region, parse_proxy
+from traindeck.domain.accounts.profiles import (
+    LAB,
+    CheckUp,
+    Profile,
+    is_profile_name,
+    is_region,
+    parse_proxy,
+)
 from traindeck.domain.errors import Conflict, InvalidInput, KeyringMissing
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
@@ -20,7 +28,9 @@ from traindeck.services.accounts.environment import (
 )
 from traindeck.services.accounts.key_checks import Found, KeyChecks, unseen
 from traindeck.services.accounts.secrets import SessionSecrets
-from traindeck.services.ports import ProfileBook
+
+if TYPE_CHECKING:
+    from traindeck.store.settings import ProfileStore
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +38,9 @@ log = logging.getLogger(__name__)
 class ProfileService:
     """The accounts of this user."""
 
-    def __init__(self, book: ProfileBook, secrets: SessionSecrets, connections: Connections, checks: KeyChecks) -> None:
+    def __init__(
+        self, book: ProfileStore, secrets: SessionSecrets, connections: Connections, checks: KeyChecks
+    ) -> None:
         self._checks = checks
         self._book = book
         self._secrets = secrets

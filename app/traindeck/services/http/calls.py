@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from traindeck.domain.errors import ServiceTrouble
+from traindeck.domain.errors import KeysRefused, ServiceTrouble
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.clock import delays
 
@@ -155,3 +155,11 @@ def load(*modules: str) -> None:
     with _one_at_a_time:
         for module in modules:
             importlib.import_module(module)
+
+
+Refused = Callable[[KeysRefused], None]
+"""Told when a service does not take the keys any more."""
+
+
+def nobody_listens(_: KeysRefused) -> None:
+    """Whoever asked gets the error all the same."""

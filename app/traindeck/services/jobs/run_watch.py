@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
+from typing import TYPE_CHECKING
 
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import (
@@ -21,11 +22,13 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.jobs.job import RemoteJob, Run, RunState
 from traindeck.domain.texts import Text, text
-from traindeck.runtime.clock import delays, utc_now
+from traindeck.runtime.clock import Clock, delays, utc_now
 from traindeck.runtime.tasks import Listeners, TaskScope
 from traindeck.services.accounts.connections import Connection, Connections
 from traindeck.services.logs.run_logs import RunLogs
-from traindeck.services.ports import Clock, RunRecords
+
+if TYPE_CHECKING:
+    from traindeck.store.runs import RunStore
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +57,7 @@ class RunWatch:
 
     def __init__(
         self,
-        records: RunRecords,
+        records: RunStore,
         connections: Connections,
         logs: RunLogs,
         clock: Clock = utc_now,

@@ -6,17 +6,21 @@ import asyncio
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import text
-from traindeck.runtime.clock import utc_now
+from traindeck.runtime.clock import Clock, utc_now
 from traindeck.services.accounts.connections import Connections
 from traindeck.services.jobs.run_watch import RunWatch
-from traindeck.services.ports import Clock, RunRecords
 from traindeck.services.transfers import Transfers
+
+if TYPE_CHECKING:
+    from traindeck.store.runs import RunStore
+
 
 LAST = "last"
 
@@ -26,7 +30,7 @@ class RunService:
 
     def __init__(
         self,
-        records: RunRecords,
+        records: RunStore,
         connections: Connections,
         watch: RunWatch,
         transfers: Transfers,
@@ -126,7 +130,7 @@ log = logging.getLogger(__name__)
 _END_S = 10.0
 
 
-async def end_lab_runs(records: RunRecords, service: RunService, watch: RunWatch) -> None:
+async def end_lab_runs(records: RunStore, service: RunService, watch: RunWatch) -> None:
     """Stop them and wait until they are over; what does not end in time ends with the Lab."""
     live = [run for run in await records.live() if run.profile == LAB and run.job_id and run.state.is_remote]
     try:

@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import (
@@ -24,13 +25,16 @@ from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.job import JobSpec, RemoteJob, Run, RunState, Target, run_name
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
-from traindeck.runtime.clock import utc_now
+from traindeck.runtime.clock import Clock, utc_now
 from traindeck.runtime.tasks import Listeners, gather_or_raise, safely
 from traindeck.services.accounts.connections import Connection, Connections
 from traindeck.services.jobs.code_bundles import Bundle, CodeBundles, FrozenFile
 from traindeck.services.jobs.locks import RunLocks
-from traindeck.services.ports import Clock, ProfileBook, RunRecords
 from traindeck.services.storage.planes import Line, Planes
+
+if TYPE_CHECKING:
+    from traindeck.store.runs import RunStore
+    from traindeck.store.settings import ProfileStore
 
 log = logging.getLogger(__name__)
 
@@ -53,12 +57,12 @@ class Submission:
 
     def __init__(
         self,
-        records: RunRecords,
+        records: RunStore,
         connections: Connections,
         planes: Planes,
         bundles: CodeBundles,
         locks: RunLocks,
-        book: ProfileBook,
+        book: ProfileStore,
         clock: Clock = utc_now,
         look_ups_s: Sequence[float] = LOOK_UPS_S,
     ) -> None:

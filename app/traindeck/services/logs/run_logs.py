@@ -9,13 +9,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import LogChunk
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.tasks import Listeners
 from traindeck.services.logs.log_files import Added, Gap, LogFile, Wanted
-from traindeck.services.ports import RunRecords
+
+if TYPE_CHECKING:
+    from traindeck.store.runs import RunStore
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +42,7 @@ class LogGrowth:
 class RunLogs:
     """One file per run and worker; only ever appended to."""
 
-    def __init__(self, records: RunRecords, place: Callable[[str, str], Path], calls: BlockingCalls) -> None:
+    def __init__(self, records: RunStore, place: Callable[[str, str], Path], calls: BlockingCalls) -> None:
         self._records = records
         self._place = place
         self._calls = calls

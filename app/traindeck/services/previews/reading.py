@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from traindeck.domain.errors import AppError, NotFound
 from traindeck.domain.previews import BytesPage, NotShown, Page, TextPage
@@ -23,8 +22,20 @@ from traindeck.services.previews import (
 )
 from traindeck.services.previews import texts as plain_text
 from traindeck.services.previews import texts as tables
-from traindeck.services.previews.steps import HEAD_BYTES, Enough, Reading, Source, Steps, Stored, Want
+from traindeck.services.previews.steps import (
+    HEAD_BYTES,
+    Enough,
+    Reading,
+    Source,
+    Steps,
+    Stored,
+    Want,
+)
 from traindeck.services.storage.data_ports import DataPlane, Found
+
+if TYPE_CHECKING:
+    from traindeck.services.storage.planes import Planes
+
 
 _DUMPED = 4096
 _ROW = 16
@@ -184,16 +195,10 @@ _KEPT = 4
 Result = TypeVar("Result")
 
 
-class OnPlane(Protocol):
-    """Where the ways to the accounts' data are."""
-
-    async def run(self, profile: str, work: Callable[[DataPlane], Awaitable[Result]]) -> Result: ...
-
-
 class ObjectPreview:
     """One object, page by page, pinned to the state it was first seen in; used by one task at a time."""
 
-    def __init__(self, planes: OnPlane, calls: BlockingCalls, profile: str, found: Found) -> None:
+    def __init__(self, planes: Planes, calls: BlockingCalls, profile: str, found: Found) -> None:
         self.found = found
         self._planes = planes
         self._calls = calls
@@ -274,11 +279,11 @@ class ObjectPreview:
         return content[: want.length]
 
 
-async def open_preview(planes: OnPlane, calls: BlockingCalls, profile: str, path: ObjectPath) -> ObjectPreview:
+async def open_preview(planes: Planes, calls: BlockingCalls, profile: str, path: ObjectPath) -> ObjectPreview:
     return ObjectPreview(planes, calls, profile, await head_of(planes, profile, path))
 
 
-async def head_of(planes: OnPlane, profile: str, path: ObjectPath) -> Found:
+async def head_of(planes: Planes, profile: str, path: ObjectPath) -> Found:
     """How the object is now; NotFound: it is gone."""
 
     async def look(plane: DataPlane) -> Found | None:
@@ -290,7 +295,7 @@ async def head_of(planes: OnPlane, profile: str, path: ObjectPath) -> Found:
     return found
 
 
-async def fetched(planes: OnPlane, profile: str, found: Found, offset: int, length: int) -> bytes:
+async def fetched(planes: Planes, profile: str, found: Found, offset: int, length: int) -> bytes:
     """These bytes of the object as it was found; Conflict: it is another one now."""
     pieces: list[bytes] = []
 

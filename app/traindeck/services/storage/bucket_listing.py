@@ -8,38 +8,24 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
-from traindeck.runtime.clock import utc_now
+from traindeck.runtime.clock import Clock, utc_now
 from traindeck.services.accounts.connections import Connections
-from traindeck.services.ports import Clock
-from traindeck.services.storage.data_ports import Row
 from traindeck.services.storage.listing import Piece, Span, Sweep, level_pieces
+
+if TYPE_CHECKING:
+    from traindeck.store.object_index import ObjectIndex
 
 _STALE = timedelta(minutes=10)
 """A listing that was stopped longer ago is begun anew: its beginning would no longer be true."""
-
-
-class Fillable(Protocol):
-    """An index of a bucket, as far as filling it goes; its calls block."""
-
-    def replace(self, folder: str, after: str, upto: str | None, rows: Sequence[Row]) -> int: ...
-
-    def replace_level(
-        self, folder: str, after: str, upto: str | None, rows: Sequence[Row], folders: Sequence[str]
-    ) -> int: ...
-
-    def note_listed(self, folder: str, *, deep: bool, as_of: datetime) -> None: ...
-
-
-Index = TypeVar("Index", bound=Fillable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +39,17 @@ class Progress:
 OnProgress = Callable[[Progress], None]
 
 
-class BucketListing(Generic[Index]):
+class BucketListing:
     """One bucket of one account and the index it is listed into."""
 
     def __init__(
-        self, profile: str, bucket: str, index: Index, connections: Connections, calls: BlockingCalls, clock: Clock
+        self,
+        profile: str,
+        bucket: str,
+        index: ObjectIndex,
+        connections: Connections,
+        calls: BlockingCalls,
+        clock: Clock,
     ) -> None:
         self.index = index
         self._profile = profile
@@ -108,13 +100,13 @@ class BucketListing(Generic[Index]):
         return self.index.replace_level(folder, piece.after, piece.upto, piece.rows, piece.folders)
 
 
-class BucketListings(Generic[Index]):
+class BucketListings:
     """The buckets somebody looked at in this session."""
 
     def __init__(
         self,
         connections: Connections,
-        open_index: Callable[[str, str], Index],
+        open_index: Callable[[str, str], ObjectIndex],
         calls: BlockingCalls,
         clock: Clock = utc_now,
     ) -> None:
@@ -122,9 +114,9 @@ class BucketListings(Generic[Index]):
         self._connections = connections
         self._open_index = open_index
         self._calls = calls
-        self._known: dict[tuple[str, str], BucketListing[Index]] = {}
+        self._known: dict[tuple[str, str], BucketListing] = {}
 
-    async def open(self, profile: str, bucket: str) -> BucketListing[Index]:
+    async def open(self, profile: str, bucket: str) -> BucketListing:
         facts = self._connections.profile(profile)
         # The Lab is the same wherever it listens today.
         account = profile if facts.is_lab else f"{profile} {facts.obs_url}"

@@ -6,6 +6,7 @@ import asyncio
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import AppError, KeysRefused, Unreachable
 from traindeck.domain.storage.buckets import BulkReport, Tally
@@ -14,7 +15,9 @@ from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.runtime.tasks import safely
 from traindeck.services.storage.documents import our_class
 from traindeck.services.storage.listing import PageSource, Piece, Sweep, entry_of
-from traindeck.services.storage.ports import ObjectProperties
+
+if TYPE_CHECKING:
+    from traindeck.services.storage.sdk.objects import ObsObjects
 
 AT_ONCE = 8
 MOST_TOLD = 1000
@@ -118,7 +121,7 @@ class BulkChange:
         safely(self.told)(self.report)
 
 
-def changing(objects: ObjectProperties, change: HeadChange) -> Work:
+def changing(objects: ObsObjects, change: HeadChange) -> Work:
     """Say the same differently about each."""
     change.check()
     only_class = change == HeadChange(storage_class=change.storage_class)
@@ -131,7 +134,7 @@ def changing(objects: ObjectProperties, change: HeadChange) -> Work:
     return work
 
 
-def restoring(objects: ObjectProperties, days: int, speed: RestoreSpeed) -> Work:
+def restoring(objects: ObsObjects, days: int, speed: RestoreSpeed) -> Work:
     """Make those readable that are archived."""
 
     async def work(entry: ObjectEntry) -> bool:

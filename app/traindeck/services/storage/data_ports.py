@@ -105,6 +105,7 @@ class NotRemoved:
     key: str
     code: str
     message: Text | str
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,7 @@ class Version:
     size_bytes: int = 0
     modified: datetime | None = None
     etag: str = ""
+    storage_class: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,3 +217,7 @@ class DataPlane(Protocol):
         """One version of each of these keys, for good."""
 
     async def close(self) -> None: ...
+
+
+OpenPlane = Callable[[str], Awaitable[DataPlane]]
+"""The way to a profile's storage as it is now; asked again when keys or addresses may have changed."""

@@ -7,15 +7,19 @@ import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import Conflict, InvalidInput, NotOffered
 from traindeck.domain.previews import MOST_EDITED, NotShown
 from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import text
-from traindeck.services.previews.reading import OnPlane, fetched, head_of
+from traindeck.services.previews.reading import fetched, head_of
 from traindeck.services.previews.texts import Encoding, encoding_of
 from traindeck.services.storage.contents import BytesBody
 from traindeck.services.storage.data_ports import DataPlane, Found, Stored
+
+if TYPE_CHECKING:
+    from traindeck.services.storage.planes import Planes
 
 _ENDS = re.compile("\r\n|\r|\n")
 UTF_8 = Encoding("utf-8")
@@ -63,7 +67,7 @@ class ChangedMeanwhile(Conflict):
     """Somebody else has written to it, or removed it, since it was read."""
 
 
-async def load_text(planes: OnPlane, profile: str, path: ObjectPath) -> EditedText:
+async def load_text(planes: Planes, profile: str, path: ObjectPath) -> EditedText:
     found = await head_of(planes, profile, path)
     if found.size_bytes > MOST_EDITED:
         raise NotShown(
@@ -84,7 +88,7 @@ async def load_text(planes: OnPlane, profile: str, path: ObjectPath) -> EditedTe
 
 
 async def save_text(
-    planes: OnPlane, profile: str, edited: EditedText, shown: str, *, overwrite: bool = False
+    planes: Planes, profile: str, edited: EditedText, shown: str, *, overwrite: bool = False
 ) -> EditedText:
     """ChangedMeanwhile: nothing was written; `overwrite`: whatever is there now."""
     content, words = _content(edited, shown)
@@ -108,7 +112,7 @@ async def save_text(
     return EditedText(_as_stored(like, content, stored), edited.encoding, words)
 
 
-async def save_text_as(planes: OnPlane, profile: str, edited: EditedText, shown: str, target: ObjectPath) -> EditedText:
+async def save_text_as(planes: Planes, profile: str, edited: EditedText, shown: str, target: ObjectPath) -> EditedText:
     """Beside the other; Conflict: there is something of that name."""
     content, words = _content(edited, shown)
     if await planes.run(profile, lambda plane: plane.head(target)) is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from traindeck.domain.errors import AppError, KeysRefused, NoRight, Unreachable
 from traindeck.domain.storage.buckets import Ended, Held, UnfinishedUpload
@@ -14,22 +14,19 @@ from traindeck.runtime.tasks import gather_or_raise, safely
 from traindeck.services.storage.data_ports import DataPlane, Fragment
 from traindeck.services.storage.planes import Planes
 
+if TYPE_CHECKING:
+    from traindeck.store.transfer_journal import TransferJournal
+
 _AT_ONCE = 8
 _PORTION = 64
 
 Result = TypeVar("Result")
 
 
-class Journal(Protocol):
-    """What our own transfers may go on with."""
-
-    async def uploads(self) -> set[str]: ...
-
-
 class UnfinishedUploads:
     """Looks for them and ends them, over the data's own way to the service."""
 
-    def __init__(self, planes: Planes, journal: Journal) -> None:
+    def __init__(self, planes: Planes, journal: TransferJournal) -> None:
         self._planes = planes
         self._journal = journal
 

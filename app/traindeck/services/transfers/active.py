@@ -30,13 +30,13 @@ from traindeck.domain.transfers.records import (
     waits_for,
 )
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.storage.data_ports import DataPlane
+from traindeck.services.storage.data_ports import DataPlane, OpenPlane
 from traindeck.services.transfers.ledger import Ledger, Transfer
 from traindeck.services.transfers.pace import Pace, RateLimit
-from traindeck.services.transfers.ports import Journal, OpenPlane
 
 if TYPE_CHECKING:
-    from traindeck.services.ports import Clock
+    from traindeck.runtime.clock import Clock
+    from traindeck.store.transfer_journal import TransferJournal
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class Unit:
 class EngineContext:
     """What all transfers of a program stand on."""
 
-    journal: Journal
+    journal: TransferJournal
     ledger: Ledger
     open_plane: OpenPlane
     disk: BlockingCalls

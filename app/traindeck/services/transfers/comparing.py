@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import Enum, auto
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.storage.objects import ObjectPath
@@ -34,7 +35,10 @@ from traindeck.runtime.files import local_errors
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.storage.data_ports import DataPlane, Found, Row
 from traindeck.services.transfers.digests import etag_of_parts, file_digests
-from traindeck.services.transfers.ports import Journal
+
+if TYPE_CHECKING:
+    from traindeck.store.transfer_journal import TransferJournal
+
 
 _OF_PARTS = re.compile(r"[0-9a-f]{32}-([1-9][0-9]{0,4})")
 _MEBIBYTE = 1024 * 1024
@@ -110,7 +114,7 @@ class Sameness(Enum):
 class Memory:
     """What this computer remembers of one transfer's files, from earlier ones."""
 
-    journal: Journal
+    journal: TransferJournal
     order: Order
 
     async def known(self, root: Path, first: str, last: str) -> dict[str, Known]:

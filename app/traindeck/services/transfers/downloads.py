@@ -31,7 +31,13 @@ from traindeck.runtime.files import local_error, local_errors
 from traindeck.services.storage.data_ports import Found, Sink
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.among import Gathering
-from traindeck.services.transfers.bodies import CHANGED_TRIES, IN_MEMORY_BYTES, Moved, SourceChanged, seen
+from traindeck.services.transfers.bodies import (
+    CHANGED_TRIES,
+    IN_MEMORY_BYTES,
+    Moved,
+    SourceChanged,
+    seen,
+)
 from traindeck.services.transfers.comparing import has_content, part_layout, time_of, whole_md5
 from traindeck.services.transfers.digests import InOrder, damaged, etag_of_parts, md5, still_there
 from traindeck.services.transfers.parts import InParts

@@ -38,15 +38,16 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import utc_now
 from traindeck.runtime.tasks import Listeners, Repeat, TaskScope
 from traindeck.services.jobs.locks import held
+from traindeck.services.storage.data_ports import OpenPlane
 from traindeck.services.transfers.active import ActiveTransfer, EngineContext, Unit
 from traindeck.services.transfers.feeding import live
 from traindeck.services.transfers.ledger import Ledger, Transfer
 from traindeck.services.transfers.orphans import remove_all_orphans
 from traindeck.services.transfers.pace import RateLimit
-from traindeck.services.transfers.ports import Journal, OpenPlane
 
 if TYPE_CHECKING:
-    from traindeck.services.ports import Clock
+    from traindeck.runtime.clock import Clock
+    from traindeck.store.transfer_journal import TransferJournal
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +64,7 @@ class TransferEngine:
     """Enter it on the loop it is to run on; leaving it stops everything and forgets nothing."""
 
     def __init__(
-        self, journal: Journal, open_plane: OpenPlane, disk: BlockingCalls, locks: Path, clock: Clock = utc_now
+        self, journal: TransferJournal, open_plane: OpenPlane, disk: BlockingCalls, locks: Path, clock: Clock = utc_now
     ) -> None:
         self._journal = journal
         self._open_plane = open_plane

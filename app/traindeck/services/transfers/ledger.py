@@ -7,10 +7,14 @@ import logging
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.transfers.records import Item, Kind, SentPart, TransferState, WaitsFor
-from traindeck.services.transfers.ports import Journal
+
+if TYPE_CHECKING:
+    from traindeck.store.transfer_journal import TransferJournal
+
 
 log = logging.getLogger(__name__)
 
@@ -21,7 +25,7 @@ _AGAIN_S = 5.0
 class Ledger:
     """Keeps what happened until the journal has it."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: TransferJournal) -> None:
         self._journal = journal
         self._items: defaultdict[int, dict[str, Item]] = defaultdict(dict)
         self._parts: defaultdict[int, list[tuple[str, SentPart]]] = defaultdict(list)

@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Protocol
 
 from traindeck.domain.errors import AppError
-from traindeck.domain.transfers.records import MD5_NAME, MODE_NAME, TIME_NAME, Item, ItemState, SentPart, part_count
+from traindeck.domain.transfers.records import (
+    MD5_NAME,
+    MODE_NAME,
+    TIME_NAME,
+    Item,
+    ItemState,
+    SentPart,
+    part_count,
+)
 from traindeck.services.storage.data_ports import Body, Found
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.bodies import (

@@ -23,10 +23,10 @@ from traindeck.services.storage.planes import Planes
 from traindeck.services.transfers.among import names_taken
 from traindeck.services.transfers.engine import TransferEngine
 from traindeck.services.transfers.ledger import Transfer
-from traindeck.services.transfers.ports import Journal
 
 if TYPE_CHECKING:
-    from traindeck.services.ports import Clock
+    from traindeck.runtime.clock import Clock
+    from traindeck.store.transfer_journal import TransferJournal
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class Transfers:
         self,
         connections: Connections,
         planes: Planes,
-        journal: Journal,
+        journal: TransferJournal,
         disk: BlockingCalls,
         locks: Path,
         clock: Clock = utc_now,

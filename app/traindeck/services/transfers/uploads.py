@@ -41,7 +41,13 @@ from traindeck.services.transfers.bodies import (
 )
 from traindeck.services.transfers.digests import etag_of_parts, md5
 from traindeck.services.transfers.orphans import remove_orphans
-from traindeck.services.transfers.parts import FileSource, InParts, Source, metadata_of, until_still
+from traindeck.services.transfers.parts import (
+    FileSource,
+    InParts,
+    Source,
+    metadata_of,
+    until_still,
+)
 
 # Above this the file is read by whoever sends it.
 _READ_AHEAD_BYTES = 1024 * 1024

@@ -26,9 +26,9 @@ from PySide6.QtWidgets import (
 from traindeck.domain.accounts.keys import is_credentials_name
 from traindeck.domain.accounts.profiles import REGIONS, Check, CheckUp, Signature
 from traindeck.domain.texts import Text, moment_words, say, text
+from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of
 from traindeck.viewmodels.accounts.profile_form import SECRETS, ProfileForm
 from traindeck.viewmodels.shell.status import region_words
 

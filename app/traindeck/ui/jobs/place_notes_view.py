@@ -9,9 +9,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from traindeck.domain.texts import say
+from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, set_role
-from traindeck.ui.layouts import column_of
 from traindeck.viewmodels.jobs.place_notes import PlaceNote, Remedy, Tone
 
 _ROLES = {Tone.PLAIN: "small", Tone.WARNING: "warn", Tone.TROUBLE: "error"}

@@ -20,10 +20,10 @@ from traindeck.domain.jobs.job import Run
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import EmptyPage
 from traindeck.ui.kit.cells import StateChipDelegate
+from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.table_models import RunTableModel
+from traindeck.ui.kit.tables import Keyed, plain_table
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of
-from traindeck.ui.tables import Keyed, plain_table
 from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.ports import Confirm
 

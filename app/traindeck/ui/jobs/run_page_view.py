@@ -13,8 +13,8 @@ from traindeck.domain.texts import Text, say
 from traindeck.ui.kit.cards import Facts, card, fill_scrolling, plain
 from traindeck.ui.kit.cells import StateChip
 from traindeck.ui.kit.dialogs import choose_folder
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
 from traindeck.viewmodels.jobs.run_page import RunPage, RunPageState, Tone, moment_words, tone_of
 from traindeck.viewmodels.ports import Confirm
 

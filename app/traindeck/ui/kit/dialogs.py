@@ -24,9 +24,9 @@ from shiboken6 import isValid
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.texts import say
+from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of
 
 CANCEL = "cancel"
 

@@ -26,10 +26,10 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, say
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import sentence
+from traindeck.ui.kit.tables import Index, TitledModel, plain_heads
 from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
-from traindeck.ui.tables import Index, TitledModel, plain_heads
 from traindeck.viewmodels.jobs.form_values import Rows
 
 Choice = tuple[str, str]

@@ -24,9 +24,9 @@ from traindeck.domain.errors import AppError, Unexpected
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel
 from traindeck.ui.kit.dialogs import Answer, asked
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import PagePlace, PageState, PropertyPage
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
 from traindeck.viewmodels.ports import Tasks
 
 __all__ = ["PropertyDialog", "PropertyDialogs", "PropertyPage"]

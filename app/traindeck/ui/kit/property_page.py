@@ -25,8 +25,8 @@ from traindeck.domain.errors import AppError, NotOffered
 from traindeck.domain.storage.bucket_settings import MOST_DAYS
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import plain
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
 from traindeck.viewmodels.ports import Tasks
 
 _MARK = QSize(20, 20)

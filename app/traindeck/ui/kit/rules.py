@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QLabel, QListWidget, QListWidgetItem, QPushButton,
 from traindeck.domain.texts import Text, say, text
 from traindeck.ui.kit.cards import card, plain
 from traindeck.ui.kit.fields import PairTable
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.property_page import page_column, sentence, told
+from traindeck.ui.kit.tables import Keyed
 from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
-from traindeck.ui.tables import Keyed
 from traindeck.viewmodels.jobs.form_values import Rows
 
 _MOST_SHOWN = 6

@@ -11,7 +11,7 @@ from PySide6.QtCore import QModelIndex, Qt
 from traindeck.domain.jobs.job import Run, duration_words
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say
-from traindeck.ui.tables import NUMBERS, Index, TitledModel
+from traindeck.ui.kit.tables import NUMBERS, Index, TitledModel
 from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.jobs.run_page import (
     Tone,

@@ -10,8 +10,8 @@ from traindeck.domain.lab import LabOwner, LabSight, LabState, user_words
 from traindeck.domain.storage.objects import count_words, size_words
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import Facts, card, fill_scrolling, plain
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
 from traindeck.viewmodels.jobs.run_page import moment_words
 from traindeck.viewmodels.lab.lab_page import LabPage, LabPageState
 from traindeck.viewmodels.ports import ConfirmLoss

@@ -30,10 +30,18 @@ from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import EmptyPage
 from traindeck.ui.kit.cells import StateChip
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
 from traindeck.viewmodels.jobs.run_page import Tone, tone_of
-from traindeck.viewmodels.logs.log_feed import MOST_LINES, LogBatch, LogFeed, LogState, count_in, folded, hits_in
+from traindeck.viewmodels.logs.log_feed import (
+    MOST_LINES,
+    LogBatch,
+    LogFeed,
+    LogState,
+    count_in,
+    folded,
+    hits_in,
+)
 
 _REBUILD_FROM = 1000
 """So many lines at once are faster set as a whole than added: adding 5,000 to a full view takes 45 ms, setting 6 ms."""

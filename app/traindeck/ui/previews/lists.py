@@ -22,9 +22,9 @@ from PySide6.QtWidgets import (
 from traindeck.domain.previews import Fact, Member, MemberKind, TablePage, Tensor, shape_words
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say
+from traindeck.ui.kit.layouts import column_of
+from traindeck.ui.kit.tables import NUMBERS, Index, TitledModel, plain_table
 from traindeck.ui.kit.theme import HALF, SPACE, set_role
-from traindeck.ui.layouts import column_of
-from traindeck.ui.tables import NUMBERS, Index, TitledModel, plain_table
 from traindeck.viewmodels.jobs.run_page import moment_words
 
 Row = TypeVar("Row")

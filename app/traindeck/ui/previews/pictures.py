@@ -237,7 +237,3 @@ class TextPane(QPlainTextEdit):
         cursor.movePosition(QTextCursor.MoveOperation.End)
         cursor.insertText(words)
         self.verticalScrollBar().setValue(place)
-
-    def is_at_end(self) -> bool:
-        bar = self.verticalScrollBar()
-        return bar.value() >= bar.maximum() - bar.pageStep()

@@ -22,10 +22,17 @@ from traindeck.domain.previews import (
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
-from traindeck.ui.previews.lists import CellsTable, ListPane, ListTable, Row, member_columns, tensor_columns
+from traindeck.ui.previews.lists import (
+    CellsTable,
+    ListPane,
+    ListTable,
+    Row,
+    member_columns,
+    tensor_columns,
+)
 from traindeck.ui.previews.pictures import GridView, PictureView, TextPane
 from traindeck.ui.storage.browser_view import CONTEXT, BrowserView
 from traindeck.viewmodels.previews.preview import (

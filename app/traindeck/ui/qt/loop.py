@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any
 
 os.environ["QT_API"] = "pyside6"  # qasync looks for PyQt first
@@ -27,7 +26,6 @@ log = logging.getLogger(__name__)
 qt_log = logging.getLogger("qt")
 
 Main = Callable[[QApplication, asyncio.Event], Coroutine[Any, Any, int]]
-Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
 
 _LEVELS = {
     QtMsgType.QtDebugMsg: logging.DEBUG,

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
 )
 
 from traindeck.domain.texts import say
+from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of
 from traindeck.viewmodels.shell.notices import Notice, Notices
 from traindeck.viewmodels.shell.status import Status
 

@@ -26,8 +26,8 @@ from PySide6.QtWidgets import (
 )
 
 from traindeck.domain.texts import say
+from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.theme import Theme, set_role
-from traindeck.ui.layouts import column_of
 from traindeck.viewmodels.shell.commands import Command, Commands
 
 _Index = QModelIndex | QPersistentModelIndex

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QVBoxLayout, QW
 
 from traindeck import __version__
 from traindeck.domain.texts import CHINESE, ENGLISH, say
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
 from traindeck.ui.shell.main_window import MainWindow
 from traindeck.viewmodels.shell.commands import Command
 from traindeck.viewmodels.shell.preferences import DARK, LIGHT, SYSTEM, Preferences

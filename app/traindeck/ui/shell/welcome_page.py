@@ -19,9 +19,9 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.texts import say
 from traindeck.ui.accounts.profile_dialog import TakesFile
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
 
 _WIDTH = 680
 _NARROW = 520  # below, the cards stand under each other

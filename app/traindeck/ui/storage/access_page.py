@@ -28,12 +28,12 @@ from traindeck.domain.storage.policies import Template
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import card
 from traindeck.ui.kit.dialogs import Answer, asked
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.property_page import sentence
+from traindeck.ui.kit.tables import Keyed, plain_table
 from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
 from traindeck.ui.storage.policy_editor import PolicyEditor
-from traindeck.ui.tables import Keyed, plain_table
 from traindeck.viewmodels.ports import Loss
 from traindeck.viewmodels.storage.bucket_access import BucketAccess
 

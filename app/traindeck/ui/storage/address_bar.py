@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import say
 from traindeck.ui.kit.fields import PlaceCompletion
+from traindeck.ui.kit.layouts import row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.layouts import row_of
 from traindeck.viewmodels.jobs.run_page import moment_words
 from traindeck.viewmodels.storage.browser_rows import BrowserRows
 from traindeck.viewmodels.storage.object_browser import BrowserState

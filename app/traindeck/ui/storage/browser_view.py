@@ -32,9 +32,15 @@ from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
 from traindeck.ui.kit.dialogs import choose_files, choose_folder
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
-from traindeck.ui.storage.address_bar import AddressBar, MissingBar, empty_words, footing_words, listing_words
+from traindeck.ui.storage.address_bar import (
+    AddressBar,
+    MissingBar,
+    empty_words,
+    footing_words,
+    listing_words,
+)
 from traindeck.ui.storage.object_drag import steer
 from traindeck.ui.storage.object_table import ObjectModel, ObjectTable
 from traindeck.viewmodels.ports import Confirm

@@ -19,11 +19,11 @@ from traindeck.domain.storage.buckets import Held, UnfinishedUpload
 from traindeck.domain.storage.objects import count_words, size_words
 from traindeck.domain.texts import moment_words, say
 from traindeck.ui.kit.dialogs import Answer, asked
+from traindeck.ui.kit.layouts import row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.property_page import number_box, page_column, told
+from traindeck.ui.kit.tables import NUMBERS, Index, TitledModel, plain_table
 from traindeck.ui.kit.theme import ROW, SPACE, set_role
-from traindeck.ui.layouts import row_of
-from traindeck.ui.tables import NUMBERS, Index, TitledModel, plain_table
 from traindeck.viewmodels.ports import Tasks
 from traindeck.viewmodels.storage.bucket_settings import BucketService
 

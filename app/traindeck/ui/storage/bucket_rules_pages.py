@@ -31,13 +31,18 @@ from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import card
 from traindeck.ui.kit.dialogs import Answer, asked
 from traindeck.ui.kit.fields import Field, PairTable, WheelGuard
+from traindeck.ui.kit.layouts import row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.property_page import Days, number_box, one_line, page_column, told
 from traindeck.ui.kit.rules import RulesPage, show_words
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
-from traindeck.ui.layouts import row_of
 from traindeck.viewmodels.jobs.form_values import Rows, merged, rows_from_text
-from traindeck.viewmodels.storage.bucket_settings import BucketService, cors_line, deleting_words, lifecycle_line
+from traindeck.viewmodels.storage.bucket_settings import (
+    BucketService,
+    cors_line,
+    deleting_words,
+    lifecycle_line,
+)
 
 _MOST_COUNTED = 5
 

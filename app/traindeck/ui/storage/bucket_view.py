@@ -23,10 +23,10 @@ from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
 from traindeck.ui.kit.dialogs import choose_files, choose_folder
+from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.ui.kit.tables import Keyed, TakesObjects
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
 from traindeck.ui.storage.bucket_model import BucketModel
-from traindeck.ui.tables import Keyed, TakesObjects
 from traindeck.viewmodels.ports import Confirm
 from traindeck.viewmodels.storage.bucket_access import PublicMarks
 from traindeck.viewmodels.storage.bucket_tree import BucketTree, Folder

@@ -21,14 +21,23 @@ from PySide6.QtWidgets import (
 from traindeck.domain.storage.policies import Template
 from traindeck.domain.texts import say
 from traindeck.ui.kit.dialogs import shown
+from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_dialog import PropertyDialog, PropertyDialogs, PropertyPage
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of
-from traindeck.ui.storage.access_page import AccessPage, class_name, template_meaning, template_name
+from traindeck.ui.storage.access_page import (
+    AccessPage,
+    class_name,
+    template_meaning,
+    template_name,
+)
 from traindeck.ui.storage.browser_view import CONTEXT, BrowserView
 from traindeck.ui.storage.bucket_fragments_page import BucketFragmentsPage
 from traindeck.ui.storage.bucket_general_page import BucketGeneralPage
-from traindeck.ui.storage.bucket_rules_pages import BucketCorsPage, BucketLifecyclePage, BucketTagsPage
+from traindeck.ui.storage.bucket_rules_pages import (
+    BucketCorsPage,
+    BucketLifecyclePage,
+    BucketTagsPage,
+)
 from traindeck.ui.storage.bucket_view import BucketView, RemovalRows
 from traindeck.viewmodels.ports import ConfirmLoss, Tasks
 from traindeck.viewmodels.shell.commands import Command

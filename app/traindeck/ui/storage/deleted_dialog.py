@@ -17,10 +17,10 @@ from PySide6.QtWidgets import (
 )
 
 from traindeck.domain.texts import say
+from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_page import sentence
+from traindeck.ui.kit.tables import Index, TitledModel, plain_table
 from traindeck.ui.kit.theme import SPACE, set_role
-from traindeck.ui.layouts import column_of
-from traindeck.ui.tables import Index, TitledModel, plain_table
 from traindeck.viewmodels.jobs.run_page import moment_words
 from traindeck.viewmodels.storage.deleting import DeletedObjects
 

@@ -24,10 +24,10 @@ from traindeck.domain.storage.objects import count_words
 from traindeck.domain.texts import Text, say, text
 from traindeck.ui.kit.cards import Facts, card, plain
 from traindeck.ui.kit.fields import ChoiceBox, Field, WheelGuard
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.rules import PairsCard
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
 from traindeck.ui.storage.object_versions import RestoreCard
 from traindeck.viewmodels.ports import Confirm, Tasks
 from traindeck.viewmodels.storage.object_sheet import ManyObjects

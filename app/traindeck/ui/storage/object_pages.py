@@ -29,11 +29,11 @@ from traindeck.domain.storage.object_facts import (
 from traindeck.domain.texts import Text, say, text
 from traindeck.ui.kit.cards import Facts, card, plain
 from traindeck.ui.kit.fields import Field
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.property_page import ActingPage, button_row
 from traindeck.ui.kit.rules import PairsCard
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
 from traindeck.ui.storage.access_page import GrantsTable
 from traindeck.viewmodels.ports import Confirm, Tasks
 from traindeck.viewmodels.storage.object_sheet import ObjectSheet

@@ -15,13 +15,17 @@ from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, count_word
 from traindeck.domain.texts import moment_words, say
 from traindeck.ui.kit.cards import card, plain
 from traindeck.ui.kit.fields import ChoiceBox, Field, WheelGuard
+from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_dialog import PropertyDialogs, PropertyPage
 from traindeck.ui.kit.property_page import ActingPage
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of
 from traindeck.ui.storage.browser_view import CONTEXT, BrowserView
 from traindeck.ui.storage.many_objects_page import ManyChangesPage, ManySummaryPage
-from traindeck.ui.storage.object_pages import ObjectAccessPage, ObjectGeneralPage, ObjectMetadataPage
+from traindeck.ui.storage.object_pages import (
+    ObjectAccessPage,
+    ObjectGeneralPage,
+    ObjectMetadataPage,
+)
 from traindeck.ui.storage.object_versions import ObjectStoragePage, ObjectVersionsPage
 from traindeck.viewmodels.ports import Confirm, Tasks
 from traindeck.viewmodels.shell.commands import Command

@@ -21,10 +21,10 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from traindeck.domain.storage.objects import Column, ObjectPath, Shown, size_words
 from traindeck.domain.texts import say
+from traindeck.ui.kit.tables import NUMBERS, Index, Keyed, TakesObjects, TitledModel, plain_table
 from traindeck.ui.kit.theme import SPACE, Theme
 from traindeck.ui.storage.bucket_model import local_paths
 from traindeck.ui.storage.object_drag import URLS, carried_in
-from traindeck.ui.tables import NUMBERS, Index, Keyed, TakesObjects, TitledModel, plain_table
 from traindeck.viewmodels.jobs.run_page import moment_words
 from traindeck.viewmodels.storage.moving import OBJECTS, CutObjects
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser

@@ -7,7 +7,15 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QPushButton, QSpinBox, QTableView, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLabel,
+    QPushButton,
+    QSpinBox,
+    QTableView,
+    QWidget,
+)
 
 from traindeck.domain.storage.object_facts import (
     CLASSES,
@@ -26,11 +34,11 @@ from traindeck.domain.texts import moment_words, say, text
 from traindeck.ui.kit.cards import card, plain
 from traindeck.ui.kit.dialogs import chosen_place
 from traindeck.ui.kit.fields import ChoiceBox, Field, WheelGuard
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import ActingPage, button_row
 from traindeck.ui.kit.table_models import RowsModel
+from traindeck.ui.kit.tables import NUMBERS, plain_table
 from traindeck.ui.kit.theme import ROW, SPACE, set_role
-from traindeck.ui.layouts import column_of, row_of
-from traindeck.ui.tables import NUMBERS, plain_table
 from traindeck.viewmodels.ports import Confirm, Tasks
 from traindeck.viewmodels.storage.object_sheet import ObjectSheet
 

@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 from traindeck.domain.storage.json_places import offset_of
 from traindeck.domain.storage.policy_checks import Finding
 from traindeck.domain.texts import say
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
 
 _HEIGHT = 22 * SPACE
 _MOST_SHOWN = 4

@@ -19,8 +19,8 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
 from traindeck.viewmodels.storage.text_editor import TextEditor
 
 _SIZE = (110 * SPACE, 76 * SPACE)

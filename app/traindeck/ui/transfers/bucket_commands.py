@@ -16,9 +16,9 @@ from traindeck.domain.texts import say
 from traindeck.domain.transfers.packing import SHARD_BYTES
 from traindeck.domain.transfers.records import Kind, Order, Rules
 from traindeck.ui.kit.dialogs import choose_folder
+from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import SPACE, set_role
-from traindeck.ui.layouts import column_of
 from traindeck.ui.storage.browser_view import CONTEXT, BrowserView, with_folder
 from traindeck.viewmodels.shell.commands import Command
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser

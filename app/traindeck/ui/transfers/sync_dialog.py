@@ -22,9 +22,9 @@ from PySide6.QtWidgets import (
 from traindeck.domain.texts import say
 from traindeck.domain.transfers.records import CompareBy, ItemState
 from traindeck.ui.kit.dialogs import choose_folder
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import number_box
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
 from traindeck.ui.transfers.transfer_files_dialog import FilesModel, FilesTable
 from traindeck.viewmodels.ports import Confirm
 from traindeck.viewmodels.transfers.sync_form import Stage, SyncForm

@@ -22,10 +22,10 @@ from traindeck.domain.texts import say
 from traindeck.domain.transfers.records import Item
 from traindeck.ui.kit.cards import ElidedLabel
 from traindeck.ui.kit.cells import EndElidedDelegate, StateChipDelegate
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.table_models import TONE_ROLE
+from traindeck.ui.kit.tables import NUMBERS, Index, TitledModel, plain_table
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
-from traindeck.ui.tables import NUMBERS, Index, TitledModel, plain_table
 from traindeck.viewmodels.transfers.transfer_list import (
     ALL,
     ENDED_WELL,

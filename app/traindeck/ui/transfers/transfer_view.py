@@ -23,10 +23,10 @@ from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
 from traindeck.ui.kit.cells import EndElidedDelegate, ProgressDelegate
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.table_models import TransferTableModel
+from traindeck.ui.kit.tables import Keyed, plain_table
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.layouts import column_of, row_of
-from traindeck.ui.tables import Keyed, plain_table
 from traindeck.ui.transfers.transfer_files_dialog import TransferFilesDialog
 from traindeck.viewmodels.ports import Confirm
 from traindeck.viewmodels.transfers.transfer_list import TransferAction, TransferList

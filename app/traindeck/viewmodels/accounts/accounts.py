@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from traindeck.domain.accounts.profiles import LAB, Profile
-from traindeck.domain.errors import KeysRefused
+from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.texts import text
-from traindeck.runtime.tasks import Listeners, Repeat, TaskScope
+from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.accounts.environment import ENVIRONMENT
 from traindeck.viewmodels.ports import Confirm
 from traindeck.viewmodels.shell.notices import Notices
 
-
-class AccountBook(Protocol):
-    """The accounts of this user; asking is answered from memory."""
-
-    def all(self) -> list[Profile]: ...
-
-    @property
-    def current(self) -> str: ...
-
-    async def read(self) -> None: ...
-
-    async def use(self, name: str) -> None: ...
-
-    async def remove(self, name: str) -> bool: ...
+if TYPE_CHECKING:
+    from traindeck.services.accounts.connections import Connections
+    from traindeck.services.accounts.profiles import ProfileService
 
 
 class Accounts(QObject):
@@ -36,7 +24,7 @@ class Accounts(QObject):
 
     changed = Signal()
 
-    def __init__(self, book: AccountBook, scope: TaskScope) -> None:
+    def __init__(self, book: ProfileService, scope: TaskScope) -> None:
         super().__init__()
         self._book = book
         self._scope = scope
@@ -88,24 +76,13 @@ class Accounts(QObject):
         return self.names, self.current
 
 
-class KeyHolder(Protocol):
-    """Who knows which keys are refused, and lets everybody try them again."""
-
-    @property
-    def keys_refused(self) -> Listeners[str]: ...
-
-    def refusal(self, name: str) -> KeysRefused | None: ...
-
-    def release(self, name: str) -> None: ...
-
-
 class KeyNews(QObject):
     """Tells it once for all that waits, until the keys of the account work."""
 
     paste_wanted = Signal(str)
     work_again = Signal(str)
 
-    def __init__(self, keys: KeyHolder, notices: Notices) -> None:
+    def __init__(self, keys: Connections, notices: Notices) -> None:
         super().__init__()
         self._keys = keys
         self._notices = notices

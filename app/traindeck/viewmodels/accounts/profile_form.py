@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
@@ -30,34 +30,14 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.accounts.environment import ENVIRONMENT
-from traindeck.services.accounts.key_checks import Found, read_credentials
+from traindeck.services.accounts.key_checks import read_credentials
+
+if TYPE_CHECKING:
+    from traindeck.services.accounts.profiles import ProfileService
 
 TASK = "add an account"
 SECRETS = frozenset({"secret_key", "token", "proxy_password"})
 _ADDRESSES = ("obs_endpoint", "modelarts_endpoint", "iam_endpoint")
-
-
-class Accounts(Protocol):
-    """The part of the profile desk this form needs."""
-
-    def all(self) -> list[Profile]: ...
-
-    async def use(self, name: str) -> None: ...
-
-    async def add(
-        self,
-        profile: Profile,
-        credentials: Credentials,
-        *,
-        replace_old: bool = False,
-        this_session_only: bool = False,
-    ) -> Profile: ...
-
-    async def change(self, profile: Profile, proxy_password: Secret | None = None) -> Profile: ...
-
-    async def check(self, name: str, found: Found = ...) -> CheckUp: ...
-
-    async def keyring(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +113,7 @@ class ProfileForm(QObject):
     added = Signal(str)
     """The name of a profile that is there now, or is another than before."""
 
-    def __init__(self, accounts: Accounts, scope: TaskScope, existing: Profile | None = None) -> None:
+    def __init__(self, accounts: ProfileService, scope: TaskScope, existing: Profile | None = None) -> None:
         super().__init__()
         self._accounts = accounts
         self._scope = scope

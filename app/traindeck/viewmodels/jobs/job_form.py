@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
@@ -32,7 +32,12 @@ from traindeck.viewmodels.jobs.form_values import (
     rows_of,
     with_rows,
 )
-from traindeck.viewmodels.ports import REST_S, Offers, Profiles, Sender
+from traindeck.viewmodels.ports import REST_S
+
+if TYPE_CHECKING:
+    from traindeck.services.accounts.profiles import ProfileService
+    from traindeck.services.jobs.choices import JobChoices
+    from traindeck.services.jobs.submission import Submission
 
 _EMPTY = JobSpec(code_folder="")
 """A new form names no folder: the default of a job file, “.”, would be whatever folder the program runs in."""
@@ -104,9 +109,9 @@ class JobForm(QObject):
 
     def __init__(
         self,
-        sender: Sender,
-        offers: Offers,
-        profiles: Profiles,
+        sender: Submission,
+        offers: JobChoices,
+        profiles: ProfileService,
         disk: BlockingCalls,
         scope: TaskScope,
         base: Path | None = None,

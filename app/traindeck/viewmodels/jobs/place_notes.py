@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -16,7 +17,9 @@ from traindeck.domain.texts import Text, text
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.storage.place_facts import Missing, PlaceFacts
 from traindeck.viewmodels.jobs.job_form import JobForm
-from traindeck.viewmodels.ports import PlaceAsker
+
+if TYPE_CHECKING:
+    from traindeck.services.storage.place_facts import PlaceService
 
 QUIET_S = 0.4
 """Somebody who types is not asked about after each letter."""
@@ -91,7 +94,7 @@ class PlaceNotes(QObject):
     completed = Signal(list)
     """What the place that is being typed may become."""
 
-    def __init__(self, form: JobForm, places: PlaceAsker, scope: TaskScope) -> None:
+    def __init__(self, form: JobForm, places: PlaceService, scope: TaskScope) -> None:
         super().__init__()
         self.notes: Mapping[tuple[str, str], PlaceNote] = {}
         self._form = form

@@ -7,15 +7,21 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.texts import Text, text
+from traindeck.runtime.clock import Clock
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.services.ports import Clock
-from traindeck.viewmodels.ports import REST_S, Confirm, RunActions, Sender, Watch
+from traindeck.viewmodels.ports import REST_S, Confirm
+
+if TYPE_CHECKING:
+    from traindeck.services.jobs.run_watch import RunWatch
+    from traindeck.services.jobs.runs import RunService
+    from traindeck.services.jobs.submission import Submission
 
 _TICK_MS = 1000
 _AGE_MS = 30_000
@@ -53,7 +59,7 @@ class RunList(QObject):
     submitted = Signal(object)
 
     def __init__(
-        self, service: RunActions, sender: Sender, watch: Watch, scope: TaskScope, clock: Clock = _now
+        self, service: RunService, sender: Submission, watch: RunWatch, scope: TaskScope, clock: Clock = _now
     ) -> None:
         super().__init__()
         self._service = service

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -16,7 +17,12 @@ from traindeck.domain.texts import Text, say, text
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.viewmodels.jobs.form_values import LABELS, ROW_FIELDS
 from traindeck.viewmodels.jobs.run_list import RunList
-from traindeck.viewmodels.ports import Confirm, RunActions, Watch
+from traindeck.viewmodels.ports import Confirm
+
+if TYPE_CHECKING:
+    from traindeck.services.jobs.run_watch import RunWatch
+    from traindeck.services.jobs.runs import RunService
+
 
 _SHOWN = (
     "description", "code_folder", "boot", "command", "image", "engine", "engine_version", "flavor", "nodes", "pool",
@@ -67,7 +73,7 @@ class RunPage(QObject):
 
     changed = Signal()
 
-    def __init__(self, run: Run, runs: RunList, service: RunActions, watch: Watch, scope: TaskScope) -> None:
+    def __init__(self, run: Run, runs: RunList, service: RunService, watch: RunWatch, scope: TaskScope) -> None:
         super().__init__()
         self._runs = runs
         self._service = service

@@ -14,8 +14,8 @@ from traindeck.domain.errors import AppError
 from traindeck.domain.lab import LabDiskUsage, LabOwner, LabSight, LabState
 from traindeck.domain.storage.objects import count_words, size_words
 from traindeck.domain.texts import Text, text
+from traindeck.runtime.clock import Clock
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.services.ports import Clock
 from traindeck.viewmodels.ports import ConfirmLoss, LabService, Loss
 
 START = "start the Lab"

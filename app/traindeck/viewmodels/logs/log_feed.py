@@ -9,6 +9,7 @@ from collections import deque
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -17,9 +18,13 @@ from traindeck.domain.jobs.job import Run
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.clock import Clock
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.services.ports import Clock
-from traindeck.viewmodels.ports import Logs, Watch
+
+if TYPE_CHECKING:
+    from traindeck.services.jobs.run_watch import RunWatch
+    from traindeck.services.logs.run_logs import RunLogs
+
 
 LONGEST_LINE = 4000
 """Longer ones are shown as several; one line of a megabyte would stop the window."""
@@ -161,7 +166,9 @@ class LogFeed(QObject):
     cleared = Signal()
     arrived = Signal(object)
 
-    def __init__(self, logs: Logs, watch: Watch, disk: BlockingCalls, scope: TaskScope, clock: Clock = _now) -> None:
+    def __init__(
+        self, logs: RunLogs, watch: RunWatch, disk: BlockingCalls, scope: TaskScope, clock: Clock = _now
+    ) -> None:
         super().__init__()
         self._logs = logs
         self._watch = watch
@@ -297,7 +304,7 @@ class LogFeed(QObject):
 class _LogReader:
     """Reads on from where it was; lives in a worker."""
 
-    def __init__(self, logs: Logs, run_id: str, task: str) -> None:
+    def __init__(self, logs: RunLogs, run_id: str, task: str) -> None:
         self._logs = logs
         self._run_id = run_id
         self._task = task

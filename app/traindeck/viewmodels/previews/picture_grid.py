@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -16,8 +17,11 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.services.previews.reading import ObjectPreview, OnPlane
+from traindeck.services.previews.reading import ObjectPreview
 from traindeck.services.storage.data_ports import DataPlane, Found, Page, Row
+
+if TYPE_CHECKING:
+    from traindeck.services.storage.planes import Planes
 
 Draw = Callable[[bytes, int], object]
 """A picture no larger than so many points on its longer side, or None; it is called in a worker."""
@@ -54,7 +58,7 @@ class PictureGrid(QObject):
     """Pictures with these numbers are new."""
     drawn = Signal(int)
 
-    def __init__(self, planes: OnPlane, calls: BlockingCalls, scope: TaskScope, draw: Draw) -> None:
+    def __init__(self, planes: Planes, calls: BlockingCalls, scope: TaskScope, draw: Draw) -> None:
         super().__init__()
         self.state = GridState()
         self.rows: list[Row] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -24,10 +25,14 @@ from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import say
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.services.previews.reading import ObjectPreview, OnPlane, open_preview
+from traindeck.services.previews.reading import ObjectPreview, open_preview
 from traindeck.services.storage.data_ports import Found
 from traindeck.viewmodels.jobs.run_page import moment_words
 from traindeck.viewmodels.previews.picture_grid import Draw, GridState, PictureGrid, not_drawn
+
+if TYPE_CHECKING:
+    from traindeck.services.storage.planes import Planes
+
 
 LARGEST_SIDE = 2048
 """Pictures are drawn no larger; a screen shows no more in a panel."""
@@ -81,7 +86,7 @@ class Preview(QObject):
     edit_wanted = Signal(str, object)
     """The text of this account and place."""
 
-    def __init__(self, planes: OnPlane, calls: BlockingCalls, scope: TaskScope, draw: Draw) -> None:
+    def __init__(self, planes: Planes, calls: BlockingCalls, scope: TaskScope, draw: Draw) -> None:
         super().__init__()
         self.state = PreviewState()
         self.pictures = PictureGrid(planes, calls, scope, draw)

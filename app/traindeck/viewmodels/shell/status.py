@@ -6,6 +6,7 @@ import time
 from collections import deque
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -16,7 +17,11 @@ from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import CHINESE, say, spoken
 from traindeck.runtime.tasks import Listeners, Repeat, TaskScope
 from traindeck.services.transfers import Transfer, TransferState
-from traindeck.viewmodels.ports import Profiles, RunActions, Watch
+
+if TYPE_CHECKING:
+    from traindeck.services.accounts.profiles import ProfileService
+    from traindeck.services.jobs.run_watch import RunWatch
+    from traindeck.services.jobs.runs import RunService
 
 BEAT_MS = 1000
 _RATE_OVER_S = 3.0
@@ -42,7 +47,12 @@ class Status(QObject):
     changed = Signal()
 
     def __init__(
-        self, profiles: Profiles, service: RunActions, watch: Watch, moved: Listeners[Transfer], scope: TaskScope
+        self,
+        profiles: ProfileService,
+        service: RunService,
+        watch: RunWatch,
+        moved: Listeners[Transfer],
+        scope: TaskScope,
     ) -> None:
         super().__init__()
         self.state = StatusState()

@@ -9,11 +9,20 @@ from collections import deque
 from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.errors import AppError, Conflict, NoRight, NotFound, NotOffered
-from traindeck.domain.storage.access import UNKNOWN, Acl, Exposure, Grant, abilities_words, exposure, grant_problem
+from traindeck.domain.storage.access import (
+    UNKNOWN,
+    Acl,
+    Exposure,
+    Grant,
+    abilities_words,
+    exposure,
+    grant_problem,
+)
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.storage.policies import (
     PolicyForm,
@@ -23,12 +32,20 @@ from traindeck.domain.storage.policies import (
     same_policy,
     template_policy,
 )
-from traindeck.domain.storage.policy_checks import Finding, denials_of_owner, policy_effects, policy_findings
+from traindeck.domain.storage.policy_checks import (
+    Finding,
+    denials_of_owner,
+    policy_effects,
+    policy_findings,
+)
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.tasks import Repeat, TaskScope, gather_or_raise
-from traindeck.services.storage.ports import Access
-from traindeck.viewmodels.ports import ConfirmLoss, Loss, Opened, Opener
+from traindeck.services.ports import Access
+from traindeck.viewmodels.ports import ConfirmLoss, Loss
 from traindeck.viewmodels.storage.bucket_tree import BucketTree, Folder
+
+if TYPE_CHECKING:
+    from traindeck.services.accounts.connections import Connection, Connections
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +88,7 @@ class BucketAccess(QObject):
     saved = Signal(str)
     """The rights of this bucket are others now."""
 
-    def __init__(self, profile: str, bucket: str, connections: Opener) -> None:
+    def __init__(self, profile: str, bucket: str, connections: Connections) -> None:
         super().__init__()
         self._profile = profile
         self._connections = connections
@@ -247,7 +264,7 @@ class PublicMarks(QObject):
     changed = Signal(str)
     """What is known of this bucket changed."""
 
-    def __init__(self, connections: Opener, tree: BucketTree, scope: TaskScope) -> None:
+    def __init__(self, connections: Connections, tree: BucketTree, scope: TaskScope) -> None:
         super().__init__()
         self._connections = connections
         self._tree = tree
@@ -321,7 +338,7 @@ class PublicMarks(QObject):
             log.info("who gets into the buckets of %s: %s", profile, error)
         self._looking_at = None
 
-    async def _some(self, opened: Opened, profile: str) -> None:
+    async def _some(self, opened: Connection, profile: str) -> None:
         while self._waiting:
             bucket = self._waiting.popleft()
             try:

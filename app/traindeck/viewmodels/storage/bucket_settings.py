@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from traindeck.domain.storage.bucket_settings import (
     BucketFacts,
@@ -21,36 +21,11 @@ from traindeck.domain.storage.bucket_settings import (
 from traindeck.domain.storage.buckets import Ended, Held, UnfinishedUpload
 from traindeck.domain.storage.objects import ObjectPath, count_words, size_words
 from traindeck.domain.texts import say
-from traindeck.services.ports import ObjectStorage
-from traindeck.services.storage.ports import BucketSettings
 
-
-class Account(Protocol):
-    """The two sides of an account that the pages ask."""
-
-    @property
-    def settings(self) -> BucketSettings: ...
-
-    @property
-    def storage(self) -> ObjectStorage: ...
-
-
-class Accounts(Protocol):
-    async def open(self, name: str) -> Account: ...
-
-
-class Unfinished(Protocol):
-    """Uploads that were never finished."""
-
-    async def each(self, profile: str, place: ObjectPath, take: Callable[[list[UnfinishedUpload]], None]) -> None: ...
-
-    async def measure(
-        self, profile: str, uploads: Sequence[UnfinishedUpload], take: Callable[[list[Held]], None]
-    ) -> None: ...
-
-    async def end(
-        self, profile: str, uploads: Sequence[UnfinishedUpload], told: Callable[[int], None], *, ours_too: bool = False
-    ) -> Ended: ...
+if TYPE_CHECKING:
+    from traindeck.services.accounts.connections import Connections
+    from traindeck.services.storage.sdk.settings import ObsSettings
+    from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +41,13 @@ class Matching:
 class BucketService:
     """One bucket of one account; every method raises AppError."""
 
-    def __init__(self, profile: str, bucket: str, accounts: Accounts, unfinished: Unfinished) -> None:
+    def __init__(self, profile: str, bucket: str, accounts: Connections, unfinished: UnfinishedUploads) -> None:
         self.profile = profile
         self.bucket = bucket
         self._accounts = accounts
         self._unfinished = unfinished
 
-    async def _settings(self) -> BucketSettings:
+    async def _settings(self) -> ObsSettings:
         return (await self._accounts.open(self.profile)).settings
 
     async def facts(self) -> BucketFacts:

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -22,8 +23,12 @@ from traindeck.runtime.files import local_errors
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.ports import ObjectStorage
 from traindeck.services.transfers import Transfer
-from traindeck.viewmodels.ports import Choose, Confirm, Opener, Relocator, Way
+from traindeck.viewmodels.ports import Choose, Confirm, Way
 from traindeck.viewmodels.storage.deleting import Deleting
+
+if TYPE_CHECKING:
+    from traindeck.services.accounts.connections import Connections
+    from traindeck.services.transfers import Transfers
 
 Folder = ObjectPath | None
 """None is the root, whose entries are the buckets."""
@@ -68,7 +73,7 @@ class BucketTree(QObject):
     arrived = Signal(object)
     """This folder came with all that is below it."""
 
-    def __init__(self, connections: Opener, mover: Relocator, disk: BlockingCalls, scope: TaskScope) -> None:
+    def __init__(self, connections: Connections, mover: Transfers, disk: BlockingCalls, scope: TaskScope) -> None:
         super().__init__()
         self._connections = connections
         self._mover = mover

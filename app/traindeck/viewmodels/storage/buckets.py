@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.errors import AppError, Conflict
-from traindeck.domain.storage.buckets import NOTHING, BucketContents, NewBucket, name_note, name_problem
+from traindeck.domain.storage.buckets import (
+    NOTHING,
+    BucketContents,
+    NewBucket,
+    name_note,
+    name_problem,
+)
 from traindeck.domain.storage.objects import count_words, size_words
 from traindeck.domain.storage.policies import Template
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.services.storage.ports import Access
-from traindeck.viewmodels.ports import ConfirmLoss, Loss, Opener
+from traindeck.services.ports import Access
+from traindeck.viewmodels.ports import ConfirmLoss, Loss
+
+if TYPE_CHECKING:
+    from traindeck.services.accounts.connections import Connections
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +49,7 @@ class NewBucketForm(QObject):
     changed = Signal()
     made = Signal(str)
 
-    def __init__(self, profile: str, connections: Opener, scope: TaskScope) -> None:
+    def __init__(self, profile: str, connections: Connections, scope: TaskScope) -> None:
         super().__init__()
         self._profile = profile
         self._connections = connections
@@ -136,7 +146,7 @@ class BucketRemovals(QObject):
     touched = Signal(str, str)
     """Something in it was deleted, and it is still there."""
 
-    def __init__(self, connections: Opener, scope: TaskScope) -> None:
+    def __init__(self, connections: Connections, scope: TaskScope) -> None:
         super().__init__()
         self._connections = connections
         self._scope = scope

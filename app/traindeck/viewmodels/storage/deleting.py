@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -18,7 +19,11 @@ from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.storage.data_ports import DataPlane, VersionPage
 from traindeck.services.storage.planes import Planes
 from traindeck.services.transfers import Transfer
-from traindeck.viewmodels.ports import Confirm, Relocator
+from traindeck.viewmodels.ports import Confirm
+
+if TYPE_CHECKING:
+    from traindeck.services.transfers import Transfers
+
 
 _NAMED = 3
 
@@ -43,7 +48,7 @@ class Deleting(QObject):
     told = Signal(object)
     """News."""
 
-    def __init__(self, mover: Relocator, scope: TaskScope) -> None:
+    def __init__(self, mover: Transfers, scope: TaskScope) -> None:
         super().__init__()
         self._mover = mover
         self._scope = scope

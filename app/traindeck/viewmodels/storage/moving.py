@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from itertools import count, groupby
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -19,7 +20,11 @@ from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import TransferState, relocation_of
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.transfers import Transfer
-from traindeck.viewmodels.ports import Confirm, Relocator
+from traindeck.viewmodels.ports import Confirm
+
+if TYPE_CHECKING:
+    from traindeck.services.transfers import Transfers
+
 
 OBJECTS = "application/x-traindeck-objects"
 """The MIME type; another window of this program understands it too."""
@@ -105,7 +110,7 @@ class Moving(QObject):
     arrived = Signal(object)
     """This folder came with all that is below it."""
 
-    def __init__(self, mover: Relocator, scope: TaskScope) -> None:
+    def __init__(self, mover: Transfers, scope: TaskScope) -> None:
         super().__init__()
         self._mover = mover
         self._scope = scope

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -15,10 +16,12 @@ from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.storage.bucket_listing import BucketListing, Progress
-from traindeck.store.object_index import ObjectIndex
-from traindeck.viewmodels.ports import Listings, Opener
 from traindeck.viewmodels.storage.browser_rows import BrowserRows
 from traindeck.viewmodels.storage.places import MissingPlace, missing_place
+
+if TYPE_CHECKING:
+    from traindeck.services.accounts.connections import Connections
+    from traindeck.services.storage.bucket_listing import BucketListings
 
 MOST_SWEPT = 2_000_000
 """So many objects are listed without anybody asking for more."""
@@ -68,8 +71,8 @@ class ObjectBrowser(QObject):
         self,
         profile: str,
         place: ObjectPath,
-        listings: Listings,
-        connections: Opener,
+        listings: BucketListings,
+        connections: Connections,
         calls: BlockingCalls,
         scope: TaskScope,
         name: str,
@@ -85,7 +88,7 @@ class ObjectBrowser(QObject):
         self._calls = calls
         self._scope = scope
         self._name = name
-        self._listing: BucketListing[ObjectIndex] | None = None
+        self._listing: BucketListing | None = None
         self._trail = [self.state.place]
         self._at = 0
         self._is_watched = True
@@ -245,7 +248,7 @@ class ObjectBrowser(QObject):
             work = partial(self._list_level, self._listing, self.state.place.key, force)
             self._scope.start(self._named("read"), work, Repeat.REPLACE)
 
-    async def _list_level(self, listing: BucketListing[ObjectIndex], folder: str, force: bool) -> None:
+    async def _list_level(self, listing: BucketListing, folder: str, force: bool) -> None:
         as_of = await self._calls.run(lambda _: listing.index.listed(folder, deep=False))
         if force or as_of is None or not self._is_recent(as_of):
             self._become(is_reading=True, trouble=None)
@@ -270,11 +273,11 @@ class ObjectBrowser(QObject):
         is_large = self.rows.count > _LARGE_ROWS
         return datetime.now(UTC) - as_of < (_OLD if is_large else _YOUNG)
 
-    async def _list_again(self, listing: BucketListing[ObjectIndex], folder: ObjectPath) -> None:
+    async def _list_again(self, listing: BucketListing, folder: ObjectPath) -> None:
         await listing.list_level(folder.key, lambda _: None)
         self.rows.invalidate()
 
-    async def _list_arrived(self, listing: BucketListing[ObjectIndex], folder: ObjectPath) -> None:
+    async def _list_arrived(self, listing: BucketListing, folder: ObjectPath) -> None:
         await listing.list_below(folder.key, lambda _: None)
         place = self.state.place.key
         await self._calls.run(lambda token: listing.index.keep_sizes(place, token))
@@ -291,7 +294,7 @@ class ObjectBrowser(QObject):
             work = partial(self._list_below, self._listing, folder, force)
             self._scope.start(self._named("sweep"), work, Repeat.REPLACE)
 
-    async def _list_below(self, listing: BucketListing[ObjectIndex], folder: str, force: bool) -> None:
+    async def _list_below(self, listing: BucketListing, folder: str, force: bool) -> None:
         if force or await self._calls.run(lambda _: listing.index.listed(folder, deep=True)) is None:
             self._become(swept=0, is_cut=False)
             try:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import QObject, Signal
 
@@ -24,20 +24,19 @@ from traindeck.domain.storage.object_facts import (
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, count_words
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.services.ports import Access
 from traindeck.services.storage.bulk_changes import BulkChange, Work, changing, restoring, tally
-from traindeck.services.storage.data_ports import DataPlane
-from traindeck.services.storage.ports import Access, ObjectProperties
 from traindeck.services.transfers.version_files import fetch_version
-from traindeck.viewmodels.ports import Opener, Tasks
+from traindeck.viewmodels.ports import Tasks
 from traindeck.viewmodels.shell.notices import Notices
 
+if TYPE_CHECKING:
+    from traindeck.services.accounts.connections import Connections
+    from traindeck.services.storage.planes import Planes
+    from traindeck.services.storage.sdk.objects import ObsObjects
+
+
 Result = TypeVar("Result")
-
-
-class PlaneRunner(Protocol):
-    """Runs work where the data of accounts is moved."""
-
-    async def run(self, profile: str, work: Callable[[DataPlane], Awaitable[Result]]) -> Result: ...
 
 
 class ObjectSheet(QObject):
@@ -47,7 +46,7 @@ class ObjectSheet(QObject):
     """The object was changed from here: what the pages know of it may be old."""
 
     def __init__(
-        self, profile: str, path: ObjectPath, connections: Opener, planes: PlaneRunner, disk: BlockingCalls
+        self, profile: str, path: ObjectPath, connections: Connections, planes: Planes, disk: BlockingCalls
     ) -> None:
         super().__init__()
         self.path = path
@@ -112,7 +111,7 @@ class ObjectSheet(QObject):
     async def link(self, lasts: timedelta, method: str, version: str) -> SignedLink:
         return await (await self._objects()).link(self.path, lasts, method=method, version=version)
 
-    async def _objects(self) -> ObjectProperties:
+    async def _objects(self) -> ObsObjects:
         return (await self._connections.open(self._profile)).objects
 
     async def _access(self) -> Access:
@@ -145,7 +144,7 @@ class ManyObjects(QObject):
     """The change that was begun is over, however it ended."""
 
     def __init__(
-        self, profile: str, chosen: Sequence[ObjectEntry], connections: Opener, scope: Tasks, at_work: AtWork
+        self, profile: str, chosen: Sequence[ObjectEntry], connections: Connections, scope: Tasks, at_work: AtWork
     ) -> None:
         super().__init__()
         self._at_work = at_work
@@ -188,7 +187,7 @@ class ManyObjects(QObject):
         finally:
             self._become(is_counting=False)
 
-    def _begin(self, make: Callable[[ObjectProperties], Work]) -> None:
+    def _begin(self, make: Callable[[ObsObjects], Work]) -> None:
         async def work() -> None:
             self._become(is_changing=True, report=BulkReport(), ending=None, trouble=None)
             self._at_work.add(self)
@@ -222,7 +221,7 @@ class ManyObjects(QObject):
 class BulkWork:
     """Gives the selections their objects: whoever comes back to one that is being changed finds it at work."""
 
-    def __init__(self, connections: Opener, scope: Tasks, notices: Notices) -> None:
+    def __init__(self, connections: Connections, scope: Tasks, notices: Notices) -> None:
         self._connections = connections
         self._scope = scope
         self._notices = notices

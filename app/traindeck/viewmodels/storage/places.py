@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import SequenceMatcher
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -19,7 +20,10 @@ from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.ports import ObjectStorage
 from traindeck.services.transfers import Transfer
 from traindeck.store.settings import Settings, SettingsFile
-from traindeck.viewmodels.ports import Transferring
+
+if TYPE_CHECKING:
+    from traindeck.services.transfers import Transfers
+
 
 _MOST_NAMES = 4
 _MOST_PAGES = 5
@@ -139,7 +143,7 @@ class ChangedPlaces(QObject):
     arrived = Signal(str, object)
     """In this account, this folder with all that is below it."""
 
-    def __init__(self, transfers: Transferring, scope: TaskScope) -> None:
+    def __init__(self, transfers: Transfers, scope: TaskScope) -> None:
         super().__init__()
         self._transfers = transfers
         self._scope = scope

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -11,7 +12,6 @@ from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import TaskScope, Work
-from traindeck.services.previews.reading import OnPlane
 from traindeck.services.storage.text_editing import (
     UTF_8,
     ChangedMeanwhile,
@@ -20,6 +20,9 @@ from traindeck.services.storage.text_editing import (
     save_text,
     save_text_as,
 )
+
+if TYPE_CHECKING:
+    from traindeck.services.storage.planes import Planes
 
 _WORK = "edit a text"
 
@@ -47,7 +50,7 @@ class TextEditor(QObject):
     saved = Signal(object)
     """It is stored at this place; what is shown may have been edited on since."""
 
-    def __init__(self, planes: OnPlane, scope: TaskScope, profile: str, path: ObjectPath) -> None:
+    def __init__(self, planes: Planes, scope: TaskScope, profile: str, path: ObjectPath) -> None:
         super().__init__()
         self.state = EditorState(path)
         self._planes = planes

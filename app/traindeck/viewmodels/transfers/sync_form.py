@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -15,8 +16,10 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import CompareBy, Kind, Order, Rules
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.viewmodels.ports import Planner
 from traindeck.viewmodels.transfers.transfer_list import TransferRow
+
+if TYPE_CHECKING:
+    from traindeck.services.transfers import Transfers
 
 _numbers = count(1)
 
@@ -65,7 +68,7 @@ class SyncForm(QObject):
     changed = Signal()
     begun = Signal(int)
 
-    def __init__(self, profile: str, place: ObjectPath, planner: Planner, scope: TaskScope) -> None:
+    def __init__(self, profile: str, place: ObjectPath, planner: Transfers, scope: TaskScope) -> None:
         super().__init__()
         self.place = place.as_folder()
         self.state = SyncState(SyncOptions())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import partial
 from itertools import count
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -16,7 +17,11 @@ from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import DIFFERENCES, Item, ItemState, Kind
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.transfers import Transfer, TransferState
-from traindeck.viewmodels.ports import Confirm, Transferring
+from traindeck.viewmodels.ports import Confirm
+
+if TYPE_CHECKING:
+    from traindeck.services.transfers import Transfers
+
 
 PAGE = 500
 
@@ -48,7 +53,7 @@ class TransferFiles(QObject):
     grew = Signal(int)
     """Rows came; the number is that of the first."""
 
-    def __init__(self, transfers: Transferring, transfer_id: int, scope: TaskScope) -> None:
+    def __init__(self, transfers: Transfers, transfer_id: int, scope: TaskScope) -> None:
         super().__init__()
         self._transfers = transfers
         self._transfer_id = transfer_id
@@ -182,7 +187,7 @@ class TransferList(QObject):
 
     def __init__(
         self,
-        transfers: Transferring,
+        transfers: Transfers,
         scope: TaskScope,
         clock: Callable[[], float] = time.monotonic,
         *,

@@ -8,8 +8,8 @@ import pytest
 
 from traindeck.domain.storage.object_facts import HeadChange, ObjectFacts, RestoreState
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.storage.version_pages import version_page
-from traindeck.services.storage.wire.heads import facts_of, metadata_after, on_wire, whole_head
+from traindeck.services.storage.heads import facts_of, metadata_after, on_wire, whole_head
+from traindeck.services.storage.wire.versions import versions_of
 
 PATH = ObjectPath("bucket", "k")
 
@@ -75,8 +75,8 @@ def test_both_dialects_have_their_own_names() -> None:
 
 
 def test_a_page_of_versions_keeps_its_order() -> None:
-    page = version_page(
-        """<?xml version="1.0"?><ListVersionsResult xmlns="http://obs.example/doc/"><Name>b</Name>
+    page = versions_of(
+        b"""<?xml version="1.0"?><ListVersionsResult xmlns="http://obs.example/doc/"><Name>b</Name>
         <EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>
         <NextKeyMarker>a%20b</NextKeyMarker><NextVersionIdMarker>2</NextVersionIdMarker>
         <DeleteMarker><Key>a%20b</Key><VersionId>3</VersionId><IsLatest>true</IsLatest>
@@ -85,10 +85,10 @@ def test_a_page_of_versions_keeps_its_order() -> None:
         <LastModified>2026-11-17T10:00:00.000Z</LastModified><ETag>"x"</ETag><Size>7</Size>
         <StorageClass>GLACIER</StorageClass></Version></ListVersionsResult>"""
     )
-    assert [(key, version.version, version.is_marker) for key, version in page.rows] == [
+    assert [(row.key, row.id, row.is_marker) for row in page.rows] == [
         ("a b", "3", True), ("a b", "2", False),
     ]  # fmt: skip
-    assert page.rows[1][1].size_bytes == 7 and page.rows[1][1].storage_class == "COLD"
-    assert (page.next_key, page.next_version, page.is_last) == ("a b", "2", False)
+    assert page.rows[1].size_bytes == 7 and page.rows[1].storage_class == "COLD"
+    assert (page.next_key, page.next_version) == ("a b", "2")
     with pytest.raises(ValueError, match="expected"):
-        version_page("<html/>")
+        versions_of(b"<html/>")

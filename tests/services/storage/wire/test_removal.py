@@ -14,7 +14,7 @@ from support.stores.stores import Store
 from traindeck.domain.errors import NotFound
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.storage.contents import BytesBody
-from traindeck.services.storage.planes import WireDataPlane
+from traindeck.services.storage.wire.data_plane import WireDataPlane
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 

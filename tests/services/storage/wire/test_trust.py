@@ -18,7 +18,7 @@ from traindeck.domain.accounts.profiles import Profile, Provider, Signature
 from traindeck.domain.errors import AccessRefused, InvalidInput, NotFound, Unreachable
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.storage.contents import BytesBody
-from traindeck.services.storage.planes import WireDataPlane
+from traindeck.services.storage.wire.data_plane import WireDataPlane
 
 PATH = ObjectPath("bucket", "k")
 PASSWORD = "p:w d"

@@ -12,7 +12,14 @@ from typing import BinaryIO
 from aiohttp import web
 
 from traindeck.lab.obs.answers import empty
-from traindeck.lab.obs.body_streams import SMALL, Operations, body_of, content_range, send, send_parts
+from traindeck.lab.obs.body_streams import (
+    SMALL,
+    Operations,
+    body_of,
+    content_range,
+    send,
+    send_parts,
+)
 from traindeck.lab.obs.conditions import ByteRange, byte_ranges, check_replacement, is_not_modified
 from traindeck.lab.obs.errors import InvalidArgument, MalformedXML, NoSuchKey, ObsError
 from traindeck.lab.obs.object_headers import (

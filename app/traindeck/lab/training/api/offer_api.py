@@ -6,7 +6,14 @@ from aiohttp import web
 
 from traindeck.lab.gateway import ACCOUNT
 from traindeck.lab.training.api import routes
-from traindeck.lab.training.api.routes import DEFAULT_WORKSPACE, RefusedError, answer, body_of, is_whole, list_in
+from traindeck.lab.training.api.routes import (
+    DEFAULT_WORKSPACE,
+    RefusedError,
+    answer,
+    body_of,
+    is_whole,
+    list_in,
+)
 from traindeck.lab.training.catalogue import FLAVOR_TYPES
 from traindeck.lab.training.jobs import JOBS, JobService
 

@@ -15,8 +15,7 @@ from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Proxy
 from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected
 from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
-from traindeck.services.accounts.connections import Refused, nobody_listens
-from traindeck.services.http.calls import TRIES, breakable, load, retried
+from traindeck.services.http.calls import TRIES, Refused, breakable, load, nobody_listens, retried
 from traindeck.services.http.errors import (
     Answer,
     Service,

@@ -20,8 +20,7 @@ from traindeck.domain.jobs.job import Engine, Flavor, JobSpec, LogChunk, RemoteJ
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
-from traindeck.services.accounts.connections import Refused, nobody_listens
-from traindeck.services.http.calls import breakable, load
+from traindeck.services.http.calls import Refused, breakable, load, nobody_listens
 from traindeck.services.http.errors import Answer, not_understood
 from traindeck.services.http.proxies import proxy_of
 from traindeck.services.jobs.modelarts.account import ModelArtsAccount, Refusal

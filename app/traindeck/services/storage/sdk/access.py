@@ -6,6 +6,7 @@ the bucket, and writing it on an object for emptying the object. So nothing is w
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +27,9 @@ from traindeck.domain.texts import text
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.http.calls import TRIES
+from traindeck.services.ports import OnProgress
 from traindeck.services.storage.emptying import Emptying
 from traindeck.services.storage.errors import obs_error
-from traindeck.services.storage.ports import OnProgress
 from traindeck.services.storage.sdk.account import ObsAccount
 
 if TYPE_CHECKING:
@@ -239,10 +240,12 @@ class ObsAccess:
                 raise _half_made(error, wanted.name) from error
 
     async def count(self, bucket: str, on_progress: OnProgress) -> BucketContents:
-        return await Emptying(self._account, bucket, on_progress).count()
+        tell = _told_here(on_progress)
+        return await self._account.over_wire(lambda plane: Emptying(plane, bucket, tell).count())
 
     async def empty(self, bucket: str, on_progress: OnProgress) -> BucketContents:
-        return await Emptying(self._account, bucket, on_progress).empty()
+        tell = _told_here(on_progress)
+        return await self._account.over_wire(lambda plane: Emptying(plane, bucket, tell).empty())
 
     async def remove(self, bucket: str) -> None:
         place, may_be_gone = ObjectPath(bucket), False
@@ -293,6 +296,16 @@ class ObsAccess:
             text("Rights are set in another way there; ask who runs it."),
             self._account.refusal(answer).detail,
         )
+
+
+def _told_here(on_progress: OnProgress) -> OnProgress:
+    """From the loop of the wire: have it told on this one."""
+    loop = asyncio.get_running_loop()
+
+    def tell(found: BucketContents) -> None:
+        loop.call_soon_threadsafe(on_progress, found)
+
+    return tell
 
 
 async def _if_allowed(asking: Awaitable[Any]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -14,8 +14,7 @@ from traindeck.domain.accounts.profiles import Profile, Signature
 from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
-from traindeck.services.accounts.connections import Refused, nobody_listens
-from traindeck.services.http.calls import TRIES, breakable, load, retried
+from traindeck.services.http.calls import TRIES, Refused, breakable, load, nobody_listens, retried
 from traindeck.services.http.errors import (
     Answer,
     Service,
@@ -27,8 +26,12 @@ from traindeck.services.http.errors import (
     seconds_ahead,
     unusable_certificates,
 )
-from traindeck.services.http.proxies import is_loopback, proxy_of, proxy_to
+from traindeck.services.http.proxies import proxy_of, proxy_to
+from traindeck.services.storage.dialect import dialect_of, is_path_style
 from traindeck.services.storage.errors import obs_error
+from traindeck.services.storage.wire.account import seconds_until
+from traindeck.services.storage.wire.data_plane import WireDataPlane
+from traindeck.services.storage.wire.own_loop import OwnLoop
 
 if TYPE_CHECKING:
     from traindeck.services.storage.sdk.client import Client
@@ -53,6 +56,7 @@ class ObsAccount:
         self._credentials = credentials
         self._calls = calls
         self.service = Service(urlsplit(profile.obs_url).netloc, profile.is_lab, credentials)
+        self._wire = OwnLoop(profile, credentials)
         self._making = threading.Lock()
         self._client: Client | None = None
 
@@ -74,9 +78,7 @@ class ObsAccount:
     def speaks_obs(self) -> bool:
         """Requests and documents are those of OBS itself: the SDK takes S3's where the bucket is in the path."""
         profile = self._profile
-        if profile.path_style or profile.signature not in (Signature.AUTO, Signature.OBS):
-            return False
-        return profile.signature == Signature.OBS or not is_loopback(profile.obs_url)
+        return not is_path_style(profile) and dialect_of(profile, path_style=False) is Signature.OBS
 
     @property
     def location(self) -> str | None:
@@ -84,6 +86,7 @@ class ObsAccount:
         return None if self.region == "us-east-1" else self.region
 
     def close(self) -> None:
+        self._wire.close()
         if self._client is not None:
             self._client.close_idle()
 
@@ -114,6 +117,18 @@ class ObsAccount:
             self._refused(error)
             raise
 
+    async def over_wire(self, work: Callable[[WireDataPlane], Coroutine[Any, Any, Result]]) -> Result:
+        """For what comes by the thousand, without the SDK."""
+        try:
+            return await self._wire.run(work)
+        except KeysRefused as error:
+            self._refused(error)
+            raise
+        finally:
+            ahead_s = self._wire.clock_ahead_s
+            if ahead_s is not None:
+                self.clock_ahead_s = ahead_s
+
     def _compare_clocks(self, answer: Any) -> None:
         ahead_s = seconds_ahead(dict(answer.header or ()).get("date", ""))
         if ahead_s is not None:
@@ -131,10 +146,6 @@ class ObsAccount:
 
     def refusal(self, answer: Any) -> Answer:
         header = dict(answer.header or ())
-        try:
-            retry_after_s = float(header.get("retry-after", ""))
-        except ValueError:
-            retry_after_s = None
         return Answer(
             self.service,
             answer.status,
@@ -142,7 +153,7 @@ class ObsAccount:
             answer.errorCode or header.get("error-code", ""),
             answer.errorMessage or header.get("error-message", "") or answer.reason or "",
             answer.requestId or "",
-            retry_after_s,
+            seconds_until(header.get("retry-after", "")),
             header.get("date", ""),
         )
 

@@ -1,6 +1,8 @@
 """The OBS SDK with our connections under it; imported in a worker only, for it is slow to load.
 
-The SDK's own connections verify no host name, are mixed between servers, and leak when sending fails.
+The SDK's own connections verify no host name, are mixed between servers, leak when sending fails, and cannot be
+broken off; it knows no proxy per account, and its models lose what they do not know. So this module, and no other,
+replaces private parts of it: connections, signing where the date is missing, and requests for whole documents.
 """
 
 from __future__ import annotations
@@ -12,8 +14,7 @@ import ssl
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -25,20 +26,9 @@ from traindeck.domain.accounts.profiles import Profile, Proxy, Signature
 from traindeck.domain.storage.access import Acl
 from traindeck.domain.storage.objects import Bucket
 from traindeck.services.http.calls import connected, in_use
-from traindeck.services.http.proxies import is_loopback
-from traindeck.services.storage.data_ports import Page
+from traindeck.services.storage.dialect import is_path_style
 from traindeck.services.storage.documents import document, moment
-from traindeck.services.storage.version_pages import (
-    KeptPage,
-    VersionPage,
-    acl_of,
-    policy_of,
-    unfinished_of,
-    version_page,
-    versions_of,
-)
-from traindeck.services.storage.wire.heads import on_wire
-from traindeck.services.storage.wire.listing_pages import page_of
+from traindeck.services.storage.sdk.documents import acl_of, policy_of
 
 CONNECT_S = 6.0
 SOCKET_S = 30.0
@@ -62,10 +52,6 @@ Result = TypeVar("Result")
 
 class NotReached(Exception):
     """The connection could not be made: nothing was sent."""
-
-
-class AsWritten(str):
-    """The value of a header that goes out as it is; the SDK would encode others' quotes and signs once more."""
 
 
 class _Plain(http.client.HTTPConnection):
@@ -118,10 +104,7 @@ class _Idle:
 
 
 class _Convertor(convertor.Convertor):  # type: ignore[misc]
-    """Reads listings itself: the SDK's times are in local time without zone, an hour off in summer."""
-
-    def parseListObjects(self, xml: str, headers: object = None) -> Page:
-        return page_of(xml)
+    """Reads documents itself: the SDK's times are in local time without zone, an hour off in summer."""
 
     def parseListBuckets(self, xml: str, headers: object = None) -> list[Bucket]:
         root = document(xml, "ListAllMyBucketsResult")
@@ -129,13 +112,6 @@ class _Convertor(convertor.Convertor):  # type: ignore[misc]
             Bucket(node.findtext("Name") or "", moment(node.findtext("CreationDate")), node.findtext("Location") or "")
             for node in root.iterfind("Buckets/Bucket")
         ]
-
-    def parseListVersions(self, xml: str, headers: object = None) -> VersionPage:
-        return version_page(xml)
-
-    def parseHead(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """As it came: the SDK mixes the names of metadata with its own."""
-        return dict(headers)
 
     def parseSetting(self, xml: object, headers: object = None) -> str:
         # An answer without a body comes as its headers alone.
@@ -149,24 +125,12 @@ class _Convertor(convertor.Convertor):  # type: ignore[misc]
 
     parseGetObjectAcl = parseGetBucketAcl  # noqa: N815 - found by its name
 
-    def parseKeptVersions(self, xml: str, headers: object = None) -> KeptPage:
-        return versions_of(xml)
-
-    def parseUnfinished(self, xml: str, headers: object = None) -> KeptPage:
-        return unfinished_of(xml)
-
-    def parseDeleteObjects(self, xml: str, headers: object = None) -> object:
-        document(xml, "DeleteResult")
-        return super().parseDeleteObjects(xml, headers)
-
 
 class Client(ObsClient):  # type: ignore[misc]
     """One account at one endpoint; for many threads at once."""
 
     def __init__(self, profile: Profile, credentials: Credentials, proxy: Proxy | None = None) -> None:
-        # OBS's own signature does not exist with the bucket in the path.
-        by_name = profile.signature == Signature.OBS and not profile.path_style
-        path_style = profile.path_style or (is_loopback(profile.obs_url) and not by_name)
+        path_style = is_path_style(profile)
         self._proxy = proxy
         self._ca_file = profile.ca_file or certifi.where()
         super().__init__(
@@ -202,49 +166,12 @@ class Client(ObsClient):  # type: ignore[misc]
     def close_idle(self) -> None:
         self._idle.clear()
 
-    def head(self, bucket: str, key: str, version: str = "") -> Any:
-        """All there is in the head of an object."""
-        return self._make_head_request(bucket, key, {"versionId": version} if version else None, methodName="head")
-
     def beside(self, bucket: str, key: str, name: str) -> Any:
         """The document of this name that is kept beside an object.
 
         Whoever does not know the request takes it for one for the object: then no more of it comes than this.
         """
         return self._make_get_request(bucket, key, {name: None}, {"Range": _MOST_BESIDE}, methodName="setting")
-
-    def put_head(
-        self, bucket: str, key: str, query: Mapping[str, str | None], headers: Mapping[str, str], answers: str = ""
-    ) -> Any:
-        """A request that has nothing but headers, spelled as OBS spells them; without a query it is a copy."""
-        method = answers or (None if query else "copyObject")
-        return self._make_put_request(bucket, key, dict(query), self._written(headers), methodName=method)
-
-    def begin_parts(self, bucket: str, key: str, headers: Mapping[str, str]) -> Any:
-        return self._make_post_request(
-            bucket, key, {"uploads": None}, self._written(headers), methodName="initiateMultipartUpload"
-        )
-
-    def _written(self, headers: Mapping[str, str]) -> dict[str, str]:
-        prefix = self.ha._get_header_prefix()
-        return {name: AsWritten(value) for name, value in on_wire(headers, prefix).items()}
-
-    def versions(self, bucket: str, query: Mapping[str, str]) -> Any:
-        """One page of the versions in a bucket; the SDK would drop names that are nothing but blanks."""
-        return self._make_get_request(bucket, None, {"versions": None, **query}, methodName="listVersions")
-
-    def names_itself_obs(self, bucket: str) -> Any:
-        """OBS answers this, and other services take no notice of it."""
-        return self._make_head_request(bucket, None, {"apiversion": None}, methodName="head", skipAuthentication=True)
-
-    @contextmanager
-    def without_keys(self) -> Iterator[None]:
-        """What this thread asks meanwhile it asks as anybody could."""
-        self._mine.is_anybody = True
-        try:
-            yield
-        finally:
-            self._mine.is_anybody = False
 
     # The SDK's own models of these lose what they do not know.
 
@@ -259,19 +186,6 @@ class Client(ObsClient):  # type: ignore[misc]
 
     def delete_setting(self, bucket: str, name: str) -> Any:
         return self._make_delete_request(bucket, pathArgs={name: None})
-
-    def kept_versions(self, bucket: str, after: str, after_id: str) -> Any:
-        """A page of all there is: the SDK's own call reads it slowly, and any document as an empty one."""
-        markers = {"key-marker": after, "version-id-marker": after_id}
-        return self._page_behind(bucket, "versions", "keptVersions", markers)
-
-    def unfinished(self, bucket: str, after: str, after_id: str) -> Any:
-        """A page of the uploads that were begun and not finished."""
-        return self._page_behind(bucket, "uploads", "unfinished", {"key-marker": after, "upload-id-marker": after_id})
-
-    def _page_behind(self, bucket: str, what: str, method: str, markers: Mapping[str, str]) -> Any:
-        query = {what: None, "encoding-type": "url", **{name: value for name, value in markers.items() if value}}
-        return self._make_get_request(bucket, pathArgs=query, methodName=method)
 
     def _init_ssl_context(self, custom_ciphers: object) -> None:
         self.context = ssl.create_default_context(cafile=self._ca_file)
@@ -300,8 +214,6 @@ class Client(ObsClient):  # type: ignore[misc]
         return connection
 
     def _add_auth_headers(self, headers: dict[str, str], *arguments: Any, **named: Any) -> dict[str, str]:
-        if getattr(self._mine, "is_anybody", False):
-            return headers
         # Some services with this signature do not look at Date.
         if self.signature == "v4" and self.ha.date_header() not in headers:
             headers[self.ha.date_header()] = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
@@ -317,13 +229,6 @@ class Client(ObsClient):  # type: ignore[misc]
             if connection is not None:
                 connection.close()
             raise
-
-    def _rename_request_headers_handle(self, k: str, v: Any, new_headers: dict[str, Any]) -> dict[str, Any]:
-        if isinstance(v, AsWritten):
-            new_headers[k] = str(v)
-            return new_headers
-        renamed: dict[str, Any] = super()._rename_request_headers_handle(k, v, new_headers)
-        return renamed
 
     def _rename_response_headers(self, headers: Mapping[str, str]) -> list[tuple[str, str]]:
         # The SDK drops this one.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ET
 from datetime import date
 
+from traindeck.domain.storage.access import Acl, Grant, Grantees, Permission
 from traindeck.domain.storage.bucket_settings import COLD, WARM, CorsRule, LifecycleRule, Tags
-from traindeck.services.storage.documents import is_writable
+from traindeck.services.storage.documents import document, is_writable
 
 _CORS = ("ID", "AllowedOrigin", "AllowedMethod", "AllowedHeader", "ExposeHeader", "MaxAgeSeconds")
 
@@ -234,3 +236,46 @@ def _add_actions(node: ET.Element, rule: LifecycleRule, *, is_s3: bool) -> None:
         child(ET.SubElement(node, f"{_OLD}Expiration"), "NoncurrentDays", str(rule.old_expire_days))
     if rule.abort_days is not None:
         child(ET.SubElement(node, _ABORT), "DaysAfterInitiation", str(rule.abort_days))
+
+
+_GROUPS = {
+    "Everyone": Grantees.EVERYONE,
+    "AllUsers": Grantees.EVERYONE,
+    "AuthenticatedUsers": Grantees.AUTHENTICATED,
+    "LogDelivery": Grantees.LOG_DELIVERY,
+}
+
+
+def policy_of(content: object) -> str:
+    """ValueError: it is something else than a policy, as of a service that knows none."""
+    if not isinstance(content, str) or not isinstance(json.loads(content), dict):
+        raise ValueError("expected a policy")
+    return content
+
+
+def acl_of(xml: str) -> Acl:
+    """ValueError: this is no list of grants."""
+    root = document(xml, "AccessControlPolicy")
+    delivered = root.findtext("Delivered")
+    return Acl(
+        root.findtext("Owner/ID") or "",
+        tuple(_grant(node) for node in root.iterfind("AccessControlList/Grant")),
+        None if delivered is None else delivered.strip() == "true",
+    )
+
+
+def _grant(node: ET.Element) -> Grant:
+    kind, account = _grantee(node.find("Grantee"))
+    permission = Permission((node.findtext("Permission") or "").strip())
+    return Grant(kind, permission, account, (node.findtext("Delivered") or "").strip() == "true")
+
+
+def _grantee(node: ET.Element | None) -> tuple[Grantees, str]:
+    if node is None:
+        return Grantees.UNKNOWN, ""
+    group = node.findtext("Canned") or node.findtext("URI")
+    if group is not None:
+        known = _GROUPS.get(group.strip().rpartition("/")[2])
+        return (known, "") if known else (Grantees.UNKNOWN, group.strip())
+    identity = (node.findtext("ID") or "").strip()
+    return (Grantees.ACCOUNT, identity) if identity else (Grantees.UNKNOWN, "".join(node.itertext()).strip())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 from xml.etree.ElementTree import Element
 
-from traindeck.domain.errors import AppError, Conflict, InvalidInput, NoRight, NotFound, NotOffered
+from traindeck.domain.errors import AppError, Conflict, InvalidInput, NoRight, NotOffered
 from traindeck.domain.storage.access import Acl
 from traindeck.domain.storage.object_facts import (
     CUSTOMER_KEYS,
@@ -32,22 +32,14 @@ from traindeck.domain.storage.object_facts import (
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import MD5_NAME
-from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.tasks import gather_or_raise
-from traindeck.services.http.errors import Answer, not_understood
+from traindeck.services.storage.data_ports import Part, Version
 from traindeck.services.storage.documents import document
 from traindeck.services.storage.errors import need_key, not_offered
+from traindeck.services.storage.heads import changed_head, metadata_after, takes_away, whole_head
 from traindeck.services.storage.sdk.access import ObsAccess
 from traindeck.services.storage.sdk.account import ObsAccount
-from traindeck.services.storage.version_pages import VersionPage
-from traindeck.services.storage.wire.heads import (
-    changed_head,
-    facts_of,
-    metadata_after,
-    takes_away,
-    whole_head,
-)
-from traindeck.services.storage.wire.requests import encoded_key
+from traindeck.services.storage.wire.data_plane import WireDataPlane
 
 if TYPE_CHECKING:
     from traindeck.services.storage.sdk.client import Client
@@ -124,22 +116,18 @@ async def _copied(account: ObsAccount, found: ObjectFacts, change: HeadChange | 
             text("“{place}” is encrypted with a key that only its uploader has.", place=str(path)),
             text("Upload it again with what you want changed."),
         )
-    source = f"/{path.bucket}/{encoded_key(path.key)}"
-    origin = {
-        "x-obs-copy-source": f"{source}?versionId={version}" if version else source,
-        "x-obs-copy-source-if-match": f'"{found.etag}"',
-    }
-    kept = _keeping(found, change)
+    head = _keeping(found, change)
     if found.size_bytes > ONE_COPY_BYTES:
-        await _in_parts(account, found, origin, kept | whole_head(found, change or _NOTHING))
+        head |= whole_head(found, change or _NOTHING)
+        if found.tag_count:
+            head["x-obs-tagging"] = urlencode(await tags_of(account, path))
+        if found.md5:  # the ETag of what is made of parts does not tell it
+            head[f"x-obs-meta-{MD5_NAME}"] = found.md5
+        await account.over_wire(partial(_in_parts, found, version, head))
         return
     if change is not None:
-        kept |= whole_head(found, change) | {"x-obs-metadata-directive": "REPLACE"}
-    headers = origin | kept
-    answer = await account.ask(lambda client, _: client.put_head(path.bucket, path.key, {}, headers), path)
-    # A failure while the service copies arrives as 200 without an ETag.
-    if not account.body(answer).etag:
-        raise not_understood(account.refusal(answer))
+        head |= whole_head(found, change) | {"x-obs-metadata-directive": "REPLACE"}
+    await account.over_wire(lambda plane: plane.copy_onto(path, head, if_match=found.etag, version=version))
 
 
 def _keeping(found: ObjectFacts, change: HeadChange | None) -> dict[str, str]:
@@ -153,60 +141,22 @@ def _keeping(found: ObjectFacts, change: HeadChange | None) -> dict[str, str]:
     return kept
 
 
-async def _in_parts(account: ObsAccount, found: ObjectFacts, origin: dict[str, str], head: dict[str, str]) -> None:
-    path = found.path
-    if found.tag_count:
-        tags = await tags_of(account, path)
-        head = head | {"x-obs-tagging": urlencode(tags)}
-    if found.md5:  # the ETag of what is made of parts does not tell it
-        head = head | {f"x-obs-meta-{MD5_NAME}": found.md5}
-    answer = await account.ask(lambda client, _: client.begin_parts(path.bucket, path.key, head), path)
-    upload_id = str(account.body(answer).uploadId or "")
-    if not upload_id:
-        raise not_understood(account.refusal(answer))
+async def _in_parts(found: ObjectFacts, version: str, head: dict[str, str], plane: WireDataPlane) -> None:
+    path, size_bytes = found.path, found.size_bytes
+    upload_id = await plane.begin_upload(path, head=head)
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def copy(number: int, first: int) -> Part:
+        length = min(PART_BYTES, size_bytes - first)
+        async with gate:
+            return await plane.copy_part(path, path, upload_id, number, first, length, found.etag, version)
+
     try:
-        await _put_together(account, found, origin, upload_id)
+        parts = await gather_or_raise(copy(*part) for part in enumerate(range(0, size_bytes, PART_BYTES), start=1))
+        await plane.finish_upload(path, upload_id, parts)
     except (AppError, asyncio.CancelledError):
-        await asyncio.shield(
-            account.ask(
-                lambda client, _: client.abortMultipartUpload(path.bucket, path.key, upload_id),
-                path,
-                fine=("NoSuchUpload",),
-            )
-        )
+        await asyncio.shield(plane.abort_upload(path, upload_id))
         raise
-
-
-async def _put_together(account: ObsAccount, found: ObjectFacts, origin: dict[str, str], upload_id: str) -> None:
-    path, etags = found.path, dict[int, str]()
-    waiting = list(enumerate(range(0, found.size_bytes, PART_BYTES), start=1))
-
-    async def copy_each() -> None:
-        while waiting:
-            number, first = waiting.pop(0)
-            last = min(first + PART_BYTES, found.size_bytes) - 1
-            headers = origin | {"x-obs-copy-source-range": f"bytes={first}-{last}"}
-            query = {"partNumber": str(number), "uploadId": upload_id}
-
-            def copy(client: Client, _: CancelToken) -> Any:
-                return client.put_head(path.bucket, path.key, query, headers, answers="copyPart")  # noqa: B023
-
-            answer = await account.ask(copy, path)
-            etags[number] = str(account.body(answer).etag or "")
-            if not etags[number]:
-                raise not_understood(account.refusal(answer))
-
-    await gather_or_raise(copy_each() for _ in range(_AT_ONCE))
-
-    def complete(client: Client, _: CancelToken) -> Any:
-        from obs.model import CompleteMultipartUploadRequest, CompletePart
-
-        parts = [CompletePart(partNum=number, etag=etag) for number, etag in sorted(etags.items())]
-        return client.completeMultipartUpload(path.bucket, path.key, upload_id, CompleteMultipartUploadRequest(parts))
-
-    answer = await account.ask(complete, path, tries=1)
-    if not account.body(answer).etag:
-        raise not_understood(account.refusal(answer))
 
 
 async def _grants(account: ObsAccount, path: ObjectPath) -> Acl | None:
@@ -230,7 +180,7 @@ _GOES_ON = "RestoreAlreadyInProgress"
 
 
 class ObsObjects:
-    """One account's objects, apart from their bytes."""
+    """One account's objects, apart from their bytes. Every method raises AppError."""
 
     def __init__(self, account: ObsAccount) -> None:
         self._account = account
@@ -239,32 +189,23 @@ class ObsObjects:
 
     @property
     def most_metadata_bytes(self) -> int:
+        """So much the names and values of one object's metadata may have together."""
         return S3_METADATA_BYTES if self._account.is_foreign else METADATA_BYTES
 
     async def facts(self, path: ObjectPath, version: str = "") -> ObjectFacts:
+        """NotFound: there is no such object."""
         need_key(path)
-        answer = await self._account.ask(lambda client, _: client.head(path.bucket, path.key, version), path)
-        try:
-            return facts_of(path, self._account.body(answer))
-        except ValueError as error:
-            raise not_understood(replace(self._account.refusal(answer), message=str(error))) from error
+        return await self._account.over_wire(lambda plane: plane.facts(path, version))
 
     async def is_public(self, path: ObjectPath) -> bool | None:
-        need_key(path)
-
-        def look(client: Client, _: CancelToken) -> Any:
-            with client.without_keys():
-                return client.head(path.bucket, path.key)
-
-        try:
-            answer = await self._account.ask(look, path, missing_is_none=True)
-        except NoRight:
-            return False
-        except AppError:
-            return None  # what a service says to strangers may be anything
-        return None if answer is None else True
+        """Whether anybody may read it; None: that could not be found out."""
+        return await self._account.over_wire(lambda plane: plane.is_public(path))
 
     async def change(self, path: ObjectPath, change: HeadChange, seen: ObjectFacts | None = None) -> ObjectFacts:
+        """Say it differently, without the bytes being sent again; the answer is what the service says now.
+
+        Conflict: it is no longer what `seen` is.
+        """
         found, is_asked = await self._asked(path, change, seen)
         if not is_asked:
             return found
@@ -277,9 +218,11 @@ class ObsObjects:
         return now
 
     async def ensure(self, path: ObjectPath, change: HeadChange) -> bool:
+        """The same for one of many, not looked at again; False: it was as wanted already."""
         return (await self._asked(path, change, None))[1]
 
     async def tags(self, path: ObjectPath) -> dict[str, str]:
+        """NotOffered: the service has none."""
         need_key(path)
         return await tags_of(self._account, path)
 
@@ -306,34 +249,23 @@ class ObsObjects:
         return Restoring.BEGUN if answer.status == 202 else Restoring.EXTENDED
 
     async def versions(self, path: ObjectPath) -> list[ObjectVersion]:
+        """Newest first; one without id where the bucket keeps none."""
         need_key(path)
-        found: list[ObjectVersion] = []
-        key_marker = version_marker = ""
-        while True:
-            page = await self._version_page(path, key_marker, version_marker)
-            found += [version for key, version in page.rows if key == path.key]
-            # The name itself comes before all that only begin with it.
-            is_past = any(key.encode() > path.key.encode() for key, _ in page.rows)
-            if page.is_last or is_past:
-                return found
-            if (page.next_key, page.next_version) == (key_marker, version_marker) or not page.next_key:
-                raise not_understood(Answer(self._account.service, 200, message="the same page again"))
-            key_marker, version_marker = page.next_key, page.next_version
+        return await self._account.over_wire(partial(_versions, path))
 
     async def make_current(self, path: ObjectPath, version: str) -> None:
+        """Copy an old version onto the object; the old one stays."""
         await made_current(self._account, await self.facts(path, version), version)
 
     async def remove_version(self, path: ObjectPath, version: str) -> None:
+        """For good; to remove the marker of a deletion brings the object back."""
         need_key(path)
         if not version:
             raise ValueError("without a version the object itself would be deleted")
-        await self._account.ask(
-            lambda client, _: client.deleteObject(path.bucket, path.key, versionId=version),
-            path,
-            fine=("NoSuchVersion",),
-        )
+        await self._account.over_wire(lambda plane: plane.remove_version(path, version))
 
     async def link(self, path: ObjectPath, lasts: timedelta, *, method: str = "GET", version: str = "") -> SignedLink:
+        """Made here, without asking anybody."""
         need_key(path)
         if not SHORTEST_LINK <= lasts <= LONGEST_LINK:
             raise InvalidInput(
@@ -387,15 +319,8 @@ class ObsObjects:
         """Whether a head can be changed alone; whoever does not know the request takes it for an empty object."""
         async with self._asking:
             if self._is_obs is None:
-                self._is_obs = await self._names_itself_obs(bucket)
+                self._is_obs = await self._account.over_wire(lambda plane: plane.names_itself_obs(bucket))
             return self._is_obs
-
-    async def _names_itself_obs(self, bucket: str) -> bool:
-        try:
-            answer = await self._account.ask(lambda client, _: client.names_itself_obs(bucket), ObjectPath(bucket))
-        except (NoRight, NotFound, NotOffered, InvalidInput, Conflict):
-            return False  # OBS answers this to everybody
-        return "x-obs-api" in self._account.body(answer)
 
     async def _set_head(self, found: ObjectFacts, change: HeadChange) -> None:
         path, is_whole = found.path, takes_away(found, change)
@@ -404,14 +329,21 @@ class ObsObjects:
         headers["If-Match"] = f'"{found.etag}"'
         if change.storage_class:
             headers["x-obs-storage-class"] = change.storage_class
-        await self._account.ask(
-            lambda client, _: client.put_head(path.bucket, path.key, {"metadata": None}, headers), path
-        )
+        await self._account.over_wire(lambda plane: plane.set_head(path, headers))
 
-    async def _version_page(self, path: ObjectPath, key_marker: str, version_marker: str) -> VersionPage:
-        query = {"prefix": path.key, "max-keys": str(_PAGE_ROWS), "encoding-type": "url"}
-        if key_marker:
-            query |= {"key-marker": key_marker, "version-id-marker": version_marker}
-        answer = await self._account.ask(lambda client, _: client.versions(path.bucket, query), path)
-        page: VersionPage = self._account.body(answer)
-        return page
+
+async def _versions(path: ObjectPath, plane: WireDataPlane) -> list[ObjectVersion]:
+    found: list[ObjectVersion] = []
+    after = after_version = ""
+    while True:
+        page = await plane.versions(path.bucket, path.key, after=after, after_version=after_version, most=_PAGE_ROWS)
+        found += [_version(row) for row in page.rows if row.key == path.key]
+        # The name itself comes before all that only begin with it.
+        if not page.next_key or any(row.key.encode() > path.key.encode() for row in page.rows):
+            return found
+        after, after_version = page.next_key, page.next_version
+
+
+def _version(row: Version) -> ObjectVersion:
+    size_bytes = None if row.is_marker else row.size_bytes
+    return ObjectVersion(row.id, row.is_latest, row.modified, size_bytes, row.etag, row.storage_class)

@@ -43,6 +43,7 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.http.errors import Answer, not_understood
+from traindeck.services.storage.dialect import dialect_of, is_path_style
 from traindeck.services.storage.documents import document
 from traindeck.services.storage.sdk.account import ObsAccount
 from traindeck.services.storage.sdk.documents import (
@@ -57,7 +58,6 @@ from traindeck.services.storage.sdk.documents import (
     tags_document,
     xml_of,
 )
-from traindeck.services.storage.wire.requests import dialect_of, is_path_style
 
 MOST_LIFECYCLE_BYTES = 20 * 1024
 
@@ -89,7 +89,10 @@ _ENCRYPTION = _Kind(
 
 
 class ObsSettings:
-    """One account's bucket settings."""
+    """One account's bucket settings. Every method raises AppError; NotOffered where a service has no such thing.
+
+    What is set answers with what the service has afterwards; Conflict: somebody changed it since it was `seen`.
+    """
 
     def __init__(self, account: ObsAccount, profile: Profile) -> None:
         self._account = account
@@ -105,6 +108,7 @@ class ObsSettings:
         return S3_TAGS if self._is_foreign else OBS_TAGS
 
     async def facts(self, bucket: str) -> BucketFacts:
+        """What could be found out; a part that could not stays unknown, with the reason."""
         place = ObjectPath(bucket)
         answer = await self._account.ask(lambda client, _: client.getBucketMetadata(bucket), place)
         on_progress = answer.body or {}
@@ -177,6 +181,7 @@ class ObsSettings:
         return class_of((root.findtext("DefaultStorageClass") or root.text or "").strip())
 
     async def set_storage_class(self, bucket: str, storage_class: str) -> None:
+        """For objects that come without a class of their own."""
         await self._needed(bucket, self._class)
         root = ET.Element(self._class.root)
         name = class_for(storage_class, is_s3=self._is_s3)
@@ -188,6 +193,7 @@ class ObsSettings:
         self._check(await self._storage_class(bucket) == storage_class, bucket)
 
     async def set_versioning(self, bucket: str, *, enabled: bool) -> None:
+        """Not enabled: suspended; it cannot be switched off again."""
         await self._needed(bucket, _VERSIONING)
         wanted = Versioning.ENABLED if enabled else Versioning.SUSPENDED
         root = ET.Element(_VERSIONING.root)
@@ -196,6 +202,7 @@ class ObsSettings:
         self._check(await self._versioning(bucket) is wanted, bucket)
 
     async def set_quota(self, bucket: str, quota_bytes: int) -> None:
+        """0: no limit."""
         if not 0 <= quota_bytes <= MOST_QUOTA_BYTES:
             raise InvalidInput(
                 text("A quota is 0 to {most} bytes.", most=MOST_QUOTA_BYTES), text("0 stands for no limit.")

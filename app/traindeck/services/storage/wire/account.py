@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from urllib.parse import urlsplit
@@ -16,8 +17,7 @@ from traindeck.domain.accounts.profiles import Profile, Proxy, Signature
 from traindeck.domain.errors import AppError, InvalidInput, KeysRefused
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.services.accounts.connections import Refused, nobody_listens
-from traindeck.services.http.calls import retried
+from traindeck.services.http.calls import Refused, nobody_listens, retried
 from traindeck.services.http.errors import (
     Answer,
     Service,
@@ -30,6 +30,7 @@ from traindeck.services.http.errors import (
     unusable_certificates,
 )
 from traindeck.services.http.proxies import proxy_of, proxy_to
+from traindeck.services.storage.dialect import dialect_of, is_path_style
 from traindeck.services.storage.documents import document
 from traindeck.services.storage.errors import obs_error
 from traindeck.services.storage.wire.connection import Answered, LineBroken
@@ -40,7 +41,7 @@ from traindeck.services.storage.wire.pool import (
     ProxyRefused,
     Server,
 )
-from traindeck.services.storage.wire.requests import Request, Signer, body_headers, dialect_of, is_path_style, target
+from traindeck.services.storage.wire.requests import Request, Signer, body_headers, target
 
 _TARGET = re.compile(r"[!-~]+")
 _SAID = ("Code", "Message", "RequestId")
@@ -82,6 +83,19 @@ class WireAccount:
         self._signer = Signer(profile, credentials, path_style=self.path_style)
         self._pool: ConnectionPool | None = None
         self._is_closed = False
+        self._last_date = "", 0.0
+
+    @property
+    def is_foreign(self) -> bool:
+        """Somebody else's store, which knows no more than S3."""
+        return self._profile.signature == Signature.V4
+
+    @property
+    def clock_ahead_s(self) -> float | None:
+        """By how much the service's clock was before ours at its last answer; None: it has not said."""
+        date, at = self._last_date
+        ahead_s = seconds_ahead(date)
+        return None if ahead_s is None else ahead_s + time.time() - at
 
     def close(self) -> None:
         self._is_closed = True
@@ -139,7 +153,7 @@ class WireAccount:
             found["Code"] or _either(headers, "error-code"),
             found["Message"] or _either(headers, "error-message") or message,
             found["RequestId"] or _either(headers, "request-id"),
-            _seconds(headers.get("retry-after", "")),
+            seconds_until(headers.get("retry-after", "")),
             headers.get("date", ""),
         )
 
@@ -159,6 +173,7 @@ class WireAccount:
                 )
             except (NotReached, LineBroken) as error:
                 raise self._trouble(error) from None
+            self._last_date = answer.headers.get("date", ""), time.time()
             if is_last or answer.status != 403 or not self._is_clock_set(answer):
                 break
         if answer.status == 407 and self.service.proxy:
@@ -180,7 +195,8 @@ class WireAccount:
             headers["Content-Length"] = "0"
         try:
             where = target(request, path_style=self.path_style)
-            self._signer.sign(request.method, request.path.bucket, where.partition("?")[0], request.query, headers)
+            if request.is_signed:
+                self._signer.sign(request.method, request.path.bucket, where.partition("?")[0], request.query, headers)
         except UnicodeEncodeError as error:
             raise InvalidInput(
                 text("“{place}” cannot be a name in OBS: it is not valid Unicode.", place=ascii(str(request.path))),
@@ -252,7 +268,8 @@ def _either(headers: Mapping[str, str], name: str) -> str:
     return headers.get(f"x-obs-{name}") or headers.get(f"x-amz-{name}") or ""
 
 
-def _seconds(retry_after: str) -> float | None:
+def seconds_until(retry_after: str) -> float | None:
+    """A number, or the moment itself."""
     try:
         return float(retry_after)
     except ValueError:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
-from datetime import datetime
-from functools import lru_cache
 
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.runtime.clock import of_http_date
 from traindeck.services.http.errors import not_understood
 from traindeck.services.storage.data_ports import Body, Found
 from traindeck.services.storage.documents import document
 from traindeck.services.storage.errors import damaged
+from traindeck.services.storage.heads import http_moment
 from traindeck.services.storage.wire.account import WireAccount
 from traindeck.services.storage.wire.connection import Answered
 from traindeck.services.storage.wire.requests import metadata_in
@@ -66,7 +64,7 @@ def found_in(account: WireAccount, path: ObjectPath, headers: Mapping[str, str],
         path,
         size_bytes,
         bare(headers.get("etag", "")),
-        _moment(headers.get("last-modified", "")),
+        http_moment(headers.get("last-modified", "")),
         own.get("version-id", ""),
         own.get("storage-class", ""),
         headers.get("content-type", ""),
@@ -74,12 +72,3 @@ def found_in(account: WireAccount, path: ObjectPath, headers: Mapping[str, str],
         metadata_in("", own),
         {name: headers[name.lower()] for name in _WEB_HEADERS if name.lower() in headers},
     )
-
-
-@lru_cache(maxsize=4096)
-def _moment(modified: str) -> datetime | None:
-    """Many objects are of the same second, and reading a date is slow."""
-    try:
-        return of_http_date(modified)
-    except ValueError:
-        return None

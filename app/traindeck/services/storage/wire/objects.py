@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 
-from traindeck.domain.errors import NoRight
+from traindeck.domain.errors import AppError, Conflict, InvalidInput, NoRight, NotFound, NotOffered
+from traindeck.domain.storage.object_facts import ObjectFacts
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.http.errors import not_understood
+from traindeck.services.storage.contents import BytesBody
 from traindeck.services.storage.data_ports import Body, Counted, Found, Page, Sink, Stored
 from traindeck.services.storage.errors import damaged, need_key, obs_error
+from traindeck.services.storage.heads import facts_of
 from traindeck.services.storage.wire.account import WireAccount
 from traindeck.services.storage.wire.answers import (
     bare,
@@ -24,9 +28,11 @@ from traindeck.services.storage.wire.listing_pages import page_of
 from traindeck.services.storage.wire.requests import (
     Request,
     encoded_key,
+    head_headers,
     metadata_headers,
     type_header,
 )
+from traindeck.services.storage.wire.versions import remove_one
 
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
@@ -110,6 +116,50 @@ class Objects:
             raise not_understood(self._account.refusal(answer, "no length"))
         return found_in(self._account, path, answer.headers, int(length))
 
+    async def facts(self, path: ObjectPath, version: str = "") -> ObjectFacts:
+        """All there is in its head; NotFound: there is no such object."""
+        need_key(path)
+        found: list[ObjectFacts] = []
+
+        def read(answer: Answered) -> None:
+            try:
+                found.append(facts_of(path, answer.headers))
+            except ValueError as error:
+                raise not_understood(self._account.refusal(answer, str(error))) from error
+
+        await self._account.ask(Request("HEAD", path, _of_version(version)), checked=read)
+        return found[-1]
+
+    async def is_public(self, path: ObjectPath) -> bool | None:
+        """Asked without keys; None: there is no such object, or nobody can tell."""
+        need_key(path)
+        try:
+            answer = await self._account.ask(Request("HEAD", path, is_signed=False), missing_is_fine=True)
+        except NoRight:
+            return False
+        except AppError:
+            return None  # what a service says to strangers may be anything
+        return None if answer.status == 404 else True
+
+    async def names_itself_obs(self, bucket: str) -> bool:
+        """OBS answers this to everybody, and other services take no notice of it."""
+        try:
+            answer = await self._account.ask(Request("HEAD", ObjectPath(bucket), {"apiversion": None}, is_signed=False))
+        except (NoRight, NotFound, NotOffered, InvalidInput, Conflict):
+            return False
+        return "x-obs-api" in answer.headers
+
+    async def set_head(self, path: ObjectPath, head: Mapping[str, str]) -> None:
+        """What is said about an object, without its bytes, spelled as OBS does; only OBS itself knows the request."""
+        headers = head_headers(self._account.prefix, head)
+        await self._account.ask(Request("PUT", path, {"metadata": None}, headers))
+
+    async def try_to_write(self, target: ObjectPath) -> None:
+        """Raise what keeps us from writing there; nothing is kept, for the checksum that goes with it is wrong."""
+        answer = await self._account.ask(Request("PUT", target, body=_Trial()), fine=("BadDigest", "InvalidDigest"))
+        if answer.status < 300:  # a service that compares nothing has kept it
+            await remove_one(self._account, target, answer.headers.get(f"{self._account.prefix}version-id", ""))
+
     async def page(
         self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
     ) -> Page:
@@ -147,6 +197,14 @@ class Objects:
         if metadata is not None:
             headers[f"{self._account.prefix}metadata-directive"] = "REPLACE"
             headers |= type_header(target.key) | metadata_headers(self._account.prefix, metadata)
+        return await self._copied(target, headers)
+
+    async def copy_onto(self, path: ObjectPath, head: Mapping[str, str], *, if_match: str, version: str = "") -> Stored:
+        """An object, or an old version of it, onto itself; `head` is spelled as OBS does."""
+        headers = self._copy_source(path, if_match, version) | head_headers(self._account.prefix, head)
+        return await self._copied(path, headers)
+
+    async def _copied(self, target: ObjectPath, headers: dict[str, str]) -> Stored:
         etags: list[str] = []
 
         def read(answer: Answered) -> None:
@@ -156,9 +214,9 @@ class Objects:
         answer = await self._account.ask(Request("PUT", target, headers=headers), checked=read)
         return self._stored(answer, etags[-1])
 
-    def _copy_source(self, source: ObjectPath, if_match: str) -> dict[str, str]:
-        prefix = self._account.prefix
-        headers = {f"{prefix}copy-source": f"/{source.bucket}/{encoded_key(source.key)}"}
+    def _copy_source(self, source: ObjectPath, if_match: str, version: str = "") -> dict[str, str]:
+        prefix, of_version = self._account.prefix, f"?versionId={version}" if version else ""
+        headers = {f"{prefix}copy-source": f"/{source.bucket}/{encoded_key(source.key)}{of_version}"}
         if if_match:
             headers[f"{prefix}copy-source-if-match"] = f'"{bare(if_match)}"'
         return headers
@@ -171,6 +229,14 @@ class Objects:
             raise not_understood(self._account.refusal(answer, "another range than asked for"))
         if incoming.received_bytes != incoming.expected_bytes:
             raise damaged(self._account.refusal(answer, "fewer bytes than announced"), str(source))
+
+
+class _Trial(BytesBody):
+    """What no service keeps that compares checksums."""
+
+    def __init__(self) -> None:
+        super().__init__(b"may this be written?")
+        self.md5 = hashlib.md5(b"something else", usedforsecurity=False).digest()
 
 
 class _Incoming:

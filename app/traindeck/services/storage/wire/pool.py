@@ -209,7 +209,9 @@ class ConnectionPool:
             since, known = self._addresses.get((host, port), (0.0, []))
             if known and loop.time() - since < _ADDRESSES_S:
                 return known
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            # Names below it mean this computer too, which not every system knows.
+            known_as = "localhost" if host.endswith(".localhost") else host
+            found = await loop.getaddrinfo(known_as, port, type=socket.SOCK_STREAM)
             addresses: _Addresses = [(family, (str(place[0]), port)) for family, _, _, _, place in found]
             self._addresses[host, port] = (loop.time(), addresses)
             return addresses

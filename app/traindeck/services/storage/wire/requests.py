@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
 import time
 from base64 import b64encode
 from binascii import b2a_base64
@@ -12,14 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile, Signature
+from traindeck.domain.storage.object_facts import CONTENT_TYPE
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.clock import http_date
-from traindeck.services.http.proxies import is_loopback
 from traindeck.services.storage.data_ports import Body, Counted
+from traindeck.services.storage.dialect import dialect_of
+from traindeck.services.storage.heads import on_wire
 from traindeck.services.storage.wire.connection import Take
 
 # What stays as it is in the value of a header, as the SDK has it.
@@ -37,6 +38,7 @@ class Request:
     body: Body | None = None
     take: Take | None = None
     counted: Counted | None = None
+    is_signed: bool = True  # else asked as anybody could
 
 
 def target(request: Request, *, path_style: bool) -> str:
@@ -79,36 +81,17 @@ def metadata_headers(prefix: str, metadata: Mapping[str, str]) -> dict[str, str]
     return {f"{prefix}meta-{name}": quote(value, safe=_PLAIN_IN_HEADERS) for name, value in metadata.items()}
 
 
+def head_headers(prefix: str, head: Mapping[str, str]) -> dict[str, str]:
+    """All that is said about an object, spelled as OBS does, in the dialect of this prefix."""
+    return {"Content-Type" if name == CONTENT_TYPE else name: value for name, value in on_wire(head, prefix).items()}
+
+
 def metadata_in(prefix: str, headers: Mapping[str, str]) -> dict[str, str]:
     start = f"{prefix}meta-"
     return {name[len(start) :]: unquote(value) for name, value in headers.items() if name.startswith(start)}
 
 
-def is_path_style(profile: Profile) -> bool:
-    """Whether the bucket stands in the path: where asked for, and where no name could hold it."""
-    if profile.path_style or _is_address(urlsplit(profile.obs_url).hostname or ""):
-        return True
-    # The Lab knows its buckets by name too, but most systems cannot find names below localhost.
-    return is_loopback(profile.obs_url) and profile.signature is not Signature.OBS
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-def dialect_of(profile: Profile, *, path_style: bool) -> Signature:
-    """The one to speak where the profile leaves it open: as the SDK chooses."""
-    if profile.signature is not Signature.AUTO:
-        return profile.signature
-    return Signature.V2 if path_style else Signature.OBS
-
-
-# Of what a data plane asks for, the names that the two older dialects sign and those they do not.
-_SIGNED = frozenset({"delete", "partNumber", "uploadId", "uploads", "versionId", "versioning", "versions"})
+_SIGNED = frozenset({"delete", "metadata", "partNumber", "uploadId", "uploads", "versionId", "versioning", "versions"})
 _UNSIGNED = frozenset({
     "delimiter", "encoding-type", "key-marker", "marker", "max-keys", "max-parts", "max-uploads", "part-number-marker",
     "prefix", "upload-id-marker", "version-id-marker",

@@ -16,7 +16,7 @@ from traindeck.services.http.errors import not_understood
 from traindeck.services.storage.contents import BytesBody
 from traindeck.services.storage.data_ports import Body, Counted, Fragment, Part, Stored
 from traindeck.services.storage.documents import element, moment
-from traindeck.services.storage.errors import damaged, need_key, obs_error
+from traindeck.services.storage.errors import damaged, need_key, not_offered, obs_error
 from traindeck.services.storage.wire.answers import (
     MD5,
     bare,
@@ -27,20 +27,38 @@ from traindeck.services.storage.wire.answers import (
 )
 from traindeck.services.storage.wire.connection import Answered
 from traindeck.services.storage.wire.objects import Objects
-from traindeck.services.storage.wire.requests import Request, metadata_headers, type_header
+from traindeck.services.storage.wire.requests import (
+    Request,
+    head_headers,
+    metadata_headers,
+    type_header,
+)
+from traindeck.services.storage.wire.versions import NEVER
 
 _NO_PARTS = ("NotImplemented", "ServiceNotImplemented")
 _OF_PARTS = re.compile(r"[0-9a-f]{32}-[1-9][0-9]*")
 _KEY = re.compile(rb"<Key>[^<]*</Key>")
 _GONE = ("NoSuchUpload",)
+# The last is what rclone says where no upload is unfinished.
+_NO_UPLOADS = (*NEVER, "NoSuchUpload")
 
 
 class Uploads(Objects):
     """The part of a data plane that moves objects in several requests."""
 
-    async def begin_upload(self, target: ObjectPath, metadata: Mapping[str, str] | None = None) -> str:
+    async def begin_upload(
+        self,
+        target: ObjectPath,
+        metadata: Mapping[str, str] | None = None,
+        *,
+        head: Mapping[str, str] | None = None,
+    ) -> str:
+        """`head`: all that is to be said about the object, as OBS spells it."""
         need_key(target)
-        headers = type_header(target.key) | metadata_headers(self._account.prefix, metadata or {})
+        if head is None:
+            headers = type_header(target.key) | metadata_headers(self._account.prefix, metadata or {})
+        else:
+            headers = head_headers(self._account.prefix, head)
         answer = await self._account.ask(Request("POST", target, {"uploads": None}, headers), fine=_NO_PARTS)
         if answer.status >= 300:
             raise NotOffered(
@@ -67,8 +85,9 @@ class Uploads(Objects):
         offset: int,
         length: int,
         if_match: str,
+        version: str = "",
     ) -> Part:
-        headers = self._copy_source(source, if_match)
+        headers = self._copy_source(source, if_match, version)
         headers[f"{self._account.prefix}copy-source-range"] = f"bytes={offset}-{offset + length - 1}"
         etags: list[str] = []
 
@@ -140,7 +159,13 @@ class Uploads(Objects):
             query |= {name: value for name, value in (("prefix", prefix), ("key-marker", key_marker)) if value}
             if upload_marker:
                 query["upload-id-marker"] = upload_marker
-            answer = await self._account.ask(Request("GET", ObjectPath(bucket), query))
+            is_first = not key_marker
+            answer = await self._account.ask(
+                Request("GET", ObjectPath(bucket), query), fine=_NO_UPLOADS if is_first else ()
+            )
+            is_foreign_list = self._account.is_foreign and b"<ListMultipartUploadsResult" not in answer.body
+            if is_first and (answer.status >= 300 or is_foreign_list):
+                raise not_offered(self._account.refusal(answer), bucket)
             root = document_of(self._account, answer, "ListMultipartUploadsResult")
             decode = unquote_plus if root.findtext("EncodingType") == "url" else str
             found = [

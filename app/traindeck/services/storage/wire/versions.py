@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import xml.etree.ElementTree as ET
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from urllib.parse import unquote_plus
 
@@ -14,27 +13,28 @@ from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.http.errors import not_understood
 from traindeck.services.storage.contents import BytesBody
 from traindeck.services.storage.data_ports import NotRemoved, Version, VersionPage
-from traindeck.services.storage.documents import element, is_writable, moment
-from traindeck.services.storage.errors import need_key
+from traindeck.services.storage.documents import document, element, is_writable, moment, our_class
+from traindeck.services.storage.errors import need_key, not_offered
 from traindeck.services.storage.wire.account import WireAccount
 from traindeck.services.storage.wire.answers import bare, document_of
 from traindeck.services.storage.wire.connection import Answered
 from traindeck.services.storage.wire.requests import Request
 
 _MARKER = "DeleteMarker"
-_NEVER = ("NotImplemented", "ServiceNotImplemented", "MethodNotAllowed", "FsNotSupport")
+_PAGES = ("ListVersionsResult", "ListVersionResult", "ListBucketVersionsResult")
+NEVER = ("NotImplemented", "ServiceNotImplemented", "MethodNotAllowed", "FsNotSupport")
 
 
-async def keeps_versions(account: WireAccount, bucket: str) -> bool:
-    """Whether what is deleted now can be brought back; a service that knows no versions keeps none."""
+async def versioning(account: WireAccount, bucket: str) -> str:
+    """Whether versions are kept, in the words of the service; empty: never, or it knows none."""
     found: list[str] = []
 
     def read(answer: Answered) -> None:
         root = document_of(account, answer, "VersioningConfiguration", "GetBucketVersioningResponse")
         found.append(next((node.text or "" for node in root.iter("Status")), ""))
 
-    answer = await account.ask(Request("GET", ObjectPath(bucket), {"versioning": None}), fine=_NEVER, checked=read)
-    return answer.status < 300 and found[-1] == "Enabled"
+    answer = await account.ask(Request("GET", ObjectPath(bucket), {"versioning": None}), fine=NEVER, checked=read)
+    return found[-1] if answer.status < 300 else ""
 
 
 async def version_page(
@@ -47,18 +47,26 @@ async def version_page(
 
     def read(answer: Answered) -> None:
         try:
-            pages.append(_page(document_of(account, answer, "ListVersionsResult", "ListBucketVersionsResult")))
+            pages.append(versions_of(answer.body))
         except ValueError as error:
-            raise not_understood(account.refusal(answer, str(error))) from error
+            refusal = account.refusal(answer, str(error))
+            # A service that knows no versions takes the question for another one.
+            if account.is_foreign and not after:
+                raise not_offered(refusal, bucket) from error
+            raise not_understood(refusal) from error
 
-    answer = await account.ask(Request("GET", ObjectPath(bucket), query), checked=read)
+    answer = await account.ask(Request("GET", ObjectPath(bucket), query), fine=() if after else NEVER, checked=read)
+    if answer.status >= 300:
+        raise not_offered(account.refusal(answer), bucket)
     page = pages[-1]
     if page.next_key and (page.next_key, page.next_version) == (after, after_version):  # else it would never end
         raise not_understood(account.refusal(answer, "the same page again"))
     return page
 
 
-def _page(root: ET.Element) -> VersionPage:
+def versions_of(xml: bytes) -> VersionPage:
+    """ValueError: this is no listing of versions."""
+    root = document(xml, *_PAGES)
     decode = unquote_plus if root.findtext("EncodingType") == "url" else str
     rows = [
         Version(
@@ -69,6 +77,7 @@ def _page(root: ET.Element) -> VersionPage:
             int(node.findtext("Size") or 0),
             moment(node.findtext("LastModified")),
             bare(node.findtext("ETag") or ""),
+            our_class(node.findtext("StorageClass") or ""),
         )
         for node in root
         if node.tag in ("Version", _MARKER)
@@ -78,6 +87,8 @@ def _page(root: ET.Element) -> VersionPage:
     last = rows[-1] if rows else None
     next_key = decode(root.findtext("NextKeyMarker") or "") or (last.key if last else "")
     next_version = root.findtext("NextVersionIdMarker") or ""
+    if not next_key:
+        raise ValueError("it goes on, and does not say where")
     return VersionPage(rows, next_key, next_version)
 
 
@@ -88,25 +99,28 @@ _NOT_OFFERED = ("NotImplemented", "ServiceNotImplemented", "MethodNotAllowed")
 _MISSING = ("NoSuchKey", "NoSuchVersion")
 
 
-_LATEST: Mapping[str, str] = {}
+Wanted = tuple[str, str]
+"""A key, and which of its versions; none: what it is now."""
 
 
-async def removed(
-    account: WireAccount, bucket: str, keys: Sequence[str], versions: Mapping[str, str] = _LATEST
-) -> list[NotRemoved]:
-    """Delete them all, or of each key the version named; the answer names those still there."""
+async def removed(account: WireAccount, bucket: str, wanted: Collection[Wanted]) -> list[NotRemoved]:
+    """Delete them all; the answer names those still there."""
     gate = asyncio.Semaphore(AT_ONCE)
     # No document can hold some names; those go singly.
-    writable = [key for key in keys if key and is_writable(key)]
-    singly = [NotRemoved(key, "", "") for key in keys if not (key and is_writable(key))]
+    writable = [one for one in wanted if one[0] and is_writable(one[0])]
+    singly = [NotRemoved(key, "", "", version) for key, version in wanted if not (key and is_writable(key))]
 
-    async def page(names: Sequence[str]) -> list[NotRemoved]:
+    async def page(some: Sequence[Wanted]) -> list[NotRemoved]:
         async with gate:
-            return await _removal_of(account, bucket, names, versions)
+            return await _page(account, bucket, some)
 
     async def one(refused: NotRemoved) -> NotRemoved | None:
         async with gate:
-            return await _one(account, bucket, refused, versions)
+            try:
+                await remove_one(account, ObjectPath(bucket, refused.key), refused.version)
+            except AppError as error:
+                return replace(refused, message=error.paragraph())
+            return None
 
     starts = range(0, len(writable), PAGE_KEYS)
     for failed in await gather_or_raise(page(writable[start : start + PAGE_KEYS]) for start in starts):
@@ -114,11 +128,9 @@ async def removed(
     return [left for left in await gather_or_raise(one(refused) for refused in singly) if left is not None]
 
 
-async def _removal_of(
-    account: WireAccount, bucket: str, keys: Sequence[str], versions: Mapping[str, str]
-) -> list[NotRemoved]:
+async def _page(account: WireAccount, bucket: str, wanted: Sequence[Wanted]) -> list[NotRemoved]:
     """What has to be tried singly."""
-    rows = "".join(f"<Object>{element('Key', key)}{_version(versions, key)}</Object>" for key in keys)
+    rows = "".join(f"<Object>{element('Key', key)}{_version(version)}</Object>" for key, version in wanted)
     body = BytesBody(f"<Delete><Quiet>true</Quiet>{rows}</Delete>".encode())
     refused: list[NotRemoved] = []
 
@@ -126,31 +138,30 @@ async def _removal_of(
         refused.clear()
         root = document_of(account, answer, "DeleteResult")
         for node in root.iterfind("Error"):
-            key, code, message = (node.findtext(name) or "" for name in ("Key", "Code", "Message"))
+            key, code, message, version = (node.findtext(name) or "" for name in _REFUSED)
             if code not in _MISSING:
-                refused.append(NotRemoved(key, code, message))
+                refused.append(NotRemoved(key, code, message, version))
 
     request = Request("POST", ObjectPath(bucket), {"delete": None}, {"Content-Type": "application/xml"}, body)
     answer = await account.ask(request, fine=_NOT_OFFERED, checked=read)
-    known = set(keys)
-    if answer.status >= 300 or not all(one.key in known for one in refused):
+    known, keys = set(wanted), {key for key, _ in wanted}
+    if answer.status >= 300 or not all(one.key in keys for one in refused):
         # Not offered, or a name came back otherwise than it went: look at each.
-        return [NotRemoved(key, "", "") for key in keys]
-    return refused
+        return [NotRemoved(key, "", "", version) for key, version in wanted]
+    # Named with no version of ours it may be any of the key's.
+    exact = {(one.key, one.version): one for one in refused if (one.key, one.version) in known}
+    by_key = {one.key: one for one in refused if (one.key, one.version) not in known}
+    found = ((one, exact.get(one) or by_key.get(one[0])) for one in wanted)
+    return [replace(failed, version=version) for (_, version), failed in found if failed is not None]
 
 
-def _version(versions: Mapping[str, str], key: str) -> str:
-    return element("VersionId", versions[key]) if key in versions else ""
+_REFUSED = ("Key", "Code", "Message", "VersionId")
 
 
-async def _one(
-    account: WireAccount, bucket: str, refused: NotRemoved, versions: Mapping[str, str]
-) -> NotRemoved | None:
-    version = versions.get(refused.key)
-    target = ObjectPath(bucket, refused.key)
-    try:
-        need_key(target)  # without one it would be the bucket
-        await account.ask(Request("DELETE", target, {"versionId": version} if version else {}), fine=_MISSING)
-    except AppError as error:
-        return replace(refused, message=error.paragraph())
-    return None
+def _version(version: str) -> str:
+    return element("VersionId", version) if version else ""
+
+
+async def remove_one(account: WireAccount, target: ObjectPath, version: str = "") -> None:
+    need_key(target)  # without one it would be the bucket
+    await account.ask(Request("DELETE", target, {"versionId": version} if version else {}), fine=_MISSING)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import (
     AppError,
@@ -55,7 +56,9 @@ from traindeck.services.transfers.local_tree import LocalEntry, LocalTree
 from traindeck.services.transfers.packing.shard_source import fingerprint
 from traindeck.services.transfers.packing.unpacking import PackedBucket, PackedFolder
 from traindeck.services.transfers.planning import Outline, rules_of, some_entries
-from traindeck.services.transfers.ports import Journal
+
+if TYPE_CHECKING:
+    from traindeck.store.transfer_journal import TransferJournal
 
 _PAGE = 1000
 
@@ -92,7 +95,7 @@ class PackPlanner:
         order: Order,
         plane: Callable[[], Awaitable[DataPlane]],
         disk: BlockingCalls,
-        journal: Journal,
+        journal: TransferJournal,
         *,
         has_begun: bool = False,
     ) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
+from functools import lru_cache
 from urllib.parse import unquote
 
 from traindeck.domain.storage.object_facts import (
@@ -21,6 +21,7 @@ from traindeck.domain.storage.object_facts import (
     as_written,
 )
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.runtime.clock import of_http_date
 from traindeck.services.storage.documents import our_class, s3_class
 
 _OBS = "x-obs-"
@@ -45,7 +46,7 @@ def facts_of(path: ObjectPath, headers: Mapping[str, str]) -> ObjectFacts:
         path=path,
         size_bytes=int(size),
         etag=headers.get("etag", "").strip('"'),
-        modified=_moment(headers.get("last-modified", "")),
+        modified=http_moment(headers.get("last-modified", "")),
         content_type=headers.get(CONTENT_TYPE, ""),
         headers={name: _readable(headers[name]) for name in STANDARD_HEADERS if headers.get(name)},
         metadata={name: unquote(value) for name, value in written.items()},
@@ -103,9 +104,11 @@ def _metadata_headers(facts: ObjectFacts, change: HeadChange) -> dict[str, str]:
 
 def on_wire(headers: Mapping[str, str], prefix: str) -> dict[str, str]:
     """Headers spelled as OBS spells them, in the dialect of this prefix."""
+    # What others wrote in more than ASCII goes back byte by byte, as it was read.
+    found = {name: value if value.isascii() else value.encode().decode("latin-1") for name, value in headers.items()}
     if prefix == _OBS:
-        return dict(headers)
-    found = {f"{prefix}{name.removeprefix(_OBS)}" if name.startswith(_OBS) else name: v for name, v in headers.items()}
+        return found
+    found = {f"{prefix}{name.removeprefix(_OBS)}" if name.startswith(_OBS) else name: v for name, v in found.items()}
     if wanted := found.get(f"{prefix}storage-class"):
         found[f"{prefix}storage-class"] = s3_class(wanted)
     if key := found.pop(f"{prefix}server-side-encryption-kms-key-id", ""):
@@ -131,17 +134,18 @@ def _restore(told: str) -> Restore | None:
         return None
     if found[1] == "true":
         return Restore(RestoreState.GOING_ON)
-    return Restore(RestoreState.DONE, _moment(found[2] or ""))
+    return Restore(RestoreState.DONE, http_moment(found[2] or ""))
 
 
 def _expiry(told: str) -> datetime | None:
     found = _EXPIRY.search(told)
-    return _moment(found[1]) if found else None
+    return http_moment(found[1]) if found else None
 
 
-def _moment(told: str) -> datetime | None:
+@lru_cache(maxsize=4096)
+def http_moment(told: str) -> datetime | None:
+    """Many objects are of the same second, and reading a date is slow."""
     try:
-        moment = parsedate_to_datetime(told)
+        return of_http_date(told)
     except ValueError:
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

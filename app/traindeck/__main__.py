@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -51,6 +52,7 @@ def _main(arguments: Sequence[str]) -> int:
 
 def _window(options: Namespace) -> int:
     """Imported only here: no command waits for Qt."""
+    gc.disable()  # nothing of what is loaded now goes again; the window collects by the clock
     if options.self_check:
         from traindeck import self_check
 

@@ -12,34 +12,39 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-import psutil
 from PySide6.QtWidgets import QApplication
 
-from traindeck.assembly.core import Core, open_core
-from traindeck.assembly.lab_link import LabLife
-from traindeck.domain import texts
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError
 from traindeck.domain.texts import say, text
-from traindeck.lab_beside_window import tell_about_lab
-from traindeck.runtime import language
-from traindeck.runtime.files import local_error
+from traindeck.runtime.files import local_error, local_errors
+from traindeck.runtime.language import speak, system_language
+from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import TaskScope
-from traindeck.services.accounts.connections import load_adapters
 from traindeck.store.paths import Paths
-from traindeck.ui.kit.dialogs import CANCEL, Answer, asked
+from traindeck.store.settings import SettingsFile
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.qt import loop as qt_loop
 from traindeck.ui.qt.texts import QtTexts
-from traindeck.ui.qt.watchdog import Stall, StallWatchdog
+from traindeck.ui.qt.watchdog import keep_what_is_there
+from traindeck.ui.shell.main_window import MainWindow
+from traindeck.ui.shell.window_frame import make_frame
 from traindeck.viewmodels.shell.notices import Notices
-from traindeck.workspace import Models, OpenPages, Workspace, make_theme
+from traindeck.viewmodels.shell.preferences import WindowState
+
+if TYPE_CHECKING:  # loaded while the frame is in sight already
+    from traindeck.assembly.core import Core
+    from traindeck.ui.qt.watchdog import Stall
+    from traindeck.ui.shell.feature import Shell
+    from traindeck.viewmodels.jobs.run_list import RunList
+    from traindeck.workspace import Models, OpenPages, Workspace
 
 log = logging.getLogger(__name__)
 
 _LAST_RESORT_S = 10
+_PAINT_S = 1.0
 _LANGUAGE = "language"
 _WAYS_TO_END = ("stop", "leave")
 
@@ -70,6 +75,9 @@ class Program:
 Guest = Callable[[Program], Awaitable[int]]
 """Drives the program instead of a person; its answer is the exit status."""
 
+OnFrame = Callable[[MainWindow], None]
+"""Told of the window before it is shown, to look on while it fills."""
+
 
 def has_screen() -> bool:
     """Qt itself ends the process where there is none; only on Linux can that be."""
@@ -94,46 +102,81 @@ def open_window(options: Namespace) -> int:
     return run_program(StartOptions(options.language or "", options.theme or ""))
 
 
-def run_program(start_options: StartOptions, guest: Guest | None = None) -> int:
-    return qt_loop.run(partial(_main, start_options, guest))
+def run_program(start_options: StartOptions, guest: Guest | None = None, on_frame: OnFrame | None = None) -> int:
+    return qt_loop.run(partial(_main, start_options, guest, on_frame))
+
+
+def make_theme(application: QApplication, chosen: str) -> Theme:
+    return Theme(application, resource("icons"), chosen)
 
 
 async def _main(
-    start_options: StartOptions, guest: Guest | None, application: QApplication, stop: asyncio.Event
+    start_options: StartOptions,
+    guest: Guest | None,
+    on_frame: OnFrame | None,
+    application: QApplication,
+    stop: asyncio.Event,
 ) -> int:
     notices = Notices()
     sys.excepthook = notices.crash
-    theme = make_theme(application, start_options.theme)
+    paths = Paths.for_user()
+    try:
+        # Small files, and nobody waits for this thread yet.
+        with local_errors(paths.home):
+            paths.make()
+        settings = SettingsFile(paths.settings).read()
+    except AppError as error:
+        theme = make_theme(application, start_options.theme)
+        return await _cannot_start(error, stop, has_guest=guest is not None)
+    chosen = start_options.language or settings.language or system_language()
+    speak(chosen)
+    qt_texts = QtTexts(application)
+    qt_texts.speak(chosen)
+    theme = make_theme(application, start_options.theme or settings.theme)
+    start = _Start(stop)
+    layout = WindowState(paths.home / "window.json")
+    layout.read()
+    window = make_frame(theme, notices, layout, start.request_quit)
+    if on_frame is not None:
+        on_frame(window)
+    await _in_sight(window)
     async with AsyncExitStack() as owned:
-        load_adapters()
+        owned.callback(start.take_down, window)
+        await _in_worker(_load_services)
+        from traindeck.assembly.core import open_core
+        from traindeck.assembly.lab_link import LabLife
+        from traindeck.ui.shell.feature import Shell
+
         try:
-            core = await owned.enter_async_context(
-                open_core(Paths.for_user(), lab_life=LabLife.OWNED, somebody_helps=True)
-            )
-            settings = await core.disk.run(lambda _: core.settings.read())
-        except AppError as error:
-            return await _cannot_start(error, stop, has_guest=guest is not None)
-        try:
+            core = await owned.enter_async_context(open_core(paths, lab_life=LabLife.OWNED, somebody_helps=True))
             crash_file = owned.enter_context(_crash_file(core.paths, notices))
-        except OSError as error:
-            return await _cannot_start(local_error(error), stop, has_guest=guest is not None)
-        chosen = start_options.language or settings.language or language.system_language()
-        texts.speak(chosen, await core.disk.run(lambda _: language.catalogue(chosen)))
-        qt_texts = QtTexts(application)
-        qt_texts.speak(chosen)
-        theme.choose(start_options.theme or settings.theme)
+        except (AppError, OSError) as error:
+            start.take_down(window)
+            trouble = error if isinstance(error, AppError) else local_error(error)
+            return await _cannot_start(trouble, stop, has_guest=guest is not None)
         furniture = owned.enter_context(ExitStack())
         # The window outlives the tasks: each of them may still have a dialog of it to close.
         scope = await owned.enter_async_context(TaskScope(notices.report))
+        shell = Shell(window, theme, scope, start.request_quit)
+        runs = _first_runs(core, scope, shell)
+        await _in_worker(_load_rooms)
+        from traindeck.lab_beside_window import tell_about_lab
+        from traindeck.ui.qt.watchdog import StallWatchdog
+        from traindeck.workspace import Models, Workspace
+
         shown = replace(settings, language=chosen, theme=start_options.theme or settings.theme)
-        models = Models.over(core, scope, notices, shown)
+        models = Models.over(core, scope, notices, layout, shown, runs)
         owned.callback(models.close)
         models.preferences.language_changed.connect(lambda: qt_texts.speak(models.preferences.language))
-        await models.layout.read()
-        program = _built(application, core, models, scope, theme, stop)
+        await asyncio.sleep(0)
+        workspace = Workspace(shell, models)
+        await workspace.build()
+        program = Program(application, core, models, workspace, theme, stop)
         furniture.callback(lambda: program.workspace.dispose())
+        _in_use(program, scope, start)
         watchdog = StallWatchdog(partial(_note_stall, program))
         owned.callback(watchdog.close)
+        keep_what_is_there()
         start_lab = tell_about_lab(core, models, scope)
         start_lab()
         scope.start("watch the runs", core.watch.run)
@@ -145,20 +188,80 @@ async def _main(
         # Whatever still hangs now, say who, and go: all that matters is on disk.
         faulthandler.dump_traceback_later(_LAST_RESORT_S, exit=True, file=crash_file)
         owned.callback(faulthandler.cancel_dump_traceback_later)
-        await models.layout.keep()
+        await layout.keep(core.disk)
         return status
 
 
-def _built(
-    application: QApplication, core: Core, models: Models, scope: TaskScope, theme: Theme, stop: asyncio.Event
-) -> Program:
-    notices = models.notices
+class _Start:
+    """Closing the window before it is furnished ends the program without a question: nothing was begun yet."""
 
-    def request_quit() -> None:
-        scope.start("close", partial(_close, program))
+    def __init__(self, stop: asyncio.Event) -> None:
+        self._stop = stop
+        self._is_down = False
+        self.close: Callable[[], None] | None = None
+        """What closing means once the window is in use."""
 
-    def begun() -> Workspace:
-        return Workspace(core, models, scope, theme, request_quit)
+    def request_quit(self) -> None:
+        if self.close is None:
+            self._stop.set()
+        else:
+            self.close()
+
+    def take_down(self, window: MainWindow) -> None:
+        """When it comes to an end before that."""
+        if self.close is None and not self._is_down:
+            self._is_down = True
+            window.hide()
+            window.deleteLater()
+
+
+async def _in_sight(window: MainWindow) -> None:
+    """Show the frame and let it be painted, before anything else takes its time."""
+    painted = asyncio.Event()
+    window.painted.connect(painted.set)
+    window.show()
+    try:
+        async with asyncio.timeout(_PAINT_S):
+            await painted.wait()
+    except TimeoutError:
+        log.info("the window is not in sight yet")  # it may have been opened as an icon
+
+
+async def _in_worker(load: Callable[[], None]) -> None:
+    await asyncio.get_running_loop().run_in_executor(None, load)
+
+
+def _load_services() -> None:
+    """What the list of runs needs; in a worker, so that the frame answers meanwhile."""
+    from traindeck.assembly.core import open_core
+    from traindeck.ui.jobs.run_list_view import RunListView
+    from traindeck.viewmodels.jobs.run_list import RunList
+
+    log.debug("loaded: %s, %s, %s", open_core, RunList, RunListView)
+
+
+def _load_rooms() -> None:
+    from traindeck.lab_beside_window import tell_about_lab
+    from traindeck.services.accounts.connections import load_adapters
+
+    load_adapters()
+    log.debug("loaded: %s", tell_about_lab)
+
+
+def _first_runs(core: Core, scope: TaskScope, shell: Shell) -> RunList:
+    """The list that is looked for first is there before the other rooms are."""
+    from traindeck.ui.jobs.run_list_view import RunListView
+    from traindeck.viewmodels.jobs.run_list import RunList
+
+    runs = RunList(core.run_service, core.submission, core.watch, scope)
+    shell.window.provide("runs", lambda: RunListView(runs, shell.theme, shell.confirm))
+    runs.refresh()
+    return runs
+
+
+def _in_use(program: Program, scope: TaskScope, start: _Start) -> None:
+    """From now on the window answers to everything, also to another language."""
+    core, models, theme = program.core, program.models, program.theme
 
     def show(workspace: Workspace, pages: OpenPages) -> None:
         workspace.start(pages)
@@ -175,27 +278,32 @@ def _built(
     async def until_free() -> None:
         try:
             await program.workspace.until_free(
-                lambda name: notices.news(
+                lambda name: models.notices.news(
                     text("The language changes as soon as “{name}” is closed.", name=name),
                     text("What you changed there stays until you save or discard it."),
                     name=_LANGUAGE,
                 )
             )
         finally:
-            notices.settled(_LANGUAGE)
+            models.notices.settled(_LANGUAGE)
 
     async def rebuild() -> None:
         """Step by step, so that the window answers between them; the old one stays until the new one is there."""
         async with changing:
             old = program.workspace
             old.window.save_layout()
-            scope.start("keep the layout", models.layout.keep)
+            scope.start("keep the layout", partial(models.layout.keep, core.disk))
             pages = old.open_pages()
-            fresh = begun()
+            from traindeck.ui.shell.feature import Shell
+
+            window = make_frame(theme, models.notices, models.layout, start.request_quit)
             await asyncio.sleep(0)
-            fresh.build()
+            fresh = type(old)(Shell(window, theme, scope, start.request_quit), models)
+            await fresh.build()
+            for panel_id in old.window.panels_made():
+                window.panel(panel_id)
+                await asyncio.sleep(0)
             program.workspace = fresh
-            await asyncio.sleep(0)
             show(program.workspace, pages)
             await asyncio.sleep(0)
             old.dispose()
@@ -204,14 +312,14 @@ def _built(
     def on_language() -> None:
         scope.start(f"speak {models.preferences.language}", rebuild)
 
-    first = begun()
-    first.build()
-    program = Program(application, core, models, first, theme, stop)
-    show(program.workspace, OpenPages())
+    def close() -> None:
+        scope.start("close", partial(_close, program))
+
+    start.close = close
+    show(program.workspace, type(program.workspace).first_pages())
     models.preferences.language_changed.connect(on_language)
     models.preferences.until_free = until_free
     models.preferences.theme_changed.connect(theme.choose)
-    return program
 
 
 def _note_stall(program: Program, stall: Stall) -> None:
@@ -239,6 +347,8 @@ async def _until_stopped(program: Program, scope: TaskScope, guest: Guest | None
 
 async def _close(program: Program) -> None:
     """The user wants to leave: ask once when that ends or forgets something."""
+    from traindeck.ui.kit.dialogs import CANCEL, Answer, asked
+
     core, window = program.core, program.workspace.window
     if not await program.workspace.properties.may_go():
         return
@@ -281,6 +391,8 @@ async def _close(program: Program) -> None:
 
 async def _cannot_start(error: AppError, stop: asyncio.Event, *, has_guest: bool) -> int:
     """Nothing works without a place for the records: say so and end."""
+    from traindeck.ui.kit.dialogs import asked
+
     log.error("cannot start: %s %s", error, error.detail)
     if sys.stderr is not None:
         print(error.sentence(), file=sys.stderr)
@@ -300,6 +412,8 @@ async def _cannot_start(error: AppError, stop: asyncio.Event, *, has_guest: bool
 @contextmanager
 def _crash_file(paths: Paths, notices: Notices) -> Iterator[TextIO]:
     """Where a crash below Python leaves its trace; one left by the last start is told about."""
+    import psutil  # after the window is in sight
+
     # A file for each process: a second window must not take away the trace of the first.
     folder = paths.app_log.parent
     for left in folder.glob("crash-*.txt"):

@@ -338,7 +338,7 @@ async def switch_with_dialogs(hands: Hands, folder: str) -> None:
     for row in range(settings.list.count()):
         settings.list.setCurrentRow(row)
     await hands.until(settings.isActiveWindow)
-    program.models.removals.remove("lab", [place.bucket], program.workspace._confirm_loss)
+    program.models.removals.remove("lab", [place.bucket], program.workspace.shell.confirm_loss)
     await hands.until(lambda: settings.findChildren(Question))
     tell("asked", over=settings.findChildren(Question)[0].parent() is settings)
     settings.findChildren(Question)[0].reject()

@@ -42,7 +42,8 @@ def said_on_screen(home: Path, before: Sequence[str] = ()) -> str:
             env={**os.environ, **screen.environment, "TRAINDECK_HOME": str(home)},
         )
         try:
-            window = screen.do("search", "--sync", "--onlyvisible", "--name", ".").split()[0]
+            # Longer than the name of the program: its frame may have been in sight for a moment.
+            window = screen.do("search", "--sync", "--onlyvisible", "--name", ".{10}").split()[0]
             title = screen.do("getwindowname", window).strip()
             screen.do("windowfocus", "--sync", window)
             screen.do("key", "Escape")

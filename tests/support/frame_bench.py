@@ -27,6 +27,7 @@ from traindeck.runtime.tasks import Listeners, TaskScope
 from traindeck.services.transfers import Transfer
 from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.kit.theme import Theme
+from traindeck.ui.shell.bars import StatusBar
 from traindeck.ui.shell.frame_commands import frame_commands
 from traindeck.ui.shell.main_window import MainWindow, Panel
 from traindeck.viewmodels.shell.commands import Command, Commands
@@ -92,14 +93,17 @@ def panels() -> list[Panel]:
             widget.addTopLevelItem(QTreeWidgetItem([name]))
         return widget
 
-    log = QPlainTextEdit("epoch 1 loss 2.31\nepoch 2 loss 1.02")
-    log.setReadOnly(True)
+    def log() -> QPlainTextEdit:
+        pane = QPlainTextEdit("epoch 1 loss 2.31\nepoch 2 loss 1.02")
+        pane.setReadOnly(True)
+        return pane
+
     return [
-        Panel("buckets", say("Buckets"), LEFT, tree("traindeck-lab", "datasets")),
-        Panel("runs", say("Runs"), LEFT, tree("digits-1 Running")),
+        Panel("buckets", say("Buckets"), LEFT, lambda: tree("traindeck-lab", "datasets")),
+        Panel("runs", say("Runs"), LEFT, lambda: tree("digits-1 Running")),
         Panel("log", say("Log"), BOTTOM, log, raise_=True),
-        Panel("transfers", say("Transfers"), BOTTOM, tree("digits.txt")),
-        Panel("form", say("Job"), RIGHT, QLineEdit()),
+        Panel("transfers", say("Transfers"), BOTTOM, lambda: tree("digits.txt")),
+        Panel("form", say("Job"), RIGHT, QLineEdit),
     ]
 
 
@@ -124,12 +128,12 @@ def frame(
         theme=looks,
         commands=commands,
         notices=notices,
-        status=status,
-        state=state or WindowState(home / "window.json", disk),
+        state=state or WindowState(home / "window.json"),
         panels=panels() if with_panels else [],
         on_close_request=lambda: asked.append(1),
         toolbar=("job.new", "-", "view.palette", "account.add"),
     )
+    window.setStatusBar(StatusBar(status, window))
     commands.add(
         Command("job.new", say("&New job"), _nothing, shortcut="Ctrl+N", menu="file", icon="plus"),
         Command("account.add", say("&Connect your account"), _nothing, menu="account", icon="key"),

@@ -51,6 +51,8 @@ class Tasks(Protocol):
 
     def cancel(self, name: str) -> None: ...
 
+    def is_running(self, name: str) -> bool: ...
+
 
 REST_S = 1.0
 """For so long after a job was taken, asking once more is taken for the same wish: a double click, a key held down."""

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QEvent, QModelIndex, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from support.folder_cloud import FolderCloud, code_folder, digits_spec
 from support.panel_bench import User, light_theme
@@ -258,3 +258,31 @@ async def test_the_page_of_a_run_shows_it_and_acts_on_it(tmp_path: Path, theme: 
         await until(lambda: len(cloud.jobs.jobs) == 2)
         await until(lambda: page.busy is None)
         page.close()
+
+
+class Shown(QObject):
+    """What was shown as a window of its own, be it for a moment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.windows: list[QWidget] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+            self.windows.append(watched)
+        return False
+
+
+async def test_building_it_shows_no_window(qapp: QApplication, tmp_path: Path, theme: Theme) -> None:
+    """It is built beside a window that is in use, which would lose the keyboard to it."""
+    async with FolderCloud(tmp_path) as cloud:
+        model = RunList(cloud.service, cloud.submission, cloud.watch, cloud.scope)
+        seen = Shown()
+        qapp.installEventFilter(seen)
+        try:
+            view = RunListView(model, theme, User())
+        finally:
+            qapp.removeEventFilter(seen)
+        assert seen.windows == []
+        view.deleteLater()
+        model.close()

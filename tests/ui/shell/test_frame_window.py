@@ -80,7 +80,7 @@ def disk() -> Iterator[BlockingCalls]:
 async def test_docks_hide_show_and_come_back_where_they_were(
     qapp: QApplication, tmp_path: Path, disk: BlockingCalls
 ) -> None:
-    state = WindowState(tmp_path / "window.json", disk)
+    state = WindowState(tmp_path / "window.json")
     async with TaskScope(pytest.fail) as scope:
         with frame(qapp, scope, tmp_path, state=state) as at:
             at.window.show()
@@ -103,7 +103,7 @@ async def test_docks_hide_show_and_come_back_where_they_were(
 async def test_a_layout_saved_while_a_notice_stood_does_not_bring_it_back(
     qapp: QApplication, tmp_path: Path, disk: BlockingCalls
 ) -> None:
-    state = WindowState(tmp_path / "window.json", disk)
+    state = WindowState(tmp_path / "window.json")
     async with TaskScope(pytest.fail) as scope:
         with frame(qapp, scope, tmp_path, state=state) as at:
             at.window.show()
@@ -119,8 +119,8 @@ async def test_a_layout_that_cannot_be_used_is_left_aside(
     qapp: QApplication, tmp_path: Path, disk: BlockingCalls
 ) -> None:
     (tmp_path / "window.json").write_text('{"version": 1, "geometry": "AAAA", "docks": "AAAA"}', encoding="utf-8")
-    state = WindowState(tmp_path / "window.json", disk)
-    await state.read()
+    state = WindowState(tmp_path / "window.json")
+    state.read()
     async with TaskScope(pytest.fail) as scope:
         with frame(qapp, scope, tmp_path, state=state) as at:
             at.window.show()

@@ -18,10 +18,10 @@ from traindeck.domain.storage.objects import Column, ObjectPath
 from traindeck.domain.transfers.records import Kind, Order, Rules
 from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.kit.theme import Theme
-from traindeck.ui.storage.browser_view import CONTEXT, BrowserView
+from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.storage.object_table import SIZE
 from traindeck.ui.transfers.bucket_commands import PackDialog, add_pack, add_verify
-from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.commands import CONTEXT, Command
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 from traindeck.viewmodels.storage.places import Favourites

@@ -88,11 +88,21 @@ class Bench:
         self.removals = BucketRemovals(cloud.connections, cloud.scope)
         self.removals.removed.connect(lambda *_: self.tree.refresh(None))
         self.view = BucketView(self.tree, theme, User())
-        self.parts = BucketParts(
-            self.view, theme, cloud.scope, self.marks, self.removals, self._form, self._rights, self._confirm
-        )
         self.dialogs = PropertyDialogs(theme, cloud.scope, self.window)
-        self.parts.start(self.window, lambda: "lab", self._show)
+        self.parts = BucketParts(
+            theme,
+            cloud.scope,
+            self.marks,
+            self.removals,
+            self._form,
+            self._rights,
+            self._confirm,
+            self.window,
+            lambda: "lab",
+            self._show,
+        )
+        self.parts.attach(self.view)
+        self.parts.extend(self.view)
 
     def _form(self) -> NewBucketForm:
         form = NewBucketForm("lab", self.cloud.connections, self.cloud.scope)

@@ -16,6 +16,7 @@ from support.waiting import until
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.storage.bucket_view import BucketView
+from traindeck.viewmodels.shell.commands import CONTEXT, Command
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 
 if TYPE_CHECKING:
@@ -139,19 +140,33 @@ async def test_delete_asks_with_count_and_bytes(tmp_path: Path, theme: Theme, qt
         assert on.user.asked == ["Delete 3 objects (15 B) for good? This is obs://bucket/data/. [Delete]"]
 
 
-async def test_the_settings_of_a_bucket_are_reached_from_whatever_is_in_it(
+async def test_what_is_added_to_the_tree_is_in_its_menu_and_knows_the_bucket_one_is_in(
     tmp_path: Path, theme: Theme, qtbot: QtBot
 ) -> None:
     async with bench(tmp_path, theme, qtbot) as on:
-        wanted: list[str] = []
-        on.view.settings_wanted.connect(wanted.append)
-        action = next(action for action in on.view.menu().actions() if action.text() == "Bucket settings…")
-        assert not action.isEnabled()
+        seen: list[tuple[str, ObjectPath | None]] = []
+        on.view.commands.add(
+            Command(
+                "bucket.look",
+                "Look",
+                lambda: seen.append((on.view.profile, on.view.place)),
+                lambda: on.view.place is not None,
+                "Ctrl+J",
+                CONTEXT,
+                5,
+            )
+        )
+        assert not offered(on.view)["Look"]
         await on.expand(BUCKET)
         for place in (BUCKET, DATA):
             on.select(place)
-            next(action for action in on.view.menu().actions() if action.text() == "Bucket settings…").trigger()
-        assert wanted == ["bucket", "bucket"]
+            next(action for action in on.view.menu().actions() if action.text().startswith("Look")).trigger()
+        assert seen == [("lab", BUCKET), ("lab", DATA)]
+        on.view.rows.activateWindow()
+        on.view.rows.setFocus()
+        await until(on.view.rows.hasFocus)
+        qtbot.keyClick(on.view.rows, Qt.Key.Key_J, Qt.KeyboardModifier.ControlModifier)
+        assert len(seen) == 3
 
 
 async def test_buckets_are_handed_to_those_who_make_open_and_remove_them(
@@ -161,15 +176,13 @@ async def test_buckets_are_handed_to_those_who_make_open_and_remove_them(
         told: list[object] = []
         on.view.new_wanted.connect(lambda: told.append("new"))
         on.view.removal_wanted.connect(told.append)
-        on.view.access_wanted.connect(told.append)
         qtbot.mouseClick(on.view.add, Qt.MouseButton.LeftButton)
         await on.expand(BUCKET, DATA)
         on.select(DATA)
-        assert offered(on.view)["Access…"] and offered(on.view)["Bucket settings…"]
-        on.view.show_access()
+        assert on.view.place == DATA
         on.view.rows.selectAll()
         qtbot.keyClick(on.view.rows, Qt.Key.Key_Delete)
-        assert told == ["new", "bucket", ["bucket"]]
+        assert told == ["new", ["bucket"]]
         assert on.user.asked == []
 
 

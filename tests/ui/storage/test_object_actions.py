@@ -69,8 +69,8 @@ class Bench(TableBench):
         self.buckets = BucketView(self.tree, theme, user)
         self.dragged = DraggedFiles(cloud.paths.dragged, cloud.planes, cloud.disk, cloud.scope)
         self.deeds = ObjectActions(self.moving, self.cut, self.tree, self.dragged, user, cloud.scope.start, self.view)
-        self.deeds.extend(self.view, self.browser)
-        self.deeds.attach(self.buckets)
+        self.deeds.extend(self.view)
+        self.deeds.extend(self.buckets)
 
     async def press(self, keys: str, widget: QWidget | None = None) -> None:
         widget = widget or self.table

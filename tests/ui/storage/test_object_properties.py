@@ -103,7 +103,7 @@ class Bench:
             theme,
             cloud.scope,
             self.user,
-        )(self.view, self.browser)
+        ).extend(self.view, self.browser)
 
     async def objects(self) -> ObsObjects:
         return (await self.cloud.connections.open("lab")).objects

@@ -25,18 +25,18 @@ def disk() -> Iterator[BlockingCalls]:
 
 async def test_what_was_saved_comes_back(tmp_path: Path, disk: BlockingCalls) -> None:
     path = tmp_path / "deep" / "window.json"
-    state = WindowState(path, disk)
+    state = WindowState(path)
     state.save(3, LAYOUT)
     assert state.load(3) == LAYOUT  # for the next window, before anything is written
-    await state.keep()
-    later = WindowState(path, disk)
-    await later.read()
+    await state.keep(disk)
+    later = WindowState(path)
+    later.read()
     assert later.load(3) == LAYOUT
 
 
 async def test_a_layout_of_another_window_is_not_used(tmp_path: Path, disk: BlockingCalls) -> None:
-    state = WindowState(tmp_path / "window.json", disk)
-    await state.read()
+    state = WindowState(tmp_path / "window.json")
+    state.read()
     assert state.load(1) is None
     state.save(1, LAYOUT)
     assert state.load(2) is None
@@ -46,8 +46,8 @@ async def test_a_layout_of_another_window_is_not_used(tmp_path: Path, disk: Bloc
 async def test_a_damaged_file_costs_the_layout_only(tmp_path: Path, disk: BlockingCalls, content: str) -> None:
     path = tmp_path / "window.json"
     path.write_text(content, encoding="utf-8")
-    state = WindowState(path, disk)
-    await state.read()
+    state = WindowState(path)
+    state.read()
     assert state.load(1) is None
 
 
@@ -56,27 +56,27 @@ async def test_a_place_that_cannot_be_written_is_logged(
     tmp_path: Path, disk: BlockingCalls, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_bytes(b"")
-    state = WindowState(tmp_path / "file" / "window.json", disk)
+    state = WindowState(tmp_path / "file" / "window.json")
     state.save(1, LAYOUT)
-    await state.keep()
+    await state.keep(disk)
     assert "layout was not saved" in caplog.text
 
 
 async def test_the_last_of_several_saves_stays_and_nobody_waits(tmp_path: Path, disk: BlockingCalls) -> None:
     path, free = tmp_path / "window.json", threading.Event()
     busy = [asyncio.ensure_future(disk.run(lambda _: free.wait())) for _ in range(2)]
-    state = WindowState(path, disk)
+    state = WindowState(path)
     state.save(1, Layout(b"first", b""))
-    keeping = asyncio.ensure_future(state.keep())
+    keeping = asyncio.ensure_future(state.keep(disk))
     await asyncio.sleep(0)
     for number in range(5):
         state.save(1, Layout(b"%d" % number, b""))
     assert not path.exists() and state.load(1) == Layout(b"4", b"")
-    at_quit = asyncio.ensure_future(state.keep())
+    at_quit = asyncio.ensure_future(state.keep(disk))
     free.set()
     await asyncio.gather(at_quit, keeping, *busy)
-    later = WindowState(path, disk)
-    await later.read()
+    later = WindowState(path)
+    later.read()
     assert later.load(1) == Layout(b"4", b"")
 
 
@@ -84,22 +84,22 @@ async def test_a_save_that_was_cancelled_is_made_up_for(tmp_path: Path, disk: Bl
     """As at quitting: the tasks of the window are cancelled, and then what is newest is kept."""
     free = threading.Event()
     busy = [asyncio.ensure_future(disk.run(lambda _: free.wait())) for _ in range(2)]
-    state = WindowState(tmp_path / "window.json", disk)
+    state = WindowState(tmp_path / "window.json")
     state.save(1, LAYOUT)
-    keeping = asyncio.ensure_future(state.keep())
+    keeping = asyncio.ensure_future(state.keep(disk))
     await until(lambda: state._writing.locked())
     keeping.cancel()
     free.set()
     await asyncio.gather(keeping, *busy, return_exceptions=True)
-    await state.keep()
+    await state.keep(disk)
     assert json.loads((tmp_path / "window.json").read_bytes())["version"] == 1
 
 
 async def test_what_is_newer_than_the_file_is_not_overwritten_by_it(tmp_path: Path, disk: BlockingCalls) -> None:
-    state = WindowState(tmp_path / "window.json", disk)
+    state = WindowState(tmp_path / "window.json")
     state.save(1, Layout(b"old", b""))
-    await state.keep()
-    fresh = WindowState(tmp_path / "window.json", disk)
+    await state.keep(disk)
+    fresh = WindowState(tmp_path / "window.json")
     fresh.save(1, LAYOUT)
-    await fresh.read()
+    fresh.read()
     assert fresh.load(1) == LAYOUT

@@ -80,9 +80,10 @@ class RunListView(QWidget):
         set_role(self.busy, "small")
         self.busy.setContentsMargins(SPACE, HALF, SPACE, HALF)
         self._pages = QStackedLayout()
+        column_of(self._pages, self.busy, inside=self, margins=0, spacing=0)
+        # Only now: without a parent the first of them would be shown as a window of its own.
         self._pages.addWidget(self.empty)
         self._pages.addWidget(self.table)
-        column_of(self._pages, self.busy, inside=self, margins=0, spacing=0)
         self.setFocusProxy(self.table)
 
         self.table.again_wanted.connect(self._again)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QImage, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QDockWidget, QPushButton, QStackedLayout, QWidget
@@ -34,7 +32,7 @@ from traindeck.ui.previews.lists import (
     tensor_columns,
 )
 from traindeck.ui.previews.pictures import GridView, PictureView, TextPane
-from traindeck.ui.storage.browser_view import CONTEXT, BrowserView
+from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.viewmodels.previews.preview import (
     Preview,
     about_words,
@@ -42,7 +40,7 @@ from traindeck.viewmodels.previews.preview import (
     more_words,
     waiting_words,
 )
-from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.commands import CONTEXT, Command
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 
 
@@ -299,12 +297,3 @@ class PreviewFollower(QObject):
     def _edit(self) -> None:
         if (chosen := self.chosen()) is not None:
             self._preview.edit_wanted.emit(self._browser.profile, chosen)
-
-
-def follow_with(preview: Preview) -> Callable[[BrowserView, ObjectBrowser], None]:
-    """What each tab of a bucket is extended with."""
-
-    def follow(view: BrowserView, browser: ObjectBrowser) -> None:
-        PreviewFollower(preview, view, browser)
-
-    return follow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import (
@@ -28,7 +29,7 @@ from PySide6.QtWidgets import (
 from traindeck.domain.texts import say
 from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.theme import Theme, set_role
-from traindeck.viewmodels.shell.commands import Command, Commands
+from traindeck.viewmodels.shell.commands import Command, Commands, matching
 
 _Index = QModelIndex | QPersistentModelIndex
 _MOVES = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
@@ -84,9 +85,10 @@ class _WithShortcut(QStyledItemDelegate):
 class CommandPalette(QDialog):
     """Every command, filtered while typing."""
 
-    def __init__(self, commands: Commands, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, commands: Sequence[Commands], theme: Theme, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
         self._commands = commands
+        self._owners = {command.id: source for source in commands for command in source.all()}
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(say("Commands"))
         set_role(self, "palette")
@@ -123,7 +125,7 @@ class CommandPalette(QDialog):
         return super().eventFilter(watched, event)
 
     def _filter(self, typed: str) -> None:
-        self._found.show(self._commands.matching(typed))
+        self._found.show(matching((command for source in self._commands for command in source.all()), typed))
         first = next((row for row, command in enumerate(self._found.commands) if command.enabled()), None)
         if first is not None:
             self.list.setCurrentIndex(self._found.index(first))
@@ -139,4 +141,5 @@ class CommandPalette(QDialog):
             return
         self.close()
         # After the palette is gone: the command may open a dialog, which wants the focus.
-        QTimer.singleShot(0, self._commands, partial(self._commands.run, command.id))
+        owner = self._owners[command.id]
+        QTimer.singleShot(0, owner, partial(owner.run, command.id))

@@ -13,7 +13,9 @@ from traindeck import __version__
 from traindeck.domain.texts import CHINESE, ENGLISH, say
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
+from traindeck.ui.shell.command_palette import CommandPalette
 from traindeck.ui.shell.main_window import MainWindow
+from traindeck.ui.shell.shortcut_sheet import ShortcutSheet
 from traindeck.viewmodels.shell.commands import Command
 from traindeck.viewmodels.shell.preferences import DARK, LIGHT, SYSTEM, Preferences
 
@@ -38,6 +40,7 @@ def frame_commands(
             group=90,
         ),
         Command("file.quit", say("&Quit"), quit_program, shortcut="Ctrl+Q", menu="file", group=99),
+        Command("help.shortcuts", say("&Keyboard shortcuts"), partial(_open_sheet, window), shortcut="F1", menu="help"),
         Command("help.about", say("&About TrainDeck"), about, menu="help", group=99),
     ]
 
@@ -45,7 +48,13 @@ def frame_commands(
 def _view(window: MainWindow) -> list[Command]:
     return [
         Command(
-            PALETTE, say("Co&mmands…"), window.open_palette, shortcut="Ctrl+K", menu="view", group=0, icon="search"
+            PALETTE,
+            say("Co&mmands…"),
+            partial(_open_palette, window),
+            shortcut="Ctrl+K",
+            menu="view",
+            group=0,
+            icon="search",
         ),
         Command("view.reset_layout", say("&Reset layout"), window.reset_layout, menu="view", group=2),
         Command(
@@ -124,6 +133,14 @@ def _is_theme(preferences: Preferences, name: str) -> bool:
 
 def _is_language(preferences: Preferences, name: str) -> bool:
     return preferences.language == name
+
+
+def _open_palette(window: MainWindow) -> None:
+    CommandPalette(window.commands_in_front(), window.theme, window).open()
+
+
+def _open_sheet(window: MainWindow) -> None:
+    ShortcutSheet(window.commands_in_front(), window).open()
 
 
 def _toggle_full_screen(window: MainWindow) -> None:

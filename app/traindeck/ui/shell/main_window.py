@@ -7,30 +7,38 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
-from PySide6.QtCore import QByteArray, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QIcon
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget, QToolBar, QWidget
+from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QIcon, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QDockWidget,
+    QMainWindow,
+    QTabWidget,
+    QToolBar,
+    QWidget,
+)
 
 from traindeck.domain.texts import say
-from traindeck.ui.kit.dialogs import ErrorReport
-from traindeck.ui.kit.theme import Theme
-from traindeck.ui.shell.bars import NoticeBar, StatusBar
-from traindeck.ui.shell.command_palette import CommandPalette
+from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme
+from traindeck.ui.shell.bars import NoticeBar
 from traindeck.ui.shell.menus import Menus
 from traindeck.viewmodels.shell.commands import Commands
 from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import Layout, WindowState
-from traindeck.viewmodels.shell.status import Status
+
+Make = Callable[[], QWidget]
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One widget with its place; `id` is English and stable, because saved layouts name it."""
+    """One dock with its place; `id` is English and stable, because saved layouts name it."""
 
     id: str
     title: str
     area: Qt.DockWidgetArea
-    widget: QWidget
+    make: Make | None = None
+    """What goes into it, made when it is first in sight; None: it is provided later."""
     raise_: bool = False
     is_hidden: bool = False
     """Not there until somebody asks for it."""
@@ -38,6 +46,29 @@ class Panel:
     @property
     def dock_name(self) -> str:
         return f"dock.{self.id}"
+
+
+class Skeleton(QWidget):
+    """Stands in a dock until its panel is made: bars where its rows will be."""
+
+    _WIDTHS = (0.55, 0.8, 0.65, 0.72, 0.5)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.color("hover"))
+        for row, share in enumerate(self._WIDTHS):
+            top = 2 * SPACE + row * ROW
+            if top + SPACE > self.height():
+                break
+            painter.drawRoundedRect(SPACE, top, int((self.width() - 2 * SPACE) * share), SPACE + HALF, HALF, HALF)
+        painter.end()
 
 
 LAYOUT_VERSION = 2  # raise it when docks come, go or change their names
@@ -57,8 +88,10 @@ class MainWindow(QMainWindow):
 
     tab_closed = Signal(str)
     """The key of a page that is about to be deleted."""
-    lab_wanted = Signal()
-    """Its place in the status bar was pressed."""
+    painted = Signal()
+    """It is in sight for the first time."""
+    panel_made = Signal(str)
+    """What belongs into this dock is in it."""
 
     def __init__(
         self,
@@ -66,7 +99,6 @@ class MainWindow(QMainWindow):
         theme: Theme,
         commands: Commands,
         notices: Notices,
-        status: Status,
         state: WindowState,
         panels: Sequence[Panel],
         on_close_request: Callable[[], None],
@@ -80,8 +112,12 @@ class MainWindow(QMainWindow):
         self._docks: dict[str, QDockWidget] = {}
         self._panels: dict[str, Panel] = {}
         self._in_front: set[str] = set()
+        self._makes: dict[str, Make] = {}
+        self._due: list[str] = []
+        self._half_made: set[str] = set()
+        self._is_painted = False
         self._pages: dict[str, QWidget] = {}
-        self._report: ErrorReport | None = None
+        self._report: QDialog | None = None
         self.setObjectName("main_window")
         self.setWindowTitle("TrainDeck")
         self.setWindowIcon(theme.program_icon())
@@ -94,11 +130,12 @@ class MainWindow(QMainWindow):
         self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
         self.tabs = QTabWidget()
         self._build_centre()
-        bar = StatusBar(status, self)
-        bar.lab_wanted.connect(self.lab_wanted)
-        self.setStatusBar(bar)
+        self.statusBar()
+        self._making = QTimer(self)
+        self._making.setSingleShot(True)
+        self._making.timeout.connect(self._make_next)
         for panel in panels:
-            self.addDockWidget(panel.area, self._made(panel))
+            self.addDockWidget(panel.area, self._docked(panel))
         self.menus = Menus(self, commands, theme, toolbar)
         self.notice_bar = NoticeBar(notices, theme)
         self._notice_place = self._place_for_notices()
@@ -145,6 +182,10 @@ class MainWindow(QMainWindow):
         """The keys in the order of the tabs."""
         return sorted(self._pages, key=lambda key: self.tabs.indexOf(self._pages[key]))
 
+    def pages(self, kind: type[QWidget]) -> list[str]:
+        """The keys of those that are of this kind."""
+        return [key for key, page in self._pages.items() if isinstance(page, kind)]
+
     def current_tab(self) -> str:
         page = self.tabs.currentWidget()
         return next((key for key, widget in self._pages.items() if widget is page), "")
@@ -152,11 +193,54 @@ class MainWindow(QMainWindow):
     def close_current_tab(self) -> None:
         self.close_tab(self.current_tab())
 
+    def commands_in_front(self) -> list[Commands]:
+        """Those of the window, and those of the page in front when it has some."""
+        own = getattr(self.tabs.currentWidget(), "commands", None)
+        return [self._commands, *([own] if isinstance(own, Commands) else [])]
+
+    @property
+    def commands(self) -> Commands:
+        return self._commands
+
+    @property
+    def theme(self) -> Theme:
+        return self._theme
+
+    @property
+    def is_painted(self) -> bool:
+        return self._is_painted
+
     # docks
+
+    def provide(self, panel_id: str, make: Make) -> None:
+        """What goes into this dock: made when it is in sight, or when it is asked for. The first one counts."""
+        if panel_id in self._makes or not isinstance(self._docks[panel_id].widget(), Skeleton):
+            return
+        self._makes[panel_id] = make
+        if panel_id in self._in_front:
+            self._make_soon(panel_id)
+
+    def panel(self, panel_id: str) -> QWidget:
+        """What is in this dock; made now if it was not in sight yet."""
+        if make := self._makes.pop(panel_id, None):
+            dock = self._docks[panel_id]
+            empty, focused = dock.widget(), QApplication.focusWidget()
+            dock.setWidget(make())
+            if empty is not None:
+                empty.deleteLater()
+            if focused is not None and focused is not QApplication.focusWidget() and focused.isVisible():
+                focused.setFocus(Qt.FocusReason.OtherFocusReason)
+            self.panel_made.emit(panel_id)
+        return self._docks[panel_id].widget()
+
+    def panels_made(self) -> list[str]:
+        """The docks that hold what belongs into them."""
+        return [panel_id for panel_id, dock in self._docks.items() if not isinstance(dock.widget(), Skeleton)]
 
     def show_dock(self, panel_id: str) -> None:
         """Make it visible, in front of its neighbours, and give it the keyboard."""
         dock = self._docks[panel_id]
+        self.panel(panel_id)
         self._bring_in(panel_id)
         dock.show()
         dock.raise_()
@@ -205,10 +289,13 @@ class MainWindow(QMainWindow):
         self._arrange()
         self._commands.refresh()
 
-    # asked by commands
+    # asked by Qt
 
-    def open_palette(self) -> None:
-        CommandPalette(self._commands, self._theme, self).open()
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._is_painted:
+            self._is_painted = True
+            QTimer.singleShot(0, self.painted.emit)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         event.ignore()
@@ -245,10 +332,12 @@ class MainWindow(QMainWindow):
             if widget is page:
                 self.close_tab(key)
 
-    def _made(self, panel: Panel) -> QDockWidget:
+    def _docked(self, panel: Panel) -> QDockWidget:
         dock = QDockWidget(panel.title, self)
         dock.setObjectName(panel.dock_name)
-        dock.setWidget(panel.widget)
+        dock.setWidget(Skeleton(self._theme))
+        if panel.make is not None:
+            self._makes[panel.id] = panel.make
         if panel.is_hidden:
             dock.hide()
         dock.visibilityChanged.connect(partial(self._on_visibility, panel.id))
@@ -271,9 +360,31 @@ class MainWindow(QMainWindow):
         """Not so while another tab is in front of it."""
         if is_in_front:
             self._in_front.add(panel_id)
+            if panel_id in self._makes:
+                self._make_soon(panel_id)
         else:
             self._in_front.discard(panel_id)
         self._commands.refresh()
+
+    def _make_soon(self, panel_id: str) -> None:
+        """One at a time, so that the window answers between two."""
+        if panel_id not in self._due:
+            self._due.append(panel_id)
+            self._making.start()
+
+    def _make_next(self) -> None:
+        panel_id = self._due.pop(0)
+        make = self._makes.get(panel_id) if panel_id in self._in_front else None  # else once it is seen
+        if make is not None and panel_id not in self._half_made:
+            # Putting it into its dock, where it is dressed and laid out, costs as much again: in a turn of its own.
+            widget = make()
+            self._makes[panel_id] = lambda: widget
+            self._half_made.add(panel_id)
+            self._due.insert(0, panel_id)
+        elif make is not None:
+            self.panel(panel_id)
+        if self._due:
+            self._making.start()
 
     def _arrange(self) -> None:
         """Side docks under each other, bottom docks behind each other, the raised ones in front."""
@@ -303,6 +414,8 @@ class MainWindow(QMainWindow):
         """One at a time: a mistake in a timer would bury the screen."""
         if self._report is not None:
             return
+        from traindeck.ui.kit.dialogs import ErrorReport
+
         self._report = ErrorReport(report, self._theme, self)
         self._report.finished.connect(self._forget_report)
         self._report.open()

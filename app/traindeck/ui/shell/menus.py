@@ -14,6 +14,7 @@ from traindeck.ui.kit.theme import Theme
 from traindeck.viewmodels.shell.commands import Command, Commands, without_mnemonic
 
 SPACER = "-"
+TOOLBAR_HEIGHT = 36
 
 
 def menu_titles() -> dict[str, str]:
@@ -38,12 +39,13 @@ class Menus(QObject):
         self._theme = theme
         self._wanted = toolbar
         self._actions: dict[str, QAction] = {}
-        self._built: tuple[str, ...] = ()
+        self._built: tuple[str, ...] | None = None
         self.toolbar = QToolBar(say("Toolbar"), window)
         self.toolbar.setObjectName("toolbar.main")
         self.toolbar.setMovable(False)
         self.toolbar.setIconSize(QSize(18, 18))
         self.toolbar.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.toolbar.setMinimumHeight(TOOLBAR_HEIGHT)  # also before there are commands in it
         self.toolbar.toggleViewAction().setEnabled(False)
         window.addToolBar(self.toolbar)
         commands.changed.connect(self._refresh)
@@ -72,6 +74,9 @@ class Menus(QObject):
         self._actions = {command.id: self._made(command) for command in self._commands.all()}
         bar = self._window.menuBar()
         bar.clear()
+        if not self._actions:
+            for title in menu_titles().values():
+                bar.addMenu(title)  # the frame is in sight before its commands are there
         for menu_id, title in menu_titles().items():
             members = [command for command in self._commands.all() if command.menu == menu_id]
             members.sort(key=lambda command: command.group)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtGui import QIcon
@@ -14,6 +14,7 @@ from traindeck.domain.texts import say
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.main_window import MainWindow
 from traindeck.ui.storage.browser_view import BrowserView
+from traindeck.ui.storage.object_list import Extend
 from traindeck.viewmodels.ports import Confirm
 from traindeck.viewmodels.storage.bucket_access import PublicMarks
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
@@ -22,9 +23,6 @@ from traindeck.viewmodels.storage.places import Favourites
 
 Browse = Callable[[str, ObjectPath, str], ObjectBrowser]
 """Makes what a tab shows: the account, the place, and a name of its own."""
-
-Extension = Callable[[BrowserView, ObjectBrowser], None]
-"""Adds what it has to a new tab: commands, mostly."""
 
 _KEY = "bucket."
 
@@ -40,7 +38,7 @@ class BrowserTabs:
         favourites: Favourites,
         theme: Theme,
         confirm: Confirm,
-        extensions: Sequence[Extension] = (),
+        extend: Extend | None = None,
     ) -> None:
         self._window = window
         self._browse = browse
@@ -48,7 +46,7 @@ class BrowserTabs:
         self._favourites = favourites
         self._theme = theme
         self._confirm = confirm
-        self._extensions = extensions
+        self._extend = extend
         self._marks: PublicMarks | None = None
         self._browsers: dict[str, ObjectBrowser] = {}
         self._numbers = itertools.count(1)
@@ -112,8 +110,8 @@ class BrowserTabs:
         self._browsers[key] = browser
         browser.start()
         view = BrowserView(browser, self._tree, self._favourites, self._theme, self._confirm)
-        for extend in self._extensions:
-            extend(view, browser)
+        if self._extend is not None:
+            self._extend(view)
         return view
 
     def _retitle(self, key: str) -> None:

@@ -8,14 +8,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer
 from PySide6.QtGui import (
-    QAction,
     QDragEnterEvent,
     QDragMoveEvent,
     QDropEvent,
     QGuiApplication,
     QHideEvent,
-    QKeySequence,
-    QShortcut,
     QShowEvent,
 )
 from PySide6.QtWidgets import (
@@ -31,6 +28,7 @@ from PySide6.QtWidgets import (
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
+from traindeck.ui.kit.context_menu import Keys, context_menu
 from traindeck.ui.kit.dialogs import choose_files, choose_folder
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
@@ -44,13 +42,10 @@ from traindeck.ui.storage.address_bar import (
 from traindeck.ui.storage.object_drag import steer
 from traindeck.ui.storage.object_table import ObjectModel, ObjectTable
 from traindeck.viewmodels.ports import Confirm
-from traindeck.viewmodels.shell.commands import Command, Commands, always
+from traindeck.viewmodels.shell.commands import CONTEXT, Command, Commands, always
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 from traindeck.viewmodels.storage.places import Favourites
-
-CONTEXT = "context"
-"""The menu of a command that belongs into the context menu."""
 
 _TYPING_MS = 200
 _HIDDEN_MS = 3000
@@ -72,7 +67,6 @@ class BrowserView(QWidget):
         self.model = ObjectModel(browser, theme)
         self.table = ObjectTable(browser, self.model)
         self.commands = Commands()
-        self._shortcuts: list[QShortcut] = []
         self.address = AddressBar()
         self.search = QLineEdit()
         self.search.setPlaceholderText(say("Search in names, here and below"))
@@ -132,16 +126,31 @@ class BrowserView(QWidget):
 
     def menu(self) -> QMenu:
         """What can be done with what is selected."""
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        group = None
-        members = [command for command in self.commands.all() if command.menu == CONTEXT]
-        for command in sorted(members, key=lambda command: command.group):
-            if group is not None and command.group != group:
-                menu.addSeparator()
-            group = command.group
-            menu.addAction(self._action(menu, command))
-        return menu
+        return context_menu(self.commands, self._theme, self)
+
+    # as an ObjectList
+
+    @property
+    def browser(self) -> ObjectBrowser:
+        return self._browser
+
+    @property
+    def rows(self) -> ObjectTable:
+        return self.table
+
+    @property
+    def profile(self) -> str:
+        return self._browser.profile
+
+    @property
+    def place(self) -> ObjectPath:
+        return self._browser.state.place
+
+    def count_chosen(self) -> int:
+        return self.table.count_selected()
+
+    def with_chosen(self, use: Callable[[list[ObjectEntry]], None]) -> None:
+        self._browser.with_chosen(self.table.ranges(), use)
 
     # what the user wants
 
@@ -277,31 +286,9 @@ class BrowserView(QWidget):
         self._tree.arrived.connect(browser.arrived)
         self._favourites.changed.connect(self._on_favourites)
         self._theme.changed.connect(self._apply_theme)
-        self.commands.changed.connect(self._bind_keys)
-        self._bind_keys()
+        # Wherever in the tab one is; those of the table are its own.
+        self._keys = Keys(self.commands, self, _KEYS_OF_THE_TABLE)
         self._on_favourites()
-
-    def _bind_keys(self) -> None:
-        """Keys that work wherever in the tab one is; those of the table are its own."""
-        for shortcut in self._shortcuts:
-            shortcut.deleteLater()
-        self._shortcuts = []
-        for keys, command_id in self.commands.shortcuts().items():
-            if keys not in _KEYS_OF_THE_TABLE:
-                shortcut = QShortcut(QKeySequence(keys), self)
-                shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-                shortcut.activated.connect(partial(self.commands.run, command_id))
-                self._shortcuts.append(shortcut)
-
-    def _action(self, menu: QMenu, command: Command) -> QAction:
-        # The key is shown, not registered: the tab itself acts on it.
-        keys = QKeySequence(command.shortcut).toString(QKeySequence.SequenceFormat.NativeText)
-        action = QAction(f"{command.title}\t{keys}" if keys else command.title, menu)
-        if command.icon:
-            action.setIcon(self._theme.icon(command.icon))
-        action.setEnabled(command.enabled())
-        action.triggered.connect(partial(self.commands.run, command.id))
-        return action
 
     def _apply_theme(self) -> None:
         theme_tool_buttons(self, self._theme)

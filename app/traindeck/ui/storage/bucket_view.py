@@ -22,15 +22,19 @@ from PySide6.QtWidgets import (
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
+from traindeck.ui.kit.context_menu import Keys, context_menu
 from traindeck.ui.kit.dialogs import choose_files, choose_folder
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.tables import Keyed, TakesObjects
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.storage.bucket_model import BucketModel
 from traindeck.viewmodels.ports import Confirm
+from traindeck.viewmodels.shell.commands import CONTEXT, Command, Commands, always
 from traindeck.viewmodels.storage.bucket_access import PublicMarks
 from traindeck.viewmodels.storage.bucket_tree import BucketTree, Folder
 from traindeck.viewmodels.storage.buckets import BucketRemovals, Removal
+
+_KEYS_OF_THE_TREE = ("F5", "Del")
 
 
 class ObjectTree(Keyed, TakesObjects, QTreeView):
@@ -62,14 +66,10 @@ class ObjectTree(Keyed, TakesObjects, QTreeView):
 class BucketView(QWidget):
     """Shows BucketTree; `confirm` asks the user before anything is sent or deleted."""
 
-    settings_wanted = Signal(str)
-    """The settings of this bucket are to be shown."""
     new_wanted = Signal()
     """A bucket is to be made."""
     removal_wanted = Signal(object)
     """The names of buckets that are to go."""
-    access_wanted = Signal(str)
-    """Who gets into this bucket is to be shown."""
 
     def __init__(self, tree: BucketTree, theme: Theme, confirm: Confirm) -> None:
         super().__init__()
@@ -78,8 +78,7 @@ class BucketView(QWidget):
         self._confirm = confirm
         self.model = BucketModel(tree, theme)
         self.rows = ObjectTree(self.model)
-        self.menu_parts: list[Callable[[QMenu], None]] = []
-        """Whoever has something to add to the menu."""
+        self.commands = Commands()
         header = self.rows.header()
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(5 * SPACE)
@@ -93,6 +92,7 @@ class BucketView(QWidget):
         self.fetch = tool_button("download", say("Download…"))
         self.delete = tool_button("trash", say("Delete…"))
         self.refresh = tool_button("refresh", say("Refresh (F5)"))
+        self._add_commands()
         bar = row_of(self.add, self.send, self.fetch, self.delete, 1, self.refresh, margins=HALF, spacing=HALF)
 
         self.empty = EmptyPage(say("No buckets yet."), say("Press + to create one; then drop files on it."))
@@ -175,42 +175,54 @@ class BucketView(QWidget):
                 self, say("Download into this folder"), partial(self._fetch, self._tree.state.profile, chosen)
             )
 
-    def show_access(self) -> None:
-        """Of the bucket that holds what is selected."""
-        if target := self.target():
-            self.access_wanted.emit(target.bucket)
-
     def menu(self) -> QMenu:
         """What can be done with what is selected."""
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        chosen, has_target = self.selected(), self.target() is not None
-        look = menu.addAction(self._theme.icon("search"), say("Open"), self.open)
-        menu.addSeparator()
-        send = menu.addAction(self._theme.icon("upload"), say("Upload files…"), self.choose_uploads)
-        send_folder = menu.addAction(say("Upload a folder…"), self.choose_upload_folder)
-        fetch = menu.addAction(self._theme.icon("download"), say("Download…"), self.choose_download)
-        for add in self.menu_parts:
-            menu.addSeparator()
-            add(menu)
-        menu.addSeparator()
-        menu.addAction(self._theme.icon("plus"), say("New bucket…"), self.new_wanted.emit)
-        menu.addAction(self._theme.icon("refresh"), say("Refresh") + "\tF5", self._refresh)
-        menu.addSeparator()
-        delete = menu.addAction(self._theme.icon("trash"), say("Delete…") + "\tDel", self._delete)
-        menu.addSeparator()
-        settings = menu.addAction(self._theme.icon("form"), say("Bucket settings…"), self.show_settings)
-        access = menu.addAction(self._theme.icon("lock"), say("Access…"), self.show_access)
-        for action in (look, settings, access):
-            action.setEnabled(has_target)
-        for action, possible in ((send, has_target), (send_folder, has_target), (fetch, chosen), (delete, chosen)):
-            action.setEnabled(bool(possible))
-        return menu
+        return context_menu(self.commands, self._theme, self)
 
-    def show_settings(self) -> None:
-        """Those of the bucket that holds what is selected."""
-        if target := self.target():
-            self.settings_wanted.emit(target.bucket)
+    # as an ObjectList
+
+    @property
+    def profile(self) -> str:
+        return self._tree.state.profile
+
+    @property
+    def place(self) -> ObjectPath | None:
+        return self.target()
+
+    def count_chosen(self) -> int:
+        """Buckets are no objects."""
+        return len(self._chosen_objects())
+
+    def with_chosen(self, use: Callable[[list[ObjectEntry]], None]) -> None:
+        use(self._chosen_objects())
+
+    # inside
+
+    def _chosen_objects(self) -> list[ObjectEntry]:
+        return [entry for entry in self.selected() if not entry.path.is_bucket]
+
+    def _add_commands(self) -> None:
+        def has_target() -> bool:
+            return self.target() is not None
+
+        def has_chosen() -> bool:
+            return bool(self.selected())
+
+        menu = CONTEXT
+        self.commands.add(
+            Command("object.open", say("Open"), self.open, has_target, "", menu, 0, icon="search"),
+            Command("object.upload", say("Upload files…"), self.choose_uploads, has_target, "", menu, 1, icon="upload"),
+            Command(
+                "object.upload_folder", say("Upload a folder…"), self.choose_upload_folder, has_target, "", menu, 1
+            ),
+            Command("object.download", say("Download…"), self.choose_download, has_chosen, "", menu, 1,
+                    icon="download"),
+            Command("bucket.new", say("New bucket…"), self.new_wanted.emit, menu=menu, group=3, icon="plus"),
+            Command("object.refresh", say("Refresh"), self._refresh, always, "F5", menu, 3, icon="refresh"),
+            Command("object.delete", say("Delete…"), self._delete, has_chosen, "Del", menu, 4, icon="trash"),
+        )  # fmt: skip
+        # Only with the tree in use: elsewhere the same keys mean something else.
+        self._keys = Keys(self.commands, self.rows, _KEYS_OF_THE_TREE, Qt.ShortcutContext.WidgetShortcut)
 
     def _apply_theme(self) -> None:
         theme_tool_buttons(self, self._theme)

@@ -24,13 +24,7 @@ from traindeck.ui.kit.dialogs import shown
 from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_dialog import PropertyDialog, PropertyDialogs, PropertyPage
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.storage.access_page import (
-    AccessPage,
-    class_name,
-    template_meaning,
-    template_name,
-)
-from traindeck.ui.storage.browser_view import CONTEXT, BrowserView
+from traindeck.ui.storage.access_page import AccessPage, class_name, template_meaning, template_name
 from traindeck.ui.storage.bucket_fragments_page import BucketFragmentsPage
 from traindeck.ui.storage.bucket_general_page import BucketGeneralPage
 from traindeck.ui.storage.bucket_rules_pages import (
@@ -39,13 +33,13 @@ from traindeck.ui.storage.bucket_rules_pages import (
     BucketTagsPage,
 )
 from traindeck.ui.storage.bucket_view import BucketView, RemovalRows
+from traindeck.ui.storage.object_list import ObjectList
 from traindeck.viewmodels.ports import ConfirmLoss, Tasks
-from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.commands import CONTEXT, Command
 from traindeck.viewmodels.shell.status import region_words
 from traindeck.viewmodels.storage.bucket_access import BucketAccess, PublicMarks
 from traindeck.viewmodels.storage.bucket_settings import BucketService
 from traindeck.viewmodels.storage.buckets import BucketRemovals, NewBucketForm
-from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 
 _WIDTH = 520
 _TEMPLATES = (Template.PRIVATE, Template.PUBLIC_READ, Template.PUBLIC_READ_LIST, Template.PUBLIC_READ_WRITE)
@@ -182,7 +176,6 @@ class BucketParts:
 
     def __init__(
         self,
-        view: BucketView,
         theme: Theme,
         scope: Tasks,
         marks: PublicMarks,
@@ -190,8 +183,10 @@ class BucketParts:
         made: Form,
         rights: Rights,
         confirm: ConfirmLoss,
+        window: QWidget,
+        profile: Callable[[], str],
+        show: Show,
     ) -> None:
-        self._view = view
         self._theme = theme
         self._scope = scope
         self._marks = marks
@@ -199,16 +194,15 @@ class BucketParts:
         self._made = made
         self._rights = rights
         self._confirm = confirm
-        view.show_beside(RemovalRows(removals), marks)
-
-    def start(self, window: QWidget, profile: Callable[[], str], show: Show) -> None:
-        """From now on the panel is answered."""
         self._window = window
         self._profile = profile
         self._show = show
-        self._view.new_wanted.connect(self.make_bucket)
-        self._view.access_wanted.connect(self.show_access)
-        self._view.removal_wanted.connect(self._remove)
+
+    def attach(self, view: BucketView) -> None:
+        """What the panel asks for, and what goes on with buckets below them."""
+        view.show_beside(RemovalRows(self._removals), self._marks)
+        view.new_wanted.connect(self.make_bucket)
+        view.removal_wanted.connect(self._remove)
 
     def make_bucket(self) -> None:
         dialog = NewBucketDialog(self._made(), self._theme, self._window)
@@ -228,13 +222,17 @@ class BucketParts:
         model.saved.connect(partial(self._marks.look_again, profile))
         return [AccessPage(model, self._theme)]
 
-    def extend(self, view: BrowserView, browser: ObjectBrowser) -> None:
-        """The same from the tab of a bucket."""
+    def extend(self, view: ObjectList) -> None:
+        """The same from wherever one is in a bucket."""
 
         def show() -> None:
-            self._show(browser.profile, browser.state.place.bucket, say("Access"))
+            if view.place is not None:
+                self._show(view.profile, view.place.bucket, say("Access"))
 
-        view.commands.add(Command("bucket.access", say("Access…"), show, menu=CONTEXT, group=5, icon="lock"))
+        def is_in_one() -> bool:
+            return view.place is not None
+
+        view.commands.add(Command("bucket.access", say("Access…"), show, is_in_one, menu=CONTEXT, group=5, icon="lock"))
 
     def _remove(self, buckets: list[str]) -> None:
         self._removals.remove(self._profile(), buckets, self._confirm)
@@ -287,10 +285,16 @@ class BucketSettingsDialogs:
         first, *others = bucket_settings_pages(self._make_service(profile, bucket), self._theme, self._tasks)
         return [first, *self._more(profile, bucket), *others]
 
-    def extend(self, view: BrowserView, browser: ObjectBrowser) -> None:
-        """The command in the tab of a bucket."""
+    def extend(self, view: ObjectList) -> None:
+        """The command that shows those of the bucket one is in."""
 
         def show() -> None:
-            self.show(browser.profile, browser.state.place.bucket)
+            if view.place is not None:
+                self.show(view.profile, view.place.bucket)
 
-        view.commands.add(Command("bucket.settings", say("Bucket settings…"), show, menu=CONTEXT, group=5, icon="form"))
+        def is_in_one() -> bool:
+            return view.place is not None
+
+        view.commands.add(
+            Command("bucket.settings", say("Bucket settings…"), show, is_in_one, menu=CONTEXT, group=5, icon="form")
+        )

@@ -8,20 +8,18 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtWidgets import QWidget
 
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import say
 from traindeck.ui.kit.dialogs import CANCEL, Answer, asked, asked_line, choose_folder
-from traindeck.ui.storage.browser_view import CONTEXT, BrowserView
 from traindeck.ui.storage.bucket_model import local_paths
-from traindeck.ui.storage.bucket_view import BucketView
 from traindeck.ui.storage.object_drag import carried_in, drag, mime_of
+from traindeck.ui.storage.object_list import ObjectList
 from traindeck.viewmodels.ports import Confirm
-from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.commands import CONTEXT, Command
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 from traindeck.viewmodels.storage.moving import Carried, CutObjects, Moving, Taken, check_name
-from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 from traindeck.viewmodels.transfers.dragged_files import DraggedFiles
 
 Start = Callable[[str, Callable[[], Awaitable[None]]], object]
@@ -31,7 +29,7 @@ _NAMES_SHOWN = 5
 
 
 class ObjectActions(QObject):
-    """Of one window; `extend` is for the tabs, `attach` for the tree."""
+    """Of one window."""
 
     def __init__(
         self,
@@ -53,54 +51,47 @@ class ObjectActions(QObject):
         self._window = window
         QGuiApplication.clipboard().dataChanged.connect(self._on_clipboard)
 
-    def extend(self, view: BrowserView, browser: ObjectBrowser) -> None:
-        """The commands of a tab, and what is dropped and dragged there."""
-        table, menu = view.table, CONTEXT
+    def extend(self, view: ObjectList) -> None:
+        """The commands of a list of objects, and what is dropped and dragged there."""
+        menu = CONTEXT
 
         def chosen() -> bool:
-            return bool(table.ranges())
+            return bool(view.count_chosen())
 
         def one() -> bool:
-            return table.count_selected() == 1
+            return view.count_chosen() == 1
 
-        def with_paths(use: Callable[[list[ObjectPath]], None]) -> None:
-            browser.with_chosen(table.ranges(), lambda entries: use(_paths(entries)))
+        def can_paste() -> bool:
+            return view.place is not None and _can_paste()
 
-        def place() -> ObjectPath:
-            return browser.state.place
+        def with_paths(use: Callable[[str, list[ObjectPath]], None]) -> None:
+            profile = view.profile
+            view.with_chosen(lambda entries: use(profile, _paths(entries)))
 
-        put = partial(self._to_clipboard, browser.profile)
+        def paste() -> None:
+            if view.place is not None:
+                self.paste(view.profile, view.place)
+
+        def put(is_cut: bool, profile: str, paths: Sequence[ObjectPath]) -> None:
+            self._to_clipboard(profile, is_cut, paths)
+
+        def dropped(carried: Carried, target: ObjectPath, is_move: bool) -> None:
+            self._dropped(view.profile, carried, target, is_move)
+
+        def drag_chosen() -> None:
+            profile = view.profile
+            view.with_chosen(partial(self._drag_soon, view.rows, profile))
+
         view.commands.add(
             Command("object.cut", say("Cut"), lambda: with_paths(partial(put, True)), chosen, "Ctrl+X", menu, 2),
             Command("object.copy", say("Copy"), lambda: with_paths(partial(put, False)), chosen, "Ctrl+C", menu, 2),
-            Command("object.paste", say("Paste"), lambda: self.paste(browser.profile, place()), _can_paste, "Ctrl+V",
-                    menu, 2),
-            Command("object.rename", say("Rename…"), lambda: with_paths(partial(self._rename_one, browser.profile)),
-                    one, "F2", menu, 2),
-            Command("object.move", say("Move to…"), lambda: with_paths(partial(self._move, browser.profile)), chosen,
-                    menu=menu, group=2),
-        )  # fmt: skip
+            Command("object.paste", say("Paste"), paste, can_paste, "Ctrl+V", menu, 2),
+            Command("object.rename", say("Rename…"), lambda: with_paths(self._rename_one), one, "F2", menu, 2),
+            Command("object.move", say("Move to…"), lambda: with_paths(self._move), chosen, menu=menu, group=2),
+        )
         view.model.show_cut(self._cut)
-        view.model.carried_in.connect(partial(self._dropped, browser.profile))
-        dragged = partial(self._drag_soon, table, browser.profile)
-        table.drag_wanted.connect(lambda: browser.with_chosen(table.ranges(), dragged))
-        self._escape_clears(table)
-
-    def attach(self, view: BucketView) -> None:
-        """The same in the tree of buckets."""
-        view.model.show_cut(self._cut)
-        view.model.carried_in.connect(lambda *what: self._dropped(self._tree.state.profile, *what))
-        view.rows.drag_wanted.connect(lambda: self._drag_soon(view.rows, self._tree.state.profile, view.selected()))
-        view.menu_parts.append(partial(self._add_to_menu, view))
-        for keys, run in (
-            (QKeySequence.StandardKey.Cut, partial(self._from_tree, view, True)),
-            (QKeySequence.StandardKey.Copy, partial(self._from_tree, view, False)),
-            (QKeySequence.StandardKey.Paste, partial(self._into_tree, view)),
-            (QKeySequence(Qt.Key.Key_F2), partial(self._rename_in_tree, view)),
-        ):
-            shortcut = QShortcut(QKeySequence(keys), view.rows)
-            shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
-            shortcut.activated.connect(run)
+        view.model.carried_in.connect(dropped)
+        view.rows.drag_wanted.connect(drag_chosen)
         self._escape_clears(view.rows)
 
     def paste(self, profile: str, target: ObjectPath) -> None:
@@ -221,30 +212,6 @@ class ObjectActions(QObject):
         # Not now: this may be a task, and a drag turns a loop of its own.
         QTimer.singleShot(0, widget, partial(drag, widget, Carried(profile, tuple(paths)), files, ask_where))
 
-    # the tree
-
-    def _from_tree(self, view: BucketView, is_cut: bool) -> None:
-        self._to_clipboard(self._tree.state.profile, is_cut, _paths(view.selected()))
-
-    def _into_tree(self, view: BucketView) -> None:
-        if target := view.target():
-            self.paste(self._tree.state.profile, target)
-
-    def _rename_in_tree(self, view: BucketView) -> None:
-        self._rename_one(self._tree.state.profile, _paths(view.selected()))
-
-    def _add_to_menu(self, view: BucketView, menu: QMenu) -> None:
-        paths = [path for path in _paths(view.selected()) if not path.is_bucket]
-        profile = self._tree.state.profile
-        cut = menu.addAction(say("Cut") + "\t" + _keys("Ctrl+X"), partial(self._from_tree, view, True))
-        copy = menu.addAction(say("Copy") + "\t" + _keys("Ctrl+C"), partial(self._from_tree, view, False))
-        paste = menu.addAction(say("Paste") + "\t" + _keys("Ctrl+V"), partial(self._into_tree, view))
-        rename = menu.addAction(say("Rename…") + "\t" + _keys("F2"), partial(self._rename_in_tree, view))
-        move = menu.addAction(say("Move to…"), partial(self._move, profile, paths))
-        for action, possible in ((cut, paths), (copy, paths), (move, paths), (rename, len(paths) == 1)):
-            action.setEnabled(bool(possible))
-        paste.setEnabled(view.target() is not None and _can_paste())
-
 
 def _paths(entries: Sequence[ObjectEntry]) -> list[ObjectPath]:
     return [entry.path for entry in entries]
@@ -257,7 +224,3 @@ def _can_paste() -> bool:
 
 def _check_place(typed: str) -> None:
     ObjectPath.parse(typed)
-
-
-def _keys(spelling: str) -> str:
-    return QKeySequence(spelling).toString(QKeySequence.SequenceFormat.NativeText)

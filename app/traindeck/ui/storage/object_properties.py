@@ -19,7 +19,7 @@ from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_dialog import PropertyDialogs, PropertyPage
 from traindeck.ui.kit.property_page import ActingPage
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
-from traindeck.ui.storage.browser_view import CONTEXT, BrowserView
+from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.storage.many_objects_page import ManyChangesPage, ManySummaryPage
 from traindeck.ui.storage.object_pages import (
     ObjectAccessPage,
@@ -28,7 +28,7 @@ from traindeck.ui.storage.object_pages import (
 )
 from traindeck.ui.storage.object_versions import ObjectStoragePage, ObjectVersionsPage
 from traindeck.viewmodels.ports import Confirm, Tasks
-from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.commands import CONTEXT, Command
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 from traindeck.viewmodels.storage.object_sheet import ManyObjects, ObjectSheet
 
@@ -204,7 +204,7 @@ class ObjectPropertiesExtension:
         self._scope = scope
         self._confirm = confirm
 
-    def __call__(self, view: BrowserView, browser: ObjectBrowser) -> None:
+    def extend(self, view: BrowserView, browser: ObjectBrowser) -> None:
         def has_chosen() -> bool:
             return bool(view.table.ranges())
 

@@ -19,8 +19,8 @@ from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import SPACE, set_role
-from traindeck.ui.storage.browser_view import CONTEXT, BrowserView, with_folder
-from traindeck.viewmodels.shell.commands import Command
+from traindeck.ui.storage.browser_view import BrowserView, with_folder
+from traindeck.viewmodels.shell.commands import CONTEXT, Command
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 
 _MEBIBYTE = 1024 * 1024

@@ -1,4 +1,4 @@
-"""What the user can ask for: one list feeds menus, shortcuts and the palette."""
+"""What the user can ask for: one list feeds menus, context menus, shortcuts, the palette and the shortcut sheet."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
+
+CONTEXT = "context"
+"""The menu of a command that belongs into the context menu of what is shown."""
 
 
 def always() -> bool:
@@ -87,15 +90,19 @@ class Commands(QObject):
         return True
 
     def matching(self, typed: str) -> list[Command]:
-        """For the palette: every typed word occurs; titles that begin so first."""
-        words = typed.casefold().split()
-        found = []
-        for place, command in enumerate(self._commands.values()):
-            title = command.plain_title.casefold()
-            said = f"{title} {command.id.replace('.', ' ')}"
-            if all(word in said for word in words):
-                found.append((_distance(title, words), place, command))
-        return [command for _, _, command in sorted(found, key=lambda row: row[:2])]
+        return matching(self._commands.values(), typed)
+
+
+def matching(commands: Iterable[Command], typed: str) -> list[Command]:
+    """For the palette: every typed word occurs; titles that begin so first."""
+    words = typed.casefold().split()
+    found = []
+    for place, command in enumerate(commands):
+        title = command.plain_title.casefold()
+        said = f"{title} {command.id.replace('.', ' ')}"
+        if all(word in said for word in words):
+            found.append((_distance(title, words), place, command))
+    return [command for _, _, command in sorted(found, key=lambda row: row[:2])]
 
 
 def _distance(title: str, words: list[str]) -> int:

@@ -101,18 +101,17 @@ class Layout:
 class WindowState:
     """The layout, and the small file it is kept in. Losing it costs the user a second: trouble is logged, not shown."""
 
-    def __init__(self, path: Path, disk: BlockingCalls) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._disk = disk
         self._version = 0
         self._layout: Layout | None = None
         self._is_kept = True
         self._writing = asyncio.Lock()
 
-    async def read(self) -> None:
-        """Take what the last start has kept, unless there is something newer already."""
-        found = await self._disk.run(lambda _: self._read())
-        if found is not None and self._layout is None:
+    def read(self) -> None:
+        """Take what the last start has kept: a small file, read before there is a window that could wait for it."""
+        found = self._read()
+        if found is not None:
             self._version, self._layout = found
 
     def load(self, version: int) -> Layout | None:
@@ -123,12 +122,12 @@ class WindowState:
         """For the next window; for the next start once `keep` has ended."""
         self._version, self._layout, self._is_kept = version, layout, False
 
-    async def keep(self) -> None:
+    async def keep(self, disk: BlockingCalls) -> None:
         """Write down the newest; what is being written is ended first, so that the last one stays."""
         async with self._writing:
             while not self._is_kept and self._layout is not None:
                 written = self._layout
-                await self._disk.run(partial(self._write, self._version, written))
+                await disk.run(partial(self._write, self._version, written))
                 self._is_kept = written is self._layout
 
     def _read(self) -> tuple[int, Layout] | None:

@@ -32,6 +32,7 @@ from traindeck.services.http.errors import (
     unusable_certificates,
 )
 from traindeck.services.jobs.modelarts.errors import modelarts_error
+from traindeck.services.jobs.modelarts.sdk_models import load_sparingly
 
 if TYPE_CHECKING:
     from traindeck.services.jobs.modelarts.client import Client
@@ -126,7 +127,8 @@ class ModelArtsAccount:
                 self._find_project = None
 
     def _in_worker(self, request: Callable[[Client], Any], token: CancelToken) -> Any:
-        load("requests", "huaweicloudsdkcore.exceptions.exceptions", "huaweicloudsdkmodelarts.v1")
+        load_sparingly()
+        load("requests", "huaweicloudsdkcore.exceptions.exceptions", "huaweicloudsdkmodelarts.v1.modelarts_client")
         import requests
         from huaweicloudsdkcore.exceptions.exceptions import SdkException, ServiceResponseException
 

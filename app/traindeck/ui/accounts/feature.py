@@ -1,0 +1,129 @@
+"""The room of accounts: connecting, choosing and removing them, and their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+from traindeck.domain.texts import say
+from traindeck.ui.accounts.profile_dialog import CredentialsDrop, ProfileDialog
+from traindeck.ui.kit.dialogs import shown
+from traindeck.ui.shell.feature import Feature, News, Shell
+from traindeck.viewmodels.accounts.accounts import is_kept_here
+from traindeck.viewmodels.accounts.profile_form import ProfileForm
+from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.rooms import AccountsRoom, JobsRoom, StorageRoom
+
+
+class AccountsFeature(Feature):
+    """One command for each account, to switch to it."""
+
+    def __init__(self, shell: Shell, room: AccountsRoom, jobs: JobsRoom, storage: StorageRoom) -> None:
+        super().__init__(shell)
+        self._room = room
+        self._jobs = jobs
+        self._storage = storage
+        self._names: tuple[str, ...] = ()
+        self._drop = CredentialsDrop(shell.window)
+        self._drop.dropped.connect(self.connect_account)
+
+    def news(self) -> News:
+        return [
+            (self._room.accounts.changed, self._changed),
+            (self._room.keys.paste_wanted, self.change_account),
+            (self._room.keys.work_again, self._keys_work),
+        ]
+
+    def commands(self) -> Iterable[Command]:
+        can_change = self._can_change
+        return [
+            Command(
+                "account.connect",
+                say("&Connect your account…"),
+                self.connect_account,
+                menu="account",
+                group=0,
+                icon="account",
+            ),
+            Command(
+                "account.change",
+                say("&Keys and settings of this account…"),
+                self._change_current,
+                can_change,
+                menu="account",
+                group=2,
+                icon="key",
+            ),
+            Command("account.remove", say("&Remove this account…"), self._remove, can_change, "", "account", 2),
+            *self._switches(),
+        ]
+
+    def connect_account(self, credentials: Path | None = None) -> None:
+        form = self._room.form()
+        if isinstance(credentials, Path):
+            form.load(credentials)
+        self._show(form)
+
+    def change_account(self, name: str) -> None:
+        """Other keys or settings for an account that is there."""
+        self._show(self._room.form(name))
+
+    def _switches(self) -> list[Command]:
+        self._names = self._room.accounts.names
+        return [
+            Command(
+                f"account.use.{name}",
+                say("Lab on this computer") if name == "lab" else name,
+                partial(self._room.accounts.use, name),
+                checked=partial(self._is_current, name),
+                menu="account",
+                group=1,
+            )
+            for name in self._names
+        ]
+
+    def _changed(self) -> None:
+        accounts, commands = self._room.accounts, self.shell.commands
+        if self._names != accounts.names:
+            commands.remove(f"account.use.{name}" for name in self._names)
+            commands.add(*self._switches())
+        else:
+            commands.refresh()  # another one may be the current one
+        self._jobs.form.refresh_profiles()
+        self._jobs.form.choose_profile(accounts.current)
+
+    def _show(self, form: ProfileForm) -> None:
+        form.added.connect(self._saved)
+        dialog = ProfileDialog(form, self.shell.theme, self.shell.window)
+
+        async def show() -> None:
+            await shown(dialog)
+
+        self.shell.tasks.start("connect an account", show)
+
+    def _saved(self, _: str) -> None:
+        self._room.accounts.look()
+        self._read_again()
+
+    def _keys_work(self, name: str) -> None:
+        """What was asked for in vain meanwhile is asked for again."""
+        self._read_again()
+        if self._jobs.form.state.profile == name:
+            self._jobs.form.load_offer()
+
+    def _read_again(self) -> None:
+        self._jobs.refresh()
+        self._storage.buckets.refresh()
+
+    def _is_current(self, name: str) -> bool:
+        return self._room.accounts.current == name
+
+    def _can_change(self) -> bool:
+        return is_kept_here(self._room.accounts.current)
+
+    def _change_current(self) -> None:
+        self.change_account(self._room.accounts.current)
+
+    def _remove(self) -> None:
+        self._room.accounts.remove_current(self.shell.confirm)

@@ -1,0 +1,149 @@
+"""How a room registers with the window: everything it brings, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import SignalInstance
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
+
+from traindeck.domain.texts import Text, say
+from traindeck.ui.kit.dialogs import CANCEL, Answer, asked
+from traindeck.ui.kit.theme import Theme
+from traindeck.ui.shell.main_window import MainWindow, Make
+from traindeck.viewmodels.shell.commands import Command, Commands
+
+if TYPE_CHECKING:  # questions are asked before anything of this needs to be loaded
+    from traindeck.ui.storage.object_list import ObjectList
+    from traindeck.viewmodels.ports import Loss, Tasks, Way
+
+News = Sequence[tuple[SignalInstance, Callable[..., None]]]
+
+
+class Shell:
+    """One window and the rooms in it: what they share, and how they ask the user."""
+
+    def __init__(self, window: MainWindow, theme: Theme, tasks: Tasks, request_quit: Callable[[], None]) -> None:
+        self.window = window
+        self.theme = theme
+        self.tasks = tasks
+        self.request_quit = request_quit
+        self.is_open = True
+        self._features: list[Feature] = []
+        self._news: list[tuple[SignalInstance, Callable[..., None]]] = []
+        window.tab_closed.connect(self._page_closed)
+
+    @property
+    def commands(self) -> Commands:
+        return self.window.commands
+
+    def add(self, feature: Feature) -> None:
+        """What it has for docks comes when they are in sight; its commands with those of all others."""
+        self._features.append(feature)
+        for signal, slot in feature.news():
+            signal.connect(slot)
+            self._news.append((signal, slot))
+        for panel_id, make in feature.panels().items():
+            self.window.provide(panel_id, make)
+
+    def add_commands(self) -> None:
+        """All in one go: the menus are built anew each time."""
+        self.commands.add(*(command for feature in self._features for command in feature.commands()))
+
+    def extend(self, view: ObjectList) -> None:
+        """For each new list of objects, whatever the rooms have to add to it."""
+        for feature in self._features:
+            feature.extend(view)
+
+    def show_dock(self, panel_id: str) -> None:
+        """For work that may end after the window gave way to that of another language."""
+        if self.is_open:
+            self.window.show_dock(panel_id)
+
+    def restore(self, page: object) -> bool:
+        """Open a page that a window before this one showed."""
+        return any(feature.restore(page) for feature in self._features)
+
+    def shown_on(self, key: str) -> object:
+        """What the page of this key shows, for `restore`."""
+        return next((page for feature in self._features if (page := feature.shown_on(key)) is not None), key)
+
+    def dispose(self) -> None:
+        """Take the window down; the view-models go on."""
+        self.is_open = False
+        for key in self.window.open_tabs():
+            self.window.close_tab(key)
+        for signal, slot in self._news:
+            signal.disconnect(slot)
+        for feature in self._features:
+            feature.dispose()
+        # Each ends what it has under way; only taken away with the window, it would go on for a dialog that is gone.
+        for dialog in self.window.findChildren(QDialog):
+            dialog.done(QDialog.DialogCode.Rejected)
+        self.window.hide()
+        self.window.deleteLater()
+
+    # questions
+
+    async def confirm(self, question: Text, action: Text) -> bool:
+        answer = Answer("yes", say(action), "danger")
+        return await asked(self._asking, say(question), "", answer) == answer.id
+
+    async def choose(self, question: Text, facts: Sequence[Text], ways: Sequence[Way]) -> str:
+        answers = [Answer(way.id, say(way.action), "primary" if way.is_advised else "") for way in ways]
+        answer = await asked(self.window, say(question), "\n\n".join(say(fact) for fact in facts), *answers)
+        return "" if answer == CANCEL else answer
+
+    async def confirm_loss(self, loss: Loss) -> bool:
+        answer = Answer("yes", say(loss.action), "danger")
+        facts = "\n\n".join(say(fact) for fact in loss.facts)
+        typed = say(loss.typed) if loss.typed else ""
+        return await asked(self._asking, say(loss.question), facts, answer, typed=typed) == answer.id
+
+    @property
+    def _asking(self) -> QWidget:
+        """Where a question belongs: over the window, or over the dialog beside it that is being used."""
+        active = QApplication.activeWindow()
+        is_beside = isinstance(active, QDialog) and not active.isModal() and active.parent() is self.window
+        return active if is_beside and active is not None else self.window
+
+    def _page_closed(self, key: str) -> None:
+        for feature in self._features:
+            feature.page_closed(key)
+
+
+class Feature:
+    """What one room brings to a window; a room overrides what it has something for."""
+
+    def __init__(self, shell: Shell) -> None:
+        self.shell = shell
+
+    def panels(self) -> Mapping[str, Make]:
+        """What goes into its docks, by their ids."""
+        return {}
+
+    def commands(self) -> Iterable[Command]:
+        """For menus, toolbar, palette and shortcuts: each is declared here and nowhere else."""
+        return ()
+
+    def extend(self, view: ObjectList) -> None:
+        """Add to a new list of objects; what is added to its commands is in its context menu and in the palette."""
+
+    def news(self) -> News:
+        """What view-models tell this window, for as long as it is there."""
+        return ()
+
+    def restore(self, page: object) -> bool:
+        """Open this page if it is one of its own."""
+        return False
+
+    def shown_on(self, key: str) -> object | None:
+        """What its page of this key shows."""
+        return None
+
+    def page_closed(self, key: str) -> None:
+        """The page of this key is about to be deleted."""
+
+    def dispose(self) -> None:
+        """The window goes."""

@@ -1,0 +1,156 @@
+"""The view-models of each room of the window, and how it makes more of them; they outlive the windows they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from traindeck.domain.jobs.job import JobSpec, Run
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.tasks import TaskScope
+from traindeck.services.accounts.connections import Connections
+from traindeck.services.accounts.profiles import ProfileService
+from traindeck.services.jobs.run_watch import RunWatch
+from traindeck.services.jobs.runs import RunService
+from traindeck.services.jobs.sample_project import SampleProject
+from traindeck.services.storage.bucket_listing import BucketListings
+from traindeck.services.storage.planes import Planes
+from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
+from traindeck.services.transfers import Transfers
+from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
+from traindeck.viewmodels.accounts.profile_form import ProfileForm
+from traindeck.viewmodels.jobs.job_form import JobForm
+from traindeck.viewmodels.jobs.place_notes import PlaceNotes
+from traindeck.viewmodels.jobs.run_list import RunList
+from traindeck.viewmodels.jobs.run_page import RunPage
+from traindeck.viewmodels.logs.log_feed import LogFeed
+from traindeck.viewmodels.previews.preview import Preview
+from traindeck.viewmodels.storage.bucket_access import BucketAccess, PublicMarks
+from traindeck.viewmodels.storage.bucket_settings import BucketService
+from traindeck.viewmodels.storage.bucket_tree import BucketTree
+from traindeck.viewmodels.storage.buckets import BucketRemovals, NewBucketForm
+from traindeck.viewmodels.storage.deleting import DeletedObjects
+from traindeck.viewmodels.storage.moving import CutObjects, Moving
+from traindeck.viewmodels.storage.object_browser import ObjectBrowser
+from traindeck.viewmodels.storage.object_sheet import BulkWork, ObjectSheet
+from traindeck.viewmodels.storage.places import ChangedPlaces, Favourites
+from traindeck.viewmodels.storage.text_editor import TextEditor
+from traindeck.viewmodels.transfers.dragged_files import DraggedFiles
+from traindeck.viewmodels.transfers.sync_form import SyncForm
+from traindeck.viewmodels.transfers.transfer_list import TransferList
+
+
+@dataclass(frozen=True, slots=True)
+class JobsRoom:
+    """Runs, the form for new ones, and their logs."""
+
+    form: JobForm
+    places: PlaceNotes
+    runs: RunList
+    log: LogFeed
+    service: RunService
+    watch: RunWatch
+    sample: SampleProject
+    scope: TaskScope
+
+    def page(self, run: Run) -> RunPage:
+        return RunPage(run, self.runs, self.service, self.watch, self.scope)
+
+    async def prepare_sample(self) -> tuple[JobSpec, Path]:
+        """The sample's form and the folder it is in; its data is in the Lab then."""
+        return await self.sample.prepare()
+
+    def refresh(self) -> None:
+        self.watch.wake()
+        self.runs.refresh()
+
+
+@dataclass(frozen=True, slots=True)
+class StorageRoom:
+    """Buckets and what is in them."""
+
+    buckets: BucketTree
+    moving: Moving
+    cut: CutObjects
+    dragged: DraggedFiles
+    marks: PublicMarks
+    removals: BucketRemovals
+    favourites: Favourites
+    bulk: BulkWork
+    changes: ChangedPlaces
+    connections: Connections
+    planes: Planes
+    transfers: Transfers
+    unfinished: UnfinishedUploads
+    listings: BucketListings
+    index: BlockingCalls
+    disk: BlockingCalls
+    scope: TaskScope
+
+    def browse(self, profile: str, place: ObjectPath, name: str) -> ObjectBrowser:
+        """What a tab shows; `name` is its own."""
+        browser = ObjectBrowser(profile, place, self.listings, self.connections, self.index, self.scope, name)
+        browser.bucket_names = self.buckets.bucket_names
+        browser.make_folder = self.transfers.make_folder
+        return browser
+
+    def new_bucket(self, profile: str, made: Callable[[str], None]) -> NewBucketForm:
+        form = NewBucketForm(profile, self.connections, self.scope)
+        form.made.connect(made)
+        return form
+
+    def rights(self, profile: str, bucket: str) -> BucketAccess:
+        return BucketAccess(profile, bucket, self.connections)
+
+    def settings(self, profile: str, bucket: str) -> BucketService:
+        return BucketService(profile, bucket, self.connections, self.unfinished)
+
+    def sheet(self, profile: str, path: ObjectPath) -> ObjectSheet:
+        return ObjectSheet(profile, path, self.connections, self.planes, self.disk)
+
+    def deleted(self, profile: str, place: ObjectPath) -> DeletedObjects:
+        return DeletedObjects(profile, place, self.planes, self.buckets.deleting, self.scope)
+
+
+@dataclass(frozen=True, slots=True)
+class TransfersRoom:
+    """What is on its way."""
+
+    list: TransferList
+    transfers: Transfers
+    scope: TaskScope
+
+    def sync(self, profile: str, place: ObjectPath) -> SyncForm:
+        return SyncForm(profile, place, self.transfers, self.scope)
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewsRoom:
+    """Looking into objects, and changing texts in place."""
+
+    preview: Preview
+    planes: Planes
+    scope: TaskScope
+
+    def editor(self, profile: str, place: ObjectPath) -> TextEditor:
+        return TextEditor(self.planes, self.scope, profile, place)
+
+
+@dataclass(frozen=True, slots=True)
+class AccountsRoom:
+    """Which account is used, and its keys."""
+
+    accounts: Accounts
+    keys: KeyNews
+    service: ProfileService
+    scope: TaskScope
+
+    def form(self, name: str = "") -> ProfileForm:
+        """For a new account, or other keys and settings for one that is there."""
+        return (
+            ProfileForm(self.service, self.scope, self.service.get(name))
+            if name
+            else ProfileForm(self.service, self.scope)
+        )

@@ -1,0 +1,203 @@
+"""The frame is there first; what goes into it comes when it is in sight, from one registration for each room."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from support.frame_bench import BOTTOM, ICONS, LEFT, Frame, frame
+from support.qt_support import until
+from traindeck.runtime.tasks import TaskScope
+from traindeck.ui.kit.theme import Theme
+from traindeck.ui.shell.command_palette import CommandPalette
+from traindeck.ui.shell.feature import Feature, News, Shell
+from traindeck.ui.shell.main_window import MainWindow, Make, Panel, Skeleton
+from traindeck.ui.shell.shortcut_sheet import ShortcutSheet
+from traindeck.ui.shell.window_frame import make_frame
+from traindeck.viewmodels.shell.commands import Command, Commands
+from traindeck.viewmodels.shell.notices import Notices
+from traindeck.viewmodels.shell.preferences import WindowState
+
+
+class Room(Feature):
+    """A room with a bit of everything."""
+
+    class Model(QObject):
+        told = Signal(str)
+
+    def __init__(self, shell: Shell, model: Model) -> None:
+        super().__init__(shell)
+        self.model = model
+        self.heard: list[str] = []
+        self.closed: list[str] = []
+
+    def panels(self) -> Mapping[str, Make]:
+        return {"runs": lambda: QLabel("rows")}
+
+    def commands(self) -> Iterable[Command]:
+        return [Command("room.look", "&Look", lambda: self.heard.append("look"), shortcut="Ctrl+J", menu="run")]
+
+    def news(self) -> News:
+        return [(self.model.told, self.heard.append)]
+
+    def restore(self, page: object) -> bool:
+        if page == 7:
+            self.shell.window.open_tab("room.7", "Seven", QWidget)
+        return page == 7
+
+    def shown_on(self, key: str) -> object | None:
+        return 7 if key == "room.7" else None
+
+    def page_closed(self, key: str) -> None:
+        self.closed.append(key)
+
+
+def window_of(theme: Theme, home: Path, panels: list[Panel]) -> MainWindow:
+    return MainWindow(
+        theme=theme,
+        commands=Commands(),
+        notices=Notices(),
+        state=WindowState(home / "window.json"),
+        panels=panels,
+        on_close_request=lambda: None,
+    )
+
+
+async def test_a_panel_is_made_when_it_is_first_in_sight(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
+    theme, made = Theme(qapp, ICONS, "light"), list[str]()
+
+    def make(name: str) -> QWidget:
+        made.append(name)
+        return QLabel(name)
+
+    window = window_of(
+        theme,
+        tmp_path,
+        [
+            Panel("front", "Front", BOTTOM, lambda: make("front"), raise_=True),
+            Panel("behind", "Behind", BOTTOM, lambda: make("behind")),
+            Panel("hidden", "Hidden", LEFT, lambda: make("hidden"), is_hidden=True),
+            Panel("later", "Later", LEFT),
+        ],
+    )
+    qtbot.addWidget(window)
+    assert made == [] and len(window.findChildren(Skeleton)) == 4
+    window.show()
+    await until(lambda: made == ["front"])
+    assert window.is_painted or not window.grab().isNull()
+    window.provide("later", lambda: make("later"))
+    window.provide("later", lambda: make("never: the first one counts"))
+    await until(lambda: made == ["front", "later"])
+    window.show_dock("behind")
+    assert made == ["front", "later", "behind"]
+    window.peek_dock("hidden")
+    await until(lambda: made[-1] == "hidden")
+    assert window.panels_made() == ["front", "behind", "hidden", "later"]
+    assert isinstance(window.panel("front"), QLabel)
+    assert len(made) == 4
+    theme.close()
+
+
+async def test_the_frame_has_its_docks_and_menus_before_anything_is_loaded(
+    qapp: QApplication, qtbot: QtBot, tmp_path: Path
+) -> None:
+    theme, asked = Theme(qapp, ICONS, "light"), list[int]()
+    window = make_frame(theme, Notices(), tmp_path, lambda: asked.append(1))
+    qtbot.addWidget(window)
+    window.show()
+    await until(lambda: window.is_painted)
+    assert [action.text() for action in window.menuBar().actions()][:3] == ["&File", "&Account", "&Run"]
+    assert list(window.dock_titles()) == ["buckets", "runs", "log", "transfers", "job", "preview"]
+    assert window.panels_made() == []
+    before = window.menus.toolbar.height()
+    window.commands.add(
+        *(Command(name, name, lambda: None, icon="key") for name in ("file.sample", "run.again", "account.connect"))
+    )
+    assert window.menus.toolbar.actions()
+    await until(lambda: window.menus.toolbar.width() == window.width())
+    assert window.menus.toolbar.height() == before, "what is below it would jump"
+    window.close()
+    assert asked == [1]
+    theme.close()
+
+
+async def test_a_room_registers_once_and_leaves_with_its_window(qapp: QApplication, tmp_path: Path) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        theme, model = Theme(qapp, ICONS, "light"), Room.Model()
+        shell = Shell(make_frame(theme, Notices(), tmp_path, lambda: None), theme, scope, lambda: None)
+        room = Room(shell, model)
+        shell.add(room)
+        shell.add_commands()
+        shell.window.show()
+        await until(lambda: shell.window.panels_made() == ["runs"])
+        menus = {action.text(): action.menu() for action in shell.window.menuBar().actions()}
+        assert [action.text() for action in menus["&Run"].actions()] == ["&Look"]
+        assert [command.id for command in shell.commands.matching("look")] == ["room.look"]
+        shell.commands.run("room.look")
+        model.told.emit("news")
+        assert room.heard == ["look", "news"]
+        assert shell.restore(7) and not shell.restore("of nobody")
+        assert shell.shown_on("room.7") == 7 and shell.shown_on("other") == "other"
+        shell.dispose()
+        model.told.emit("not heard")
+        assert room.heard == ["look", "news"] and room.closed == ["room.7"]
+        shell.show_dock("runs")  # work that ended late finds no window
+        theme.close()
+
+
+class Page(QWidget):
+    """A page with commands of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done: list[str] = []
+        self.commands = Commands()
+        self.commands.add(
+            Command("object.turn", "Turn over…", lambda: self.done.append("turned"), shortcut="Ctrl+U"),
+            Command("object.quiet", "Nothing to press", lambda: None),
+        )
+
+
+def page_in(at: Frame) -> Page:
+    page = at.window.open_tab("page", "Page", Page)
+    assert isinstance(page, Page)
+    return page
+
+
+async def test_the_palette_and_the_sheet_know_the_commands_of_the_page_in_front(
+    qapp: QApplication, qtbot: QtBot, tmp_path: Path
+) -> None:
+    async with TaskScope(pytest.fail) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            page = page_in(at)
+            at.commands.run("view.palette")
+            palette = at.window.findChildren(CommandPalette)[-1]
+            qtbot.keyClicks(palette.typed, "turn over")
+            qtbot.keyClick(palette.typed, Qt.Key.Key_Return)
+            await until(lambda: page.done == ["turned"])
+            at.commands.run("help.shortcuts")
+            [sheet] = at.window.findChildren(ShortcutSheet)
+            wanted = [*at.commands.all(), *page.commands.all()]
+            assert len(sheet.lines) == sum(bool(command.shortcut) for command in wanted)
+            assert ("Turn over", "Ctrl+U") in sheet.lines
+            sheet.reject()
+
+
+def test_nothing_but_the_frame_is_loaded_before_it_is_in_sight() -> None:
+    """Whatever comes to this list is loaded while nobody sees a window yet."""
+    program = (
+        "import sys, traindeck.bootstrap\n"
+        "late = ('traindeck.services', 'traindeck.assembly', 'traindeck.workspace', 'traindeck.viewmodels.ports',\n"
+        "        'sqlite3', 'obs', 'huaweicloudsdkcore', 'requests', 'keyring', 'filelock', 'psutil', 'httptools')\n"
+        "print([name for name in late if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,7 +1,9 @@
 """Start TrainDeck from its sources, or test it, with nothing installed but Python.
 
     python3 packaging/start.py [--install-system] [program arguments...]
-    python3 packaging/start.py test [--all] [--install-system] [pytest arguments...]
+    python3 packaging/start.py test [--all] [--install-system] [paths and other pytest arguments...]
+
+`test` runs the checks of the sources beside the tests, and the tests on all cores; paths run only the tests below them.
 
 Both make `.venv` beside pyproject.toml from packaging/lock, or refresh it when the lock has changed. On Linux they also
 look for the system libraries Qt needs: on Debian and Ubuntu root gets them installed, as does --install-system through
@@ -18,8 +20,10 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -463,13 +467,17 @@ def program_arguments(arguments: "list[str]", mode: str) -> "list[str]":
     return ["--first-minute"] if mode == "headless" and not arguments else arguments
 
 
-def test_commands(python: str, everything: bool, pytest_arguments: "list[str]") -> "list[list[str]]":
+def test_command(python: str, everything: bool, arguments: "list[str]") -> "list[str]":
     chosen = [] if everything else ["-m", "not long"]
-    return [
-        [python, "-m", "ruff", "check", "."],
-        [python, "-m", "mypy"],
-        [python, "-m", "pytest", *chosen, *pytest_arguments],
-    ]
+    # Arguments come last, so that `-n0` or another `--dist` of the caller's wins.
+    return [python, "-m", "pytest", "-n", "auto", "--dist", "worksteal", *chosen, *arguments]
+
+
+def check_commands(python: str, arguments: "list[str]") -> "list[list[str]]":
+    """What looks at the sources as a whole; nothing when only a part of the tests is asked for."""
+    if any(Path(argument.partition("::")[0]).exists() for argument in arguments):
+        return []
+    return [[python, "-m", "ruff", "check", "."], [python, "-m", "mypy"]]
 
 
 def become(command: "list[str]") -> int:
@@ -501,14 +509,51 @@ def test(environment: Environment, arguments: "list[str]", install_system: bool)
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     os.chdir(environment.root)
     rest = [argument for argument in arguments if argument != "--all"]
-    *checks, tests = test_commands(str(environment.python), everything, rest)
-    for command in checks:
-        say("== " + " ".join(command[2:]))
-        status = subprocess.call(command)
-        if status:
-            return status
-    say("== " + " ".join(tests[2:]))
-    return become(tests)
+    python = str(environment.python)
+    return run_beside(test_command(python, everything, rest), check_commands(python, rest))
+
+
+def run_beside(tests: "list[str]", checks: "list[list[str]]") -> int:
+    """The tests before one's eyes, the checks meanwhile; theirs is shown at the end. Red when one of them is."""
+
+    def title(command: "list[str]") -> str:
+        return "== " + " ".join(command[2:])
+
+    # Told to end, what runs below ends as well.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    with contextlib.ExitStack() as stack:
+        running = []
+        for command in checks:
+            output = stack.enter_context(tempfile.TemporaryFile())
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+            stack.callback(end, process)
+            running.append((command, process, output))
+        say(title(tests))
+        process = subprocess.Popen(tests)
+        stack.callback(end, process)
+        try:
+            status = process.wait()
+        except KeyboardInterrupt:
+            # The terminal has told pytest as well, which says what it has seen so far.
+            return process.wait()
+        red = ["pytest"] if status else []
+        for command, process, output in running:
+            ended = process.wait()
+            say("\n" + title(command))
+            output.seek(0)
+            say(output.read().decode("utf-8", "replace").rstrip())
+            if ended:
+                red.append(command[2])
+                status = status or ended
+        if red:
+            say("\nRed: " + ", ".join(red))
+        return status
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    if process.poll() is None:
+        process.terminate()
+    process.wait()
 
 
 def main(arguments: "list[str]") -> int:

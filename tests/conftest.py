@@ -9,28 +9,33 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import signal
 import sys
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 # Read when the application object is made; a platform given from outside (xcb under Xvfb) stays.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import pytest
 
-from support import planted
+from support import examples, planted
 from support.leftovers import Leftovers
+from support.waiting import PATIENT_S
 from support.watched_loop import run_watched
 from traindeck.domain import texts
 
 if TYPE_CHECKING:
-    from support.qt_support import Stalls
+    from PySide6.QtWidgets import QApplication
+
+    from support.qt_support import QtRunner, Stalls
 
 ROOT = Path(__file__).parent
 QT_FOLDERS = {"ui", "viewmodels", "window"}
 QT_FILES = {"test_loop_contract.py"}
-LIMIT_S = 30.0
+# For a whole coroutine test: a little more than a single wait may take, so that the wait is named.
+LIMIT_S = 1.5 * PATIENT_S
 
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "FTP_PROXY")
 _USERS_OWN = (
@@ -53,7 +58,18 @@ _failed = pytest.StashKey[bool]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # As a shell script starts what it puts into the background; every program of ours would inherit it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    examples.choose(is_whole="not long" not in str(config.option.markexpr))
     config.addinivalue_line("markers", f"limit(seconds): how long a coroutine test may take, else {LIMIT_S:.0f} s")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """With `-n auto`: a worker for each core of ours, and two at least, because tests wait more than they compute."""
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count()
+    return max(2, cores or 0)
 
 
 def needs_qt(item: pytest.Item) -> bool:
@@ -79,7 +95,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     limit_s = float(marker.args[0]) if marker else LIMIT_S
     body = _limited(pyfuncitem.obj(**wanted), limit_s)
     if needs_qt(pyfuncitem):
-        pyfuncitem.funcargs["loop"].run(body)
+        cast("QtRunner", pyfuncitem.funcargs["loop"]).run(body)
     else:
         with asyncio.Runner() as runner:
             run_watched(runner, body)
@@ -92,7 +108,9 @@ async def _limited(test: Coroutine[Any, Any, None], limit_s: float) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if planted.found_in(report.capstdout + report.capstderr + report.caplog):
         report.outcome = "failed"
@@ -105,6 +123,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Secrets given to the program are in no file that the whole run has left."""
+    if hasattr(session.config, "workerinput"):
+        return  # a worker's files lie in the folder of the run, which looks at them when all workers have ended
     factory = getattr(session.config, "_tmp_path_factory", None)
     base = getattr(factory, "_basetemp", None)
     if base is not None and (problems := planted.leaks(base)):
@@ -159,7 +179,7 @@ def collected_on_ui_thread() -> Iterator[None]:
 
 
 @pytest.fixture
-def loop(qapp: object, collected_on_ui_thread: None) -> Iterator[object]:
+def loop(qapp: QApplication, collected_on_ui_thread: None) -> Iterator[QtRunner]:
     """The loop of the window, as something with `run(coroutine)`; coroutine tests need not name it."""
     from support.qt_support import QtRunner
 

@@ -323,7 +323,8 @@ def _in_use(program: Program, scope: TaskScope, start: _Start) -> None:
 
 
 def _note_stall(program: Program, stall: Stall) -> None:
-    log.warning("the window did not answer for %.0f ms:\n%s", stall.seconds * 1000, stall.stack)
+    took = "the window did not answer for %.0f ms (%.0f ms of its own):\n%s"
+    log.warning(took, stall.seconds * 1000, stall.own * 1000, stall.stack)
     program.stalls.append(stall)
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from support.servers.lab_process import LabProcess
 from support.servers.secret_service import SecretService, is_installed
+from support.waiting import PATIENT_S
 from traindeck.assembly import app_log
 from traindeck.assembly.app_log import log_to
 from traindeck.domain.errors import LocalTrouble
@@ -103,7 +104,7 @@ def test_programs_at_the_same_time_do_not_rotate_each_others_file(tmp_path: Path
         for program in programs:
             assert program.stdout is not None and program.stdout.readline() == "ready\n"
         for program in programs:
-            assert program.communicate("go\n", timeout=30) == ("", "")
+            assert program.communicate("go\n", timeout=PATIENT_S) == ("", "")
     names = {file.name for file in path.parent.glob("traindeck*")}
     assert {name for name in names if name.endswith(".log")} == {"traindeck.log", "traindeck-2.log", "traindeck-3.log"}
     assert len(names) == 9
@@ -237,7 +238,7 @@ def test_a_secret_reaches_no_file_and_no_screen(lab: LabProcess, tmp_path: Path,
 def went_through(folder: Path, environment: dict[str, str], places: list[str]) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PATH, *places],
-        capture_output=True, env=environment, cwd=folder, timeout=60,
+        capture_output=True, env=environment, cwd=folder, timeout=PATIENT_S,
     )  # fmt: skip
 
 

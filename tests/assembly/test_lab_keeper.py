@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from support.servers.lab_process import LabProcess
-from support.waiting import until
+from support.waiting import PATIENT_S, until
 from traindeck.assembly.lab_keeper import LabKeeper
 from traindeck.assembly.lab_link import LabLife, LabLink, LabNews
 from traindeck.domain.errors import Conflict, LocalTrouble, Unreachable
@@ -170,7 +170,7 @@ async def test_whoever_asks_while_it_is_emptied_waits_for_the_new_one(root: Path
                     await link.address()
         after = await link.address()
         assert after.instance != before.instance
-        with urllib.request.urlopen(f"{after.profile.modelarts_endpoint}/lab/status", timeout=5) as answer:
+        with urllib.request.urlopen(f"{after.profile.modelarts_endpoint}/lab/status", timeout=PATIENT_S) as answer:
             assert json.load(answer)["owner"] == os.getpid()
         await until(lambda: link.owns_process)
         assert (await keeper.look()).owner is LabOwner.OURS

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from support.waiting import until
+from support.waiting import AT_ONCE_S, PATIENT_S, until
 from traindeck.assembly import lab_link
 from traindeck.assembly.lab_link import LabLife, LabLink, LabNews
 from traindeck.domain.errors import LocalTrouble
@@ -52,7 +52,7 @@ def ending(root: Path) -> Iterator[None]:
         if (root / "running.json").exists():
             process = process_of(root)
             process.terminate()
-            process.wait(15)
+            process.wait(PATIENT_S)
 
 
 async def test_the_first_who_asks_starts_it_and_it_ends_with_its_owner(root: Path) -> None:
@@ -185,7 +185,7 @@ async def test_a_program_that_leaves_while_it_starts_leaves_nothing_behind(root:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert time.monotonic() - begin < 2
+        assert time.monotonic() - begin < AT_ONCE_S
         assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
 
 

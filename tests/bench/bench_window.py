@@ -183,15 +183,20 @@ def started(which: str, home: Path, sizes: Sizes, cache: Path) -> Iterator[subpr
             process.stdout.close()
 
 
+def _seconds(told: object) -> float:
+    assert isinstance(told, int | float)
+    return float(told)
+
+
 def one_round(which: str, home: Path, sizes: Sizes, cache: Path) -> Figures:
     with started(which, home, sizes, cache) as process:
         assert process.stdout is not None
         figures: Figures = {}
         for said in _said(process.stdout):
             name = str(said["what"])
-            figures |= {name: float(said["s"]), f"{name} cpu": float(said["cpu_s"])}
+            figures |= {name: _seconds(said["s"]), f"{name} cpu": _seconds(said["cpu_s"])}
             if "stall_s" in said:
-                figures["stall"] = float(said["stall_s"])
+                figures["stall"] = _seconds(said["stall_s"])
             if name == "rest":
                 break
         assert "rest" in figures, f"{which} ended by itself"

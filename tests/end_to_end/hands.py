@@ -7,6 +7,7 @@ import inspect
 import json
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 
 from PySide6.QtCore import QPoint, QPointF, Qt, QTimer
@@ -34,10 +35,11 @@ from PySide6.QtWidgets import (
 from traindeck.bootstrap import Program
 from traindeck.ui.shell.main_window import MainWindow
 
-STEP_S = 25.0
+STEP_S = 110.0  # given up a little earlier than by those who wait outside, to say what is in sight
 _LOOK_S = 0.02
 
 Kind = TypeVar("Kind", bound=QWidget)
+KindOf = type[Kind]
 
 
 def tell(what: str, **facts: Any) -> None:
@@ -96,17 +98,18 @@ class Hands:
 
     async def bring_into_view(self, widget: QWidget, area: QScrollArea) -> None:
         """Turn the wheel over the area until the widget is wholly there."""
-        viewport = area.viewport()
+        viewport, content = area.viewport(), area.widget()
+        assert content is not None
         spot = QPoint(4, viewport.height() - 4)
         while not _is_wholly_in(widget, viewport):
             before = area.verticalScrollBar().value()
-            top = widget.mapTo(area.widget(), QPoint()).y() - before
+            top = widget.mapTo(content, QPoint()).y() - before
             angle = QPoint(0, 120 if top < 0 else -120)
             wheel = QWheelEvent(
                 QPointF(spot), QPointF(viewport.mapToGlobal(spot)), QPoint(), angle, Qt.MouseButton.NoButton,
                 Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
             )  # fmt: skip
-            await self._outside_of_tasks(lambda event=wheel: QApplication.sendEvent(viewport, event))
+            await self._outside_of_tasks(partial(QApplication.sendEvent, viewport, wheel))
             assert area.verticalScrollBar().value() != before, f"{widget!r} cannot be scrolled into view"
 
     async def choose(self, *words: str) -> None:
@@ -122,7 +125,7 @@ class Hands:
             assert offered, f"{word} is not among {[action.text() for action in menu.actions()]}"
             submenu = offered[0].menu()
             await self.click(menu, menu.actionGeometry(offered[0]).center())
-            if submenu is not None:
+            if isinstance(submenu, QMenu):
                 await self.until(submenu.isVisible)
 
     async def choose_cell(self, view: QAbstractItemView, row: int, column: int, *, double: bool = False) -> None:
@@ -147,7 +150,7 @@ class Hands:
         assert dialog is not None
         return dialog
 
-    def visible(self, kind: type[Kind], inside: QWidget | None = None) -> list[Kind]:
+    def visible(self, kind: KindOf[Kind], inside: QWidget | None = None) -> list[Kind]:
         return [one for one in (inside or self.window).findChildren(kind) if one.isVisible()]
 
     def texts(self, inside: QWidget | None = None) -> str:
@@ -188,7 +191,9 @@ def plain(words: str) -> str:
 
 
 def _is_wholly_in(widget: QWidget, viewport: QWidget) -> bool:
-    top = widget.mapTo(viewport.parentWidget(), QPoint()).y() - viewport.y()
+    shown = viewport.parentWidget()
+    assert shown is not None
+    top = widget.mapTo(shown, QPoint()).y() - viewport.y()
     return top >= 0 and top + min(widget.height(), viewport.height()) <= viewport.height()
 
 

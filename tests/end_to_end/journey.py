@@ -441,7 +441,7 @@ async def use_without_the_disk(hands: Hands, folder: str) -> None:
 async def plan_sync(hands: Hands, view: BrowserView, folder: str) -> SyncDialog:
     view.commands.run("object.sync")
     await hands.until(lambda: hands.window.findChildren(SyncDialog))
-    dialog = hands.window.findChildren(SyncDialog)[-1]
+    dialog: SyncDialog = hands.window.findChildren(SyncDialog)[-1]
     dialog.folder.setText(folder)
     await hands.click(dialog.look)
     await hands.until(dialog.begin.isEnabled)
@@ -511,7 +511,7 @@ def state_of(hands: Hands, row: int) -> str:
 
 
 def log_state(hands: Hands) -> str:
-    return hands.program.workspace.log.chip.text()
+    return str(hands.program.workspace.log.chip.text())
 
 
 def facts_of(page: LabPageView) -> dict[str, str]:
@@ -617,7 +617,7 @@ async def browse(hands: Hands, bucket: str, count: str) -> None:
     await hands.click(view.search)
     await hands.until(lambda: view.search.hasFocus())
     await hands.type("0199 JPG")
-    await hands.until(lambda: browser.rows.look.search)
+    await hands.until(lambda: browser.rows.look.search == "0199 JPG")
     await hands.until(lambda: view.footing.text().count("found"))
     tell("found", rows=browser.rows.count, name=view.model.index(0, 0).data(), words=view.footing.text())
 

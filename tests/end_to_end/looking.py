@@ -21,7 +21,7 @@ async def look_and_edit(hands: Hands) -> None:
     await hands.until(hands.window.isActiveWindow)
     await (await core.connections.open("lab")).storage.create_bucket(BUCKET.bucket)
     for name, content in FILES.items():
-        await core.planes.run("lab", lambda plane, name=name, content=content: plane.put(  # type: ignore[misc]
+        await core.planes.run("lab", lambda plane, name=name, content=content: plane.put(
             BUCKET.join(name), BytesBody(content)
         ))  # fmt: skip
     workspace.open_bucket(BUCKET)

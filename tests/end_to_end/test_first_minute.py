@@ -11,8 +11,9 @@ import pytest
 from PySide6.QtGui import QImage
 
 from support.servers.window_process import all_of, app_log
+from support.waiting import PATIENT_S
 
-LIMIT_S = 120.0
+LIMIT_S = 3 * PATIENT_S
 SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
 
 

@@ -31,7 +31,7 @@ def jobs_of_the_lab(home: Path) -> list[str]:
     return sorted(entry.name for entry in (home / "lab" / "jobs").iterdir() if entry.is_dir())
 
 
-@pytest.mark.limit(120)
+@pytest.mark.limit(600)
 async def test_a_window_killed_before_the_answer_adopts_its_job(home: Path) -> None:
     with LabProcess(home / "lab") as lab:
         async with HeldAnswers(lab, home) as line:
@@ -67,7 +67,7 @@ def test_a_killed_lab_ends_the_run_and_not_the_window(home: Path) -> None:
         window.must_be_well()
 
 
-@pytest.mark.limit(120)
+@pytest.mark.limit(600)
 async def test_a_killed_window_loses_nothing_of_a_running_job(home: Path) -> None:
     with WindowProcess(home, "submit_and_stay", EPOCHS) as window:
         await asyncio.to_thread(window.told, "staying")

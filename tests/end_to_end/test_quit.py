@@ -76,7 +76,7 @@ def test_a_job_that_was_stopped_by_leaving_says_so_at_the_next_start(home: Path)
         window.must_be_well()
 
 
-@pytest.mark.limit(120)
+@pytest.mark.limit(600)
 async def test_the_lab_may_finish_what_was_begun(home: Path) -> None:
     with WindowProcess(home, "quit_by_question", "4", "Let them finish") as window:
         begun = (await asyncio.to_thread(window.told, "leaving"))["at"]

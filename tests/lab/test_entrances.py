@@ -17,6 +17,7 @@ from support.servers.lab_control import Control
 from support.servers.lab_process import LabProcess
 from support.servers.obs_wire import Wire
 from support.stores.lab_clients import SIGNATURES, obs_client, s3_client
+from support.waiting import PATIENT_S
 from traindeck.lab.accounts import Accounts, LabAccount
 
 STRANGERS = [
@@ -220,7 +221,7 @@ def test_no_door_is_open_to_other_computers(lab: LabProcess, control: Control) -
     for url in (lab.obs, lab.modelarts, control.url):
         port = urlsplit(url).port or 0
         assert urlsplit(url).hostname == "127.0.0.1"
-        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENT_S).close()
         for address in own:
             with pytest.raises(OSError):
                 socket.create_connection((address, port), timeout=5).close()

@@ -14,6 +14,7 @@ import pytest
 from filelock import FileLock
 
 from support.places import inside_mount
+from support.waiting import PATIENT_S
 from traindeck.lab import disk_usage
 from traindeck.lab.disk_usage import Contents, contents, disk_use
 from traindeck.lab.obs.store import ObjectStore
@@ -155,7 +156,10 @@ print(before, contents(root).objects, sorted(path.name for path in root.iterdir(
 def test_a_full_disk_does_not_keep_it_from_being_emptied(root: Path) -> None:
     before = inside_mount(root, "size=16m")
     done = subprocess.run(
-        [*before, sys.executable, "-c", FILL_AND_EMPTY, str(root)], capture_output=True, timeout=60, encoding="utf-8"
+        [*before, sys.executable, "-c", FILL_AND_EMPTY, str(root)],
+        capture_output=True,
+        timeout=PATIENT_S,
+        encoding="utf-8",
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["No space left on device", "1 0 ['filler', 'lab.lock']"]

@@ -15,7 +15,10 @@ from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 
+import psutil
 import pytest
+
+from support.waiting import PATIENT_S
 
 if sys.platform != "win32":
     import fcntl
@@ -111,7 +114,7 @@ class Project:
 
     def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         process = self.popen(*arguments)
-        output, errors = process.communicate(timeout=60)
+        output, errors = process.communicate(timeout=PATIENT_S)
         return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
     def wait_for(self, path: Path, process: "subprocess.Popen[str]") -> None:
@@ -219,7 +222,7 @@ def test_an_interrupted_or_killed_set_up_is_done_again(tmp_path: Path) -> None:
     first = project.popen("word")
     project.wait_for(held, first)
     os.killpg(first.pid, signal.SIGINT)
-    _, errors = first.communicate(timeout=20)
+    _, errors = first.communicate(timeout=PATIENT_S)
     assert first.returncode == 130
     assert "Interrupted. Start again" in errors
     assert "Traceback" not in errors
@@ -228,7 +231,7 @@ def test_an_interrupted_or_killed_set_up_is_done_again(tmp_path: Path) -> None:
     second = project.popen("word")
     project.wait_for(held, second)
     os.killpg(second.pid, signal.SIGKILL)
-    second.communicate(timeout=20)
+    second.communicate(timeout=PATIENT_S)
 
     hold.unlink()
     third = project.run("word")
@@ -248,14 +251,14 @@ def test_a_start_waits_for_the_set_up_of_another_even_when_that_one_was_killed(t
     assert second.stderr
     assert "waiting for it" in second.stderr.readline()
     first.kill()
-    first.wait(timeout=20)
+    first.wait(timeout=PATIENT_S)
     # Its pip lives on and may be writing, so the lock must still be taken.
     with (project.environment / "traindeck-setup.lock").open("rb") as lock, pytest.raises(BlockingIOError):
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     hold.unlink()
-    output, errors = second.communicate(timeout=60)
+    output, errors = second.communicate(timeout=PATIENT_S)
     assert json.loads(output)["arguments"] == ["second"], errors
-    first.communicate(timeout=20)
+    first.communicate(timeout=PATIENT_S)
 
 
 def test_an_unfit_python_gets_a_sentence(start: ModuleType) -> None:
@@ -355,11 +358,61 @@ def test_without_a_display_the_first_minute_is_chosen(start: ModuleType) -> None
     assert chosen([], {}, "darwin") == chosen([], {}, "win32") == ("", [])
 
 
-def test_the_checks_come_in_order_and_long_tests_only_when_asked_for(start: ModuleType) -> None:
-    usual = start.test_commands("python", False, ["tests/sample", "-x"])
-    assert [command[2] for command in usual] == ["ruff", "mypy", "pytest"]
-    assert usual[-1][3:] == ["-m", "not long", "tests/sample", "-x"]
-    assert start.test_commands("python", True, [])[-1] == ["python", "-m", "pytest"]
+def test_long_tests_only_when_asked_for_and_the_checks_only_with_the_whole(start: ModuleType) -> None:
+    usual = start.test_command("python", False, ["-x"])
+    assert usual[2:5] == ["pytest", "-n", "auto"]
+    assert usual[-3:] == ["-m", "not long", "-x"]
+    assert "-m" not in start.test_command("python", True, [])[3:]
+    assert [command[2] for command in start.check_commands("python", ["-x", "-k", "some"])] == ["ruff", "mypy"]
+    part = str(Path(__file__))
+    assert start.check_commands("python", [part]) == start.check_commands("python", [part + "::test"]) == []
+
+
+def python(script: str) -> "list[str]":
+    return [sys.executable, "-c", script]
+
+
+BESIDE = f"import sys; sys.path.insert(0, {str(SCRIPT.parent)!r}); import start; "
+
+
+def beside(tests: "list[str]", *checks: "list[str]") -> "subprocess.CompletedProcess[str]":
+    script = BESIDE + f"sys.exit(start.run_beside({tests!r}, {list(checks)!r}))"
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(python(script), capture_output=True, text=True, encoding="utf-8", env=environment)
+
+
+def test_all_checks_are_shown_after_the_tests_and_one_red_is_red() -> None:
+    good, bad = python("print('all', 'well')"), python("print('line', 5); raise SystemExit(3)")
+    green = beside(good, good)
+    assert (green.returncode, "Red" in green.stderr) == (0, False)
+    for tests, checks in ((good, [bad, good]), (bad, [good, good])):
+        red = beside(tests, *checks)
+        assert red.returncode == 3
+        assert (red.stderr + red.stdout).count("all well") == 2
+        assert "line 5" in red.stderr + red.stdout
+        assert "Red: " in red.stderr
+
+
+def test_the_checks_run_while_the_tests_do(tmp_path: Path) -> None:
+    """Each waits until the other is there."""
+    meet = "import pathlib, sys, time; pathlib.Path(sys.argv[1]).touch(); other = pathlib.Path(sys.argv[2])\n"
+    meet += "while not other.exists(): time.sleep(0.02)"
+    one, other = str(tmp_path / "one"), str(tmp_path / "other")
+    assert beside([*python(meet), one, other], [*python(meet), other, one]).returncode == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
+def test_told_to_end_it_ends_the_tests_and_the_checks() -> None:
+    waits = python("import os, time; print(os.getpid(), flush=True); time.sleep(600)")
+    script = BESIDE + f"sys.exit(start.run_beside({waits!r}, [{python('import time; time.sleep(600)')!r}]))"
+    with subprocess.Popen(python(script), stdout=subprocess.PIPE, encoding="utf-8") as process:
+        assert process.stdout
+        process.stdout.readline()
+        below = psutil.Process(process.pid).children()
+        assert len(below) == 2
+        process.terminate()
+        assert process.wait() == 128 + signal.SIGTERM
+        assert psutil.wait_procs(below, timeout=PATIENT_S)[1] == []
 
 
 def test_the_lock_names_exact_versions_with_hashes_and_no_address() -> None:

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from support.waiting import AT_ONCE_S, PATIENT_S
 from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
 
 
@@ -24,17 +25,17 @@ async def test_cancelling_wakes_a_call_that_waits_and_comes_back_when_it_has_end
     def call(token: CancelToken) -> None:
         token.on_cancel(woken.set)
         waiting.set()
-        woken.wait(20)
+        woken.wait(PATIENT_S)
         ended.set()
 
     task = asyncio.ensure_future(calls.run(call))
-    await asyncio.to_thread(waiting.wait, 10)
+    await asyncio.to_thread(waiting.wait, PATIENT_S)
     task.cancel()
     begin = time.monotonic()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert ended.is_set()
-    assert time.monotonic() - begin < 1
+    assert time.monotonic() - begin < AT_ONCE_S
 
 
 def test_whoever_comes_late_is_called_at_once_and_each_is_called_once() -> None:
@@ -57,11 +58,11 @@ async def test_an_error_of_a_cancelled_call_is_not_reported_as_lost(calls: Block
     def call(token: CancelToken) -> None:
         token.on_cancel(go.set)
         started.set()
-        go.wait(20)
+        go.wait(PATIENT_S)
         raise ValueError("too late to matter")
 
     task = asyncio.ensure_future(calls.run(call))
-    await asyncio.to_thread(started.wait, 10)
+    await asyncio.to_thread(started.wait, PATIENT_S)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -79,6 +79,22 @@ async def test_the_same_name_is_refused_or_replaces_after_the_first_has_cleaned_
     assert told == ["first cleaned up", "second began"]
 
 
+async def test_whoever_has_the_next_turn_after_the_end_may_begin_anew() -> None:
+    began: list[bool] = []
+
+    async def again() -> None:
+        pass
+
+    async with TaskScope(lambda name, error: pytest.fail(f"{name}: {error}")) as scope:
+
+        async def work() -> None:
+            asyncio.get_running_loop().call_soon(lambda: began.append(scope.start("one", again)))
+
+        scope.start("one", work)
+        await until(lambda: began)
+    assert began == [True]
+
+
 async def test_nothing_outlives_the_scope_and_nothing_starts_after_it() -> None:
     ended = asyncio.Event()
 

@@ -10,6 +10,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+from support.waiting import PATIENT_S
+
 SAMPLE = Path(__file__).parents[2] / "resources" / "sample" / "digits"
 SMALL = ["--hidden", "16", "--lr", "0.2"]
 
@@ -20,7 +22,7 @@ def command(*arguments: str | Path) -> list[str]:
 
 def train(*arguments: str | Path, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(*arguments), capture_output=True, text=True, encoding="utf-8", timeout=60, env=environment
+        command(*arguments), capture_output=True, text=True, encoding="utf-8", timeout=PATIENT_S, env=environment
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from support.places import closed_port
 from support.servers.lab_process import LabProcess
 from support.servers.secret_service import SecretService
 from support.stores.way import Way
@@ -52,6 +52,4 @@ def way(lab: LabProcess, calls: BlockingCalls) -> Way:
 @pytest.fixture
 def unused_port() -> int:
     """A port nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    return closed_port()

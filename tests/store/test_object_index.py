@@ -210,7 +210,7 @@ def test_accounts_do_not_share_what_they_see(tmp_path: Path) -> None:
 keys = st.lists(st.text(st.sampled_from("ab/é"), min_size=1, max_size=6), unique=True, max_size=25)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(keys, st.sampled_from(["", "a/", "b/a/"]), st.booleans(), st.integers(1, 5)), max_size=5))
 def test_after_any_listings_each_part_is_as_it_was_listed_last(
     tmp_path_factory: pytest.TempPathFactory, listings: Sequence[tuple[list[str], str, bool, int]]

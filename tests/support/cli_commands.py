@@ -14,7 +14,9 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-LIMIT_S = 60.0
+from support.waiting import PATIENT_S
+
+LIMIT_S = PATIENT_S
 
 
 class Answer:
@@ -85,7 +87,7 @@ def serving(*options: str) -> Iterator[dict[str, str]]:
             # One that was told to end is on its way, and a signal would only tear off its last steps.
             if "--root" in options or Path(os.environ["TRAINDECK_HOME"], "lab", "running.json").exists():
                 process.terminate()
-            assert process.wait(20) == 0
+            assert process.wait(PATIENT_S) == 0
 
 
 def s3(lab: dict[str, str]) -> Any:

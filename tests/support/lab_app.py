@@ -24,6 +24,7 @@ from huaweicloudsdkcore.http.http_config import HttpConfig
 from huaweicloudsdkmodelarts.v1 import ModelArtsClient
 from huaweicloudsdkmodelarts.v1 import model as sdk
 
+from support.waiting import PATIENT_S
 from traindeck.lab.accounts import Accounts, LabAccount
 from traindeck.lab.faults import Fault, Faults
 from traindeck.lab.gateway import gateway_app
@@ -90,11 +91,11 @@ class LabApp:
 
     def start(self) -> None:
         self._thread.start()
-        assert self._up.wait(20), "the Lab did not start"
+        assert self._up.wait(PATIENT_S), "the Lab did not start"
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._end.set)
-        self._thread.join(30)
+        self._thread.join(PATIENT_S)
         assert not self._thread.is_alive()
         self.objects.close()
 
@@ -269,7 +270,7 @@ def channel(name: str, key: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "remote": {"obs": {"obs_url": f"/{BUCKET}/{key}"}}, **more}
 
 
-def wait_for(condition: Callable[[], object], timeout: float = 30.0) -> None:
+def wait_for(condition: Callable[[], object], timeout: float = PATIENT_S) -> None:
     """Blocking twin of `until`, for the blocking SDK."""
     pause = threading.Event()
     end = time.monotonic() + timeout
@@ -299,7 +300,7 @@ def signed_request(
     signature = hmac.new(lab.account.secret_key.encode(), text.encode(), hashlib.sha256).hexdigest()
     authorization = f"SDK-HMAC-SHA256 Access={lab.account.access_key}, SignedHeaders={names}, Signature={signature}"
     sent = {**(headers or {}), "X-Sdk-Date": stamp, "Authorization": authorization}
-    connection = http.client.HTTPConnection(host, timeout=10)
+    connection = http.client.HTTPConnection(host, timeout=PATIENT_S)
     try:
         connection.request(method, f"{path}?{query}" if query else path, content or None, sent)
         reply = connection.getresponse()
@@ -320,5 +321,6 @@ def error_of(call: Callable[[], object]) -> tuple[int, str]:
     raise AssertionError("nothing was refused")
 
 
-def json_of(reply: Any) -> Any:
-    return reply.to_json_object()
+def json_of(reply: Any) -> dict[str, Any]:
+    document: dict[str, Any] = reply.to_json_object()
+    return document

@@ -9,7 +9,7 @@ from typing import Any
 
 import psutil
 
-GRACE_S = 3.0
+from support.waiting import PATIENT_S
 
 
 @dataclass
@@ -38,17 +38,17 @@ class Leftovers:
             found += [f"window {widget!r}" for widget in _windows() if widget not in self.widgets]
             found += [f"timer {timer!r}" for timer in _timers() if timer not in self.timers]
         for thread in set(threading.enumerate()) - self.threads:
-            thread.join(GRACE_S)
+            thread.join(PATIENT_S)
             if thread.is_alive():
                 found.append(f"thread {thread.name}")
-        _, alive = psutil.wait_procs(self._new_processes(), timeout=GRACE_S)
+        _, alive = psutil.wait_procs(self._new_processes(), timeout=PATIENT_S)
         found += [f"process {_name(process)}" for process in alive]
         return found
 
     def end_processes(self) -> None:
         for process in self._new_processes():
             process.kill()
-        psutil.wait_procs(self._new_processes(), timeout=GRACE_S)
+        psutil.wait_procs(self._new_processes(), timeout=PATIENT_S)
 
     def _new_processes(self) -> list[psutil.Process]:
         return [process for process in _children() - self.processes if process.is_running()]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import socket
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -25,8 +27,24 @@ def inside_mount(folder: Path, options: str) -> tuple[str, ...]:
     return before
 
 
+_closed: list[socket.socket] = []
+
+
 def closed_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    return port
+    """One where nobody listens, nor will: it is taken until the tests are over."""
+    taken = socket.socket()
+    taken.bind(("127.0.0.1", 0))
+    _closed.append(taken)
+    return int(taken.getsockname()[1])
+
+
+def free_port() -> int:
+    """One for a program that is to listen there.
+
+    Below those that systems give to every connection: of these, another test may get the same one in between.
+    """
+    while True:
+        port = random.randrange(20_000, 30_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port

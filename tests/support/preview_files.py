@@ -67,7 +67,7 @@ class _Tensor:
         self.storage, self.shape = storage, shape
 
     def __reduce__(self) -> tuple[Any, ...]:
-        rebuild = sys.modules["torch._utils"]._rebuild_tensor_v2  # type: ignore[attr-defined]
+        rebuild = sys.modules["torch._utils"]._rebuild_tensor_v2
         return rebuild, (self.storage, 0, self.shape, (1,) * len(self.shape), False, OrderedDict())
 
 
@@ -142,7 +142,8 @@ def zipped(members: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> 
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:
         for name, content in members.items():
-            archive.writestr(name, content)
+            # Of a fixed day: each worker makes the archive anew, and the name of a case may tell its bytes.
+            archive.writestr(zipfile.ZipInfo(name, (2023, 11, 14, 22, 13, 20)), content, method)
     return out.getvalue()
 
 

@@ -13,14 +13,12 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
-from support.waiting import until
+from support.waiting import is_long, until
 from support.watched_loop import run_watched
 from traindeck.ui.qt.loop import new_loop
 from traindeck.ui.qt.watchdog import Stall, StallWatchdog
 
 __all__ = ["QtRunner", "Stalls", "collecting_here", "press", "until", "watched_for_stalls"]
-
-LIMIT_S = 0.1
 
 
 class QtRunner:
@@ -60,7 +58,7 @@ class Stalls(list[Stall]):
     """The times the UI thread did not answer."""
 
     def check(self) -> None:
-        long = [stall for stall in self if stall.seconds > LIMIT_S]
+        long = [stall for stall in self if is_long(stall.seconds, stall.own)]
         assert not long, "\n\n".join(f"{stall.seconds * 1000:.0f} ms in\n{stall.stack}" for stall in long)
 
 

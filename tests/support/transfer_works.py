@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import Any
 
 from support.object_shelf import ObjectShelf
 from traindeck.domain.errors import AccessRefused, AppError, Unreachable
@@ -15,7 +16,7 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import Item, ItemState, Kind, Order, Rules
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.storage.data_ports import DataPlane
+from traindeck.services.storage.data_ports import DataPlane, Found
 from traindeck.services.transfers.engine import TransferEngine
 from traindeck.services.transfers.ledger import Transfer
 from traindeck.store.transfer_journal import TransferJournal
@@ -51,23 +52,23 @@ async def working(home: Path, plane: DataPlane) -> AsyncIterator[TransferEngine]
         writer.close()
 
 
-def upload(source: Path, target: ObjectPath, **rules: object) -> Order:
+def upload(source: Path, target: ObjectPath, **rules: Any) -> Order:
     return Order(Kind.UPLOAD, "lab", str(source), str(target), Rules(**rules))
 
 
-def download(source: ObjectPath, target: Path, **rules: object) -> Order:
+def download(source: ObjectPath, target: Path, **rules: Any) -> Order:
     return Order(Kind.DOWNLOAD, "lab", str(source), str(target), Rules(**rules))
 
 
-def copy(source: ObjectPath, target: ObjectPath, **rules: object) -> Order:
+def copy(source: ObjectPath, target: ObjectPath, **rules: Any) -> Order:
     return Order(Kind.COPY, "lab", str(source), str(target), Rules(**rules))
 
 
-def check(source: Path | ObjectPath, target: Path | ObjectPath, **rules: object) -> Order:
+def check(source: Path | ObjectPath, target: Path | ObjectPath, **rules: Any) -> Order:
     return Order(Kind.CHECK, "lab", str(source), str(target), Rules(**rules))
 
 
-async def done(engine: TransferEngine, order: Order, **options: object) -> Transfer:
+async def done(engine: TransferEngine, order: Order, **options: Any) -> Transfer:
     return await engine.ended(await engine.add(order, **options))
 
 
@@ -103,7 +104,7 @@ def failing(shelf: ObjectShelf, name: str, fails: Callable[[str], AppError | Non
     """`fails` is asked before each such request what is wrong with it."""
     whole = getattr(shelf, name)
 
-    async def asked(target: ObjectPath, *more: object, **named: object) -> object:
+    async def asked(target: ObjectPath, *more: object, **named: Any) -> object:
         if error := fails(target.key):
             raise error
         work: Awaitable[object] = whole(target, *more, **named)
@@ -116,12 +117,12 @@ def hold_gets(shelf: ObjectShelf, until: asyncio.Event, *offsets: int) -> None:
     """Requests for what begins there are not answered before that."""
     whole = shelf.get
 
-    async def held(*given: object, **named: object) -> object:
+    async def held(*given: Any, **named: Any) -> Found:
         if named["offset"] in offsets:
             await until.wait()
         return await whole(*given, **named)
 
-    shelf.get = held
+    shelf.get = held  # type: ignore[method-assign]
 
 
 def written_parts(home: Path) -> int:

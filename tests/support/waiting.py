@@ -4,11 +4,51 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
+
+# A wait is given up only to end a test that hangs: a machine with much else to do may need long for little.
+PATIENT_S = 120.0
+# What has nothing to wait for, on such a machine too. Only of use where the alternative takes much longer.
+AT_ONCE_S = 20.0
+
+# Whether the system tells how long a thread was ready but had no processor, and what it waits for.
+IS_TOLD = Path("/proc/self/schedstat").exists() and Path("/proc/self/syscall").exists()
+# What the piece below takes on a machine as we have them.
+_PIECE_S = 0.008
 
 
-async def until(condition: Callable[[], object], timeout: float = 20.0) -> None:
+def slowness() -> float:
+    """How many times longer than usual this machine computes just now; 1 where it is not slower."""
+
+    def piece() -> float:
+        begin = time.thread_time()
+        words = {str(number): number for number in range(40_000)}
+        sum(words[str(number)] for number in range(0, 40_000, 3))
+        return time.thread_time() - begin
+
+    return max(1.0, statistics.median(piece() for _ in range(9)) / _PIECE_S)
+
+
+# How long the window may keep its user waiting, and how much more of it may be the doing of others: another thread that
+# has Python's lock but no processor, and where the system does not tell what kept the window, anybody.
+LONGEST_STALL_S = 0.1
+OF_OTHERS_S = 1.0
+
+
+def is_long(seconds: float, own: float, limit_s: float = LONGEST_STALL_S) -> bool:
+    """Whether a stall is the window's fault; a slow machine is given as much longer as it computes."""
+    if own <= limit_s and seconds <= limit_s + OF_OTHERS_S:
+        return False
+    limit_s *= slowness()
+    if not IS_TOLD:
+        return seconds > limit_s + OF_OTHERS_S
+    return own > limit_s or seconds > limit_s + OF_OTHERS_S
+
+
+async def until(condition: Callable[[], object], timeout: float = PATIENT_S) -> None:
     """Come back as soon as `condition` holds; fail with its source when it does not in time."""
     end = time.monotonic() + timeout
     while not condition():

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-GRACE_S = 2.0
+from support.waiting import PATIENT_S
 
 
 def run_watched(runner: asyncio.Runner, body: Coroutine[Any, Any, None]) -> None:
@@ -18,7 +18,7 @@ def run_watched(runner: asyncio.Runner, body: Coroutine[Any, Any, None]) -> None
         await body
         left = asyncio.all_tasks() - {asyncio.current_task()}
         if left:  # a server's last connection may still be closing
-            await asyncio.wait(left, timeout=GRACE_S)
+            await asyncio.wait(left, timeout=PATIENT_S)
         return {task for task in left if not task.done()}
 
     left = runner.run(watched())

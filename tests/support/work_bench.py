@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from support.servers.faults import FaultyProxy
 from support.servers.lab_process import LabProcess
@@ -64,7 +64,7 @@ print("last", flush=True)
 """
 
 
-def spec(seconds: float = 0.0, lines: int = 0, **changes: object) -> JobSpec:
+def spec(seconds: float = 0.0, lines: int = 0, **changes: Any) -> JobSpec:
     form = JobSpec(
         name="job",
         boot="train.py",
@@ -170,7 +170,7 @@ class Bench:
         """The bucket the jobs of `spec` write to."""
         await (await self.connections.open(LAB)).storage.create_bucket(BUCKET)
 
-    async def submitted(self, folder: Path, **changes: object) -> Run:
+    async def submitted(self, folder: Path, **changes: Any) -> Run:
         return await self.submission.submit(spec(**changes), folder)
 
     async def objects(self, prefix: str = "") -> list[str]:
@@ -181,7 +181,7 @@ class Bench:
     async def add_account(self, name: str, credentials: Credentials | None = None, **addresses: str) -> None:
         """A second way to the same Lab, its keys in memory."""
         lab = self._way.profile
-        fields = {
+        fields: dict[str, Any] = {
             "obs_endpoint": lab.obs_endpoint, "modelarts_endpoint": lab.modelarts_endpoint,
             "iam_endpoint": lab.iam_endpoint, "project_id": lab.project_id, **addresses,
         }  # fmt: skip

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from enum import Enum, auto
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from traindeck.domain.errors import AppError, Unexpected
 
@@ -70,7 +70,7 @@ class TaskScope:
     def is_running(self, name: str) -> bool:
         return name in self._running and not self._running[name].done()
 
-    def _forget(self, name: str, done: asyncio.Task[None]) -> None:
+    def _forget(self, name: str, done: asyncio.Task[Any]) -> None:
         if self._running.get(name) is done:
             del self._running[name]
 
@@ -89,6 +89,11 @@ class TaskScope:
             log.exception("task %s failed", name)
             mistake = next(cause for cause in causes if not isinstance(cause, AppError))
             self._report(name, Unexpected(f"{type(mistake).__name__}: {mistake}"))
+        finally:
+            # Before anybody else has a turn: who sees the end of the work may want it once more.
+            task = asyncio.current_task()
+            assert task is not None
+            self._forget(name, task)
 
 
 def _leaves(error: Exception) -> Iterator[Exception]:

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from support.cli_commands import Traindeck
+from support.waiting import PATIENT_S
 
 
 def test_a_job_from_the_first_file_to_the_fetched_outputs(
@@ -94,7 +95,7 @@ def test_ctrl_c_ends_the_waiting_and_not_the_job(traindeck: Traindeck, tmp_path:
         while b"epoch 1/500" not in process.stdout.readline():
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=PATIENT_S)
     assert process.returncode == 130
     assert b"goes on without us" in said
     assert b"Traceback" not in said
@@ -113,7 +114,7 @@ def test_a_command_starts_the_lab_it_needs_and_the_next_one_uses_it(traindeck: T
     finally:
         process = psutil.Process(json.loads(running.read_text(encoding="utf-8"))["pid"])
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENT_S)
 
 
 def test_code_that_is_already_there_gets_a_commented_file_for_it(traindeck: Traindeck, tmp_path: Path) -> None:

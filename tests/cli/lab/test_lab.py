@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from support.cli_commands import Traindeck, serving
+from support.waiting import PATIENT_S
 
 
 def put_something(traindeck: Traindeck, tmp_path: Path) -> None:
@@ -46,11 +47,11 @@ def test_only_who_reads_its_folder_may_end_a_lab(traindeck: Traindeck) -> None:
         for headers in ({}, {"X-Lab-Token": "guessed"}, {"X-Lab-Token": ""}):
             request = urllib.request.Request(facts["modelarts"] + "/lab/stop", b"", headers, method="POST")
             with pytest.raises(urllib.error.HTTPError) as refused:
-                urllib.request.urlopen(request, timeout=10)
+                urllib.request.urlopen(request, timeout=PATIENT_S)
             assert refused.value.code == 403
             assert "running.json" in json.load(refused.value)["error_msg"]
             refused.value.close()
-        with urllib.request.urlopen(facts["modelarts"] + "/lab/status", timeout=10) as answer:
+        with urllib.request.urlopen(facts["modelarts"] + "/lab/status", timeout=PATIENT_S) as answer:
             assert "token" not in json.load(answer)
         assert traindeck("lab", "status", "--json").must_be(0).document["running"] is True
 
@@ -119,7 +120,7 @@ def test_a_lab_that_starts_says_which_engines_cannot_run(
             process.stdout.readline()  # it runs: from here on a signal is an orderly end
         finally:
             process.terminate()
-            process.communicate(timeout=20)  # it may have more to say
+            process.communicate(timeout=PATIENT_S)  # it may have more to say
     # Said once, however many engines are concerned, and the Lab runs nevertheless.
     assert words in said
     assert process.returncode == 0

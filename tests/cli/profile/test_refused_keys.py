@@ -9,6 +9,7 @@ from pathlib import Path
 
 from support import planted
 from support.cli_commands import Traindeck
+from support.waiting import PATIENT_S
 
 
 def in_environment(lab: dict[str, str], secret: str = "") -> dict[str, str]:
@@ -42,5 +43,5 @@ def test_waiting_ends_when_nobody_can_give_other_keys(
         env={**os.environ, **good}, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     traindeck("job", "stop", sent.document["run"], environment=good).must_be(0)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENT_S)
     assert process.returncode == 1 and b"Terminated" in said

@@ -16,7 +16,7 @@ from support import planted
 from support.servers.http_proxy import HttpProxy
 from support.servers.secret_service import SecretService
 
-pytestmark = pytest.mark.limit(120)
+pytestmark = pytest.mark.limit(600)
 USER = "ann"
 
 

@@ -17,6 +17,7 @@ from obs import AppendObjectContent, CompleteMultipartUploadRequest, CompletePar
 from support.servers.lab_process import LabProcess
 from support.servers.obs_wire import Answer, Wire
 from support.stores.lab_clients import obs_client
+from support.waiting import PATIENT_S
 
 # A file system of its own, as small as the test needs it, seen by the Lab alone.
 SMALL_DISK = 'mount -t tmpfs -o size={size}k none "$0" && exec "$@"'
@@ -27,7 +28,7 @@ def can_mount() -> bool:
     unshare = shutil.which("unshare")
     if sys.platform != "linux" or unshare is None:
         return False
-    tried = subprocess.run([unshare, "-rm", "true"], capture_output=True, timeout=10)
+    tried = subprocess.run([unshare, "-rm", "true"], capture_output=True, timeout=PATIENT_S)
     return tried.returncode == 0
 
 
@@ -141,7 +142,7 @@ class Writer:
 
     def __init__(self, wire: Wire, target: str, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.body = body
-        self._sock = socket.create_connection(("127.0.0.1", wire.port), timeout=10)
+        self._sock = socket.create_connection(("127.0.0.1", wire.port), timeout=PATIENT_S)
         self._sock.sendall(wire.head("PUT", target, {"Content-Length": str(len(body)), **(headers or {})}))
 
     def send(self, first: int, last: int | None = None) -> None:
@@ -184,7 +185,7 @@ def test_of_two_that_must_be_the_first_one_is(wire: Wire) -> None:
 def test_a_reader_gets_what_was_there_when_it_began(wire: Wire) -> None:
     old, new = b"o" * (20 * MiB), b"n" * (20 * MiB)
     wire.put("/writers/read", old)
-    with socket.create_connection(("127.0.0.1", wire.port), timeout=10) as sock:
+    with socket.create_connection(("127.0.0.1", wire.port), timeout=PATIENT_S) as sock:
         sock.sendall(wire.head("GET", "/writers/read"))
         raw = sock.recv(65536)
         assert wire.put("/writers/read", new).status == 200

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from traindeck.lab.obs.errors import (
@@ -179,7 +179,7 @@ def expected_entries(keys: set[str], prefix: str, marker: str, delimiter: str) -
     return sorted(entries.items(), key=lambda entry: entry[0].encode())
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(
     keys=st.sets(KEYS, max_size=25),
     questions=st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from(["", "/", "a", "ab"]), st.integers(1, 5)), max_size=8),

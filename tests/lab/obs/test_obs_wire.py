@@ -15,6 +15,7 @@ import pytest
 
 from support.servers.lab_process import LabProcess
 from support.servers.obs_wire import Wire
+from support.waiting import PATIENT_S
 from traindeck.lab.obs.errors import AccessDenied, IncompleteBody, InvalidRequest
 from traindeck.lab.obs.incoming import ChunkDecoder
 from traindeck.lab.signing.signatures import ChunkSeed
@@ -137,7 +138,7 @@ def test_a_refused_upload_is_read_to_its_end(wire: Wire) -> None:
 
 def test_continue_comes_only_after_the_signature_is_right(wire: Wire) -> None:
     headers = {"Content-Length": "5", "Expect": "100-continue"}
-    with socket.create_connection(("127.0.0.1", wire.port), timeout=10) as sock:
+    with socket.create_connection(("127.0.0.1", wire.port), timeout=PATIENT_S) as sock:
         sock.sendall(wire.head("PUT", "/wire/continued", headers))
         assert sock.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
         sock.sendall(b"12345")
@@ -149,7 +150,7 @@ def test_continue_comes_only_after_the_signature_is_right(wire: Wire) -> None:
 
 def test_bodies_cut_short_leave_nothing(wire: Wire, lab: LabProcess) -> None:
     for size, sent in ((1000, 500), (5 << 20, 3 << 20)):
-        with socket.create_connection(("127.0.0.1", wire.port), timeout=10) as sock:
+        with socket.create_connection(("127.0.0.1", wire.port), timeout=PATIENT_S) as sock:
             sock.sendall(wire.head("PUT", "/wire/cut", {"Content-Length": str(size)}) + b"x" * sent)
             sock.shutdown(socket.SHUT_WR)
             while sock.recv(65536):

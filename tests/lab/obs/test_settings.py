@@ -33,6 +33,7 @@ from obs import (
 
 from support.servers.lab_process import LabProcess
 from support.stores.lab_clients import s3_client
+from support.waiting import PATIENT_S
 from traindeck.lab.signing.v4 import signing_key
 
 
@@ -41,7 +42,7 @@ def ask(
 ) -> tuple[int, bytes, dict[str, str]]:
     """Without following redirects, and with errors as answers."""
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=20)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=PATIENT_S)
     try:
         connection.request(method, url.removeprefix(f"http://{parts.netloc}"), body=body, headers=headers or {})
         answer = connection.getresponse()

@@ -24,6 +24,7 @@ from support.lab_app import (
 )
 from support.servers.lab_control import Control
 from support.servers.lab_process import LabProcess
+from support.waiting import PATIENT_S
 from traindeck.lab.training.running.job_outcome import Timing
 
 OLD_ENGINE = {"engine_name": "Ascend-Powered-Engine", "engine_version": "TF-1.15-python3.7-aarch64"}
@@ -308,7 +309,7 @@ def test_a_log_link_dies_after_five_minutes(tmp_path: Path) -> None:
         def status_after(seconds: int) -> int:
             Control(root).rules({"kind": "clock-skew", "service": "obs", "seconds": seconds})
             try:
-                with urllib.request.urlopen(link, timeout=10) as reply:
+                with urllib.request.urlopen(link, timeout=PATIENT_S) as reply:
                     return int(reply.status)
             except urllib.error.HTTPError as error:
                 with error:

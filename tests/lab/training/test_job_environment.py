@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.waiting import PATIENT_S
 from traindeck.lab.training.running.interpreters import Interpreters, NoInterpreterError
 from traindeck.lab.training.running.job_files import ObsPath
 from traindeck.lab.training.running.process_tree import ProcessTree
@@ -65,6 +66,6 @@ def test_a_process_nobody_recorded_is_found_by_its_variable() -> None:
             assert ProcessTree("MA_VJ_NAME", "ma-job-of-another-test").end(0.1)
             assert stray.poll() is None
             assert ProcessTree("MA_VJ_NAME", "ma-job-of-this-test").end(5)
-            assert stray.wait(5) != 0
+            assert stray.wait(PATIENT_S) != 0
         finally:
             stray.kill()

@@ -8,6 +8,7 @@ from huaweicloudsdkmodelarts.v1 import ModelArtsClient
 
 from support.lab_app import BUCKET, Jobs, job_body, prepared, sdk_client, wait_for
 from support.servers.lab_process import LabProcess
+from support.waiting import PATIENT_S
 from traindeck.lab import disk_usage
 
 SCRIPT = """
@@ -74,5 +75,5 @@ def test_the_log_link_opens_the_log_without_keys(tmp_path: Path) -> None:
             spec__log_export_path={"obs_url": f"/{BUCKET}/日志 1/"},
         )
         job_id = jobs.run(body)["metadata"]["id"]
-        with urllib.request.urlopen(jobs.log_link(job_id), timeout=10) as reply:
+        with urllib.request.urlopen(jobs.log_link(job_id), timeout=PATIENT_S) as reply:
             assert reply.read().decode("utf-8") == jobs.log(job_id)

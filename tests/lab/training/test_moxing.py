@@ -10,6 +10,7 @@ import pytest
 
 from support.lab_app import prepared
 from support.servers.lab_process import LabProcess
+from support.waiting import PATIENT_S
 from traindeck.runtime.resources import resource
 
 SCRIPT = Path(__file__).with_name("moxing_script.py")
@@ -58,7 +59,7 @@ def test_every_operation_means_what_its_documentation_says(
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=100,
+        timeout=PATIENT_S,
         check=False,
     )
     assert run.returncode == 0, run.stderr

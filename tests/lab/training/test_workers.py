@@ -23,6 +23,7 @@ from support.lab_app import (
     sdk_client,
     wait_for,
 )
+from support.waiting import PATIENT_S
 from traindeck.lab.training.running.containers import Box, Containers, Means
 from traindeck.lab.training.running.worker_places import WorkerPlaces
 
@@ -50,7 +51,7 @@ for host in hosts:
             break
         except ConnectionRefusedError:
             time.sleep(0.05)
-deadline = time.monotonic() + 20
+deadline = time.monotonic() + 100
 for host in hosts:
     server.settimeout(max(0.1, deadline - time.monotonic()))
     server.accept()[0].close()
@@ -251,7 +252,7 @@ def test_either_tool_makes_the_same_container(tmp_path: Path, tool: str) -> None
     )
     python = Path(getattr(sys, "_base_executable", "") or sys.executable)
     command = Containers(tmp_path).command(Means(found), python, box, (str(python), "-c", ask, str(tmp_path)))
-    run = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENT_S, check=False)
     assert run.stdout == f"worker-7 127.9.9.9 /cache True True [] {os.getuid()}\n", run.stderr
     assert run.returncode == 7
     assert (places.cache / "made").exists()

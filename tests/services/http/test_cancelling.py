@@ -11,16 +11,17 @@ from contextlib import contextmanager
 import pytest
 
 from support.servers.silent import SilentServer, unreachable_port
-from support.waiting import until
+from support.waiting import AT_ONCE_S, PATIENT_S, until
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Profile, Provider
 from traindeck.domain.jobs.job import JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.services.jobs.modelarts import client as modelarts_client
 from traindeck.services.jobs.modelarts.adapter import ModelArtsTraining
+from traindeck.services.storage.sdk import client as obs_client
 from traindeck.services.storage.sdk.buckets import ObsStorage
 
-AT_ONCE_S = 1.0
 SPEC = JobSpec(name="job", boot="train.py", engine="e", engine_version="v", flavor="f", stop_after="1h")
 
 
@@ -76,7 +77,11 @@ async def test_a_silent_handshake_ends_when_nobody_waits(which: str, calls: Bloc
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="fills the queue as Linux keeps it")
 @pytest.mark.parametrize("which", ["buckets", "list", "engines"])
-async def test_a_connection_that_is_never_made_ends_when_nobody_waits(which: str, calls: BlockingCalls) -> None:
+async def test_a_connection_that_is_never_made_ends_when_nobody_waits(
+    which: str, calls: BlockingCalls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(obs_client, "CONNECT_S", PATIENT_S)
+    monkeypatch.setattr(modelarts_client, "TIMEOUT_S", (PATIENT_S, PATIENT_S))
     with unreachable_port() as port, adapters(f"http://127.0.0.1:{port}", calls) as (storage, training):
         task = asyncio.ensure_future(ask(which, storage, training))
         done, _ = await asyncio.wait([task], timeout=1.5)  # by then the SDK is loaded and waits for the network

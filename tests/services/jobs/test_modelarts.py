@@ -16,6 +16,7 @@ import pytest
 from support.servers.faults import Answer, Cut, FaultyProxy, Reset, Stall
 from support.servers.lab_process import LabProcess
 from support.stores.way import Way
+from support.waiting import PATIENT_S
 from support.work_bench import spec as bench_spec
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.errors import (
@@ -442,7 +443,7 @@ def test_a_home_that_cannot_be_written_is_no_obstacle(lab: LabProcess, tmp_path:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENT_S,
         check=False,
     )
     assert (answer.stdout.strip(), answer.stderr) == (lab.project_id, "")

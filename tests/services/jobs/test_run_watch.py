@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import sqlite3
-import time
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -243,16 +242,16 @@ async def test_a_service_that_says_when_to_come_back_is_left_alone_until_then(
         run = await bench.submitted(code)
         proxy.only = SHOWS
         proxy.faults.append(Answer(429, b"{}", {"Retry-After": "2"}))
+        before = utc_now()
         bench.watch_runs()
         await until(lambda: bench.watch.trouble(LAB))
-        refused = time.monotonic()
         next_look = bench.watch.next_look(LAB)
-        assert next_look is not None and next_look - utc_now() > timedelta(seconds=1.5)
+        assert next_look is not None and next_look - before >= timedelta(seconds=2)
         seen = count(proxy, SHOWS)
         while count(proxy, SHOWS) == seen:
             bench.watch.wake()  # nobody's impatience counts
             await asyncio.sleep(0.02)
-        assert time.monotonic() - refused >= 1.9
+        assert utc_now() >= next_look
         assert (await bench.watch.until_over(run.id)).state is RunState.COMPLETED
 
 
@@ -294,7 +293,7 @@ async def test_a_lab_killed_while_a_job_runs_ends_it_as_abnormal(tmp_path: Path,
             while (now := await bench.records.get(run.id)) and now.state is not RunState.RUNNING:
                 await asyncio.sleep(0.02)
             await asyncio.to_thread(own.kill)
-            await until(lambda: isinstance(bench.watch.trouble(LAB), Unreachable), 15)
+            await until(lambda: isinstance(bench.watch.trouble(LAB), Unreachable))
             await asyncio.to_thread(own.restart)
             bench._way = Way.to(own, calls)
             bench.watch.wake()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from traindeck.domain.errors import LocalTrouble, ServiceTrouble
@@ -178,7 +178,7 @@ async def test_repaired_text_that_a_crash_cut_short_is_taken_again(tmp_path: Pat
         assert logs.path("r").read_bytes() == kept + b"end\n"
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 @given(st.lists(st.binary(max_size=40), max_size=8), st.integers(1, 60))
 def test_nothing_is_there_twice_and_nothing_is_lost_silently(tmp_path: Path, pieces: list[bytes], window: int) -> None:
     import asyncio

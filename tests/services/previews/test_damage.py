@@ -6,9 +6,10 @@ import gzip
 import pickletools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import some_of
 from support.preview_feeding import preview
 from support.preview_files import (
     Shape,
@@ -63,7 +64,7 @@ def test_whole_files_are_shown(name: str) -> None:
 
 
 @given(st.sampled_from(sorted(FILES)), st.data())
-@settings(max_examples=600, deadline=None)
+@some_of(600)
 def test_damaged_files(name: str, data: st.DataObject) -> None:
     content = bytearray(FILES[name])
     places = st.integers(0, len(content) - 1)
@@ -78,13 +79,13 @@ def test_damaged_files(name: str, data: st.DataObject) -> None:
 
 
 @given(st.sampled_from(sorted(FILES)), st.binary(max_size=2000))
-@settings(max_examples=300, deadline=None)
+@some_of(300)
 def test_something_else_under_this_name(name: str, content: bytes) -> None:
     shown_or_said(name, content)
 
 
 @given(st.sampled_from(sorted(FILES)), st.integers(1, 80), st.binary(max_size=400))
-@settings(max_examples=300, deadline=None)
+@some_of(300)
 def test_a_good_beginning_and_a_bad_end(name: str, kept: int, rest: bytes) -> None:
     shown_or_said(name, FILES[name][:kept] + rest)
 
@@ -93,7 +94,7 @@ _CODES = [opcode.code.encode("latin-1") for opcode in pickletools.opcodes]
 
 
 @given(st.lists(st.one_of(st.sampled_from(_CODES), st.binary(max_size=6)), max_size=60))
-@settings(max_examples=600, deadline=None)
+@some_of(600)
 def test_pickles_made_of_anything(codes: list[bytes]) -> None:
     pickle = b"\x80\x02" + b"".join(codes) + b"."
     shown_or_said("a.pt", zipped({"archive/data.pkl": pickle}))

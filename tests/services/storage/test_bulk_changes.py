@@ -190,7 +190,7 @@ async def test_a_selection_of_many_does_not_keep_the_loop(way: Way) -> None:
         assert [entry.path.key for entry in entries] == names
         raise Enough
 
-    begun = time.monotonic()
+    begun = time.thread_time()
     with pytest.raises(Enough):
         await each(shelf.storage, chosen, take)
-    assert time.monotonic() - begun < 1
+    assert time.thread_time() - begun < 5, "comparing each with each takes many times that"

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from support.places import free_port
 from support.stores.way import Way
+from support.waiting import PATIENT_S
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Profile, Provider, Signature
 from traindeck.domain.errors import InvalidInput, KeysRefused
@@ -43,11 +45,11 @@ def serving(store: str, folder: Path, port: int) -> Iterator[str]:
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
-            process.wait(10)
+            process.wait(PATIENT_S)
 
 
 async def answers(port: int) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENT_S):
         while True:
             try:
                 _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -64,11 +66,12 @@ async def names_in(storage: ObsStorage, bucket: ObjectPath) -> list[str]:
 
 @pytest.mark.parametrize("store", ["rclone", "moto"])
 async def test_the_same_client_and_the_same_checks_work_there(
-    store: str, tmp_path: Path, unused_port: int, calls: BlockingCalls, monkeypatch: pytest.MonkeyPatch
+    store: str, tmp_path: Path, calls: BlockingCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retrying, "FIRST_S", 0.001)
-    with serving(store, tmp_path, unused_port) as url:
-        await answers(unused_port)
+    port = free_port()
+    with serving(store, tmp_path, port) as url:
+        await answers(port)
         profile = Profile(
             "s3", Provider.MODELARTS, "us-east-1", obs_endpoint=url, signature=Signature.V4, path_style=True
         )

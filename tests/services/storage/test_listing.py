@@ -71,7 +71,7 @@ def check_cover(pieces: Sequence[Piece]) -> None:
     assert place is None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.sets(names, max_size=60), st.integers(1, 7), st.sampled_from(["", "a", "a/", "数"]), st.booleans())
 def test_every_name_comes_once(keys: set[str], most: int, folder: str, in_order: bool) -> None:
     taken, place = Taken(), ObjectPath("bucket", folder)
@@ -81,7 +81,7 @@ def test_every_name_comes_once(keys: set[str], most: int, folder: str, in_order:
     check_cover(taken.pieces)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.sets(names, max_size=60), st.integers(1, 5), st.integers(0, 12))
 def test_what_was_stopped_is_gone_on_with(keys: set[str], most: int, stop_after: int) -> None:
     source, taken = ListedNames(keys, most), Taken(stop_after)

@@ -19,6 +19,7 @@ from support.servers.faults import Answer, FaultyProxy, Stall
 from support.servers.lab_process import LabProcess
 from support.servers.secure import SecureFront
 from support.stores.way import Way
+from support.waiting import PATIENT_S
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.errors import (
     AccessRefused,
@@ -340,7 +341,7 @@ def test_importing_the_adapter_does_not_load_the_sdk() -> None:
         "import sys; import traindeck.services.accounts.connections, traindeck.services.accounts.secrets;"
         "print([name for name in ('obs', 'huaweicloudsdkcore', 'requests', 'keyring') if name in sys.modules])"
     )
-    answer = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True, timeout=20)
+    answer = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True, timeout=PATIENT_S)
     assert answer.stdout.strip() == "[]"
 
 

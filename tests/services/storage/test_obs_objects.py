@@ -26,6 +26,7 @@ from support.servers.lab_process import LabProcess
 from support.servers.secure import SecureFront
 from support.stores.foreign_stores import ACCESS_KEY, SECRET_KEY, moto, rclone
 from support.stores.way import Way
+from support.waiting import PATIENT_S
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Signature
 from traindeck.domain.errors import (
@@ -374,7 +375,7 @@ async def test_the_link_of_a_version_and_of_the_public_cloud(way: Way, tmp_path:
         assert "AccessKeyId=" in parts.query and "AWS" not in parts.query
         # The server behind the certificate, asked by the name that was signed.
         behind = urlsplit(way.profile.obs_endpoint)
-        connection = http.client.HTTPConnection(behind.hostname or "", behind.port, timeout=10)
+        connection = http.client.HTTPConnection(behind.hostname or "", behind.port, timeout=PATIENT_S)
         host = {"Host": f"{parts.hostname}:{behind.port}"}
         await asyncio.to_thread(connection.request, "GET", f"{parts.path}?{parts.query}", headers=host)
         answer = connection.getresponse()

@@ -10,6 +10,7 @@ import pytest
 
 from support.servers.faults import FaultyProxy, Stall
 from support.stores.way import Way
+from support.waiting import PATIENT_S
 from support.work_bench import Bench
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.storage.objects import ObjectPath
@@ -106,7 +107,7 @@ async def test_an_account_that_does_not_answer_keeps_no_other(way: Way, place: O
             silent = asyncio.create_task(service.complete("silent", "obs://"))
             while not proxy.seen:
                 await asyncio.sleep(0.01)
-            assert place in await asyncio.wait_for(service.complete("good", f"obs://{place.bucket[:9]}"), 5)
+            assert place in await asyncio.wait_for(service.complete("good", f"obs://{place.bucket[:9]}"), PATIENT_S)
             silent.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await silent

@@ -170,7 +170,7 @@ def bucket(lab: LabProcess) -> None:
     lab_store(lab).make_bucket("kills")
 
 
-@pytest.mark.limit(120)
+@pytest.mark.limit(600)
 async def test_a_folder_goes_up_through_kills_and_cuts(lab: LabProcess, bucket: None, tmp_path: Path) -> None:
     source = folder(tmp_path / "data", 300, 130_000, 80 * MIB)
     await fire(lab, tmp_path, source, kills=4, cuts=2, bytes_per_s=24 * MIB, life_s=0.7)
@@ -212,7 +212,7 @@ async def packed_under_fire(lab: LabProcess, tmp_path: Path, source: Path, shard
     assert sum(parts.values()) - len(parts) <= 2, f"parts went twice: {parts}"
 
 
-@pytest.mark.limit(120)
+@pytest.mark.limit(600)
 async def test_a_folder_is_packed_through_kills_and_cuts(lab: LabProcess, bucket: None, tmp_path: Path) -> None:
     source = folder(tmp_path / "data", 900, 130_000, 80 * MIB)
     await packed_under_fire(lab, tmp_path, source, 70, kills=4, cuts=2, bytes_per_s=40 * MIB, life_s=0.7)

@@ -35,7 +35,7 @@ async def etags(plane: DataPlane, folder: ObjectPath) -> dict[str, str]:
             return found
 
 
-@pytest.mark.limit(120)
+@pytest.mark.limit(600)
 async def test_a_folder_moves_through_kills(lab: LabProcess, tmp_path: Path) -> None:
     store = lab_store(lab)
     bucket = new_bucket(store)

@@ -27,7 +27,7 @@ from support.transfer_works import (
     upload,
     working,
 )
-from support.waiting import until
+from support.waiting import PATIENT_S, until
 from traindeck.domain.transfers import records as sizes
 from traindeck.domain.transfers.records import (
     MD5_NAME,
@@ -117,7 +117,7 @@ async def test_what_arrives_faster_than_the_disk_takes_it_does_not_fill_the_memo
 
     def slow(self: downloads.Downloads, *given: object) -> object:
         loop.call_soon_threadsafe(first.set)
-        may_write.wait(20)
+        may_write.wait(PATIENT_S)
         return whole(self, *given)
 
     monkeypatch.setattr(downloads.Downloads, "_keep", slow)
@@ -197,7 +197,7 @@ async def test_what_a_power_cut_could_take_away_is_not_done_yet(
 
     def slow(folder: Path) -> None:
         asked.set()
-        may_go.wait(20)
+        may_go.wait(PATIENT_S)
         whole(folder)
 
     monkeypatch.setattr(downloads, "on_the_disk", slow)

@@ -400,7 +400,7 @@ async def test_the_next_program_goes_on_where_the_last_one_ended(
     async with working(home, shelf) as engine:
         engine.limit.set(6 * MIB)
         number = await engine.add(order)
-        await until(lambda: there("p/shard-000001.tar") in shelf.objects, 20)
+        await until(lambda: there("p/shard-000001.tar") in shelf.objects)
     kept = {f"part {one.path.key} {number}" for one in shelf.uploads.values() for number in one.parts}
     kept |= {f"put {path.key}" for path in shelf.objects}
     ended = [path.key for path in shelf.objects]
@@ -425,7 +425,7 @@ async def test_pause_cancel_and_a_dead_line(shelf: ObjectShelf, home: Path, tmp_
     async with working(home, shelf) as engine:
         engine.limit.set(2 * MIB)
         number = await engine.add(pack(tmp_path / "data", there("p/")))
-        await until(lambda: engine.rows()[0].done_bytes > 0, 10)
+        await until(lambda: engine.rows()[0].done_bytes > 0)
         await engine.pause(number)
         assert engine.rows()[0].state is TransferState.PAUSED
         await engine.resume(number)
@@ -436,7 +436,7 @@ async def test_pause_cancel_and_a_dead_line(shelf: ObjectShelf, home: Path, tmp_
         engine.limit.set(2 * MIB)
         for target in (there("c/"), tmp_path / "c"):
             number = await engine.add(pack(tmp_path / "data", target))
-            await until(lambda: engine.rows()[0].done_bytes > 0, 10)
+            await until(lambda: engine.rows()[0].done_bytes > 0)
             await engine.cancel(number)
             assert (await engine.ended(number)).state is TransferState.CANCELLED
         assert shelf.uploads == {}

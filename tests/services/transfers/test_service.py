@@ -11,7 +11,7 @@ import pytest
 
 from support.object_shelf import ObjectShelf
 from support.transfer_works import BUCKET, content_of, tree
-from support.waiting import until
+from support.waiting import PATIENT_S, until
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
 from traindeck.domain.errors import AccessRefused, AppError, NotFound
@@ -246,7 +246,7 @@ async def test_a_plan_that_cannot_be_noted_down_is_not_waited_for(shelf: ObjectS
     async with service(tmp_path / "home", shelf) as transfers:
         for is_preview in (True, False):
             with pytest.raises(UnicodeEncodeError):
-                await asyncio.wait_for(transfers.planned(order, is_preview=is_preview), 5)
+                await asyncio.wait_for(transfers.planned(order, is_preview=is_preview), PATIENT_S)
 
 
 async def test_what_was_asked_is_told_and_failures_too(

@@ -12,7 +12,7 @@ import pytest
 from support.servers.faults import FaultyProxy, Reset, Stall
 from support.servers.lab_process import LabProcess
 from support.stores.way import Way
-from support.waiting import until
+from support.waiting import AT_ONCE_S, until
 from support.work_bench import BUCKET, Bench
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import NotFound, ServiceTrouble
@@ -147,7 +147,7 @@ async def test_one_that_is_cancelled_ends_at_once_and_leaves_nothing(
         await until(lambda: len(proxy.seen) == asked)
         (row,) = bench.transfers.rows()
         bench.transfers.cancel(row.id)
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(AT_ONCE_S):
             await until(lambda: not bench.scope.is_running("fetch"))
         (row,) = bench.transfers.rows()
         assert row.state is TransferState.CANCELLED and row.ended

@@ -5,6 +5,8 @@ from __future__ import annotations
 import socket
 from urllib.parse import urlsplit
 
+from support.waiting import PATIENT_S
+
 
 class Anybody:
     """Signs nothing; each answer is its status."""
@@ -26,7 +28,7 @@ class Anybody:
     def ask(self, method: str, target: str, content: bytes = b"") -> int:
         head = f"{method} {target} HTTP/1.1\r\nHost: {self._place[0]}:{self._place[1]}\r\nConnection: close\r\n"
         head += f"Content-Length: {len(content)}\r\n\r\n"
-        with socket.create_connection(self._place, timeout=10) as sock:
+        with socket.create_connection(self._place, timeout=PATIENT_S) as sock:
             sock.sendall(head.encode() + content)
             raw = b""
             while piece := sock.recv(65536):

@@ -107,8 +107,8 @@ class FaultyProxy(Served):
         """Whether the connection can go on."""
         if isinstance(fault, Answer):
             lines = [f"{name}: {value}" for name, value in fault.headers.items()]
-            head = [f"HTTP/1.1 {fault.status} Spoiled", *lines, f"Content-Length: {len(fault.body)}", "", ""]
-            writer.write("\r\n".join(head).encode() + (b"" if request.method == "HEAD" else fault.body))
+            said = [f"HTTP/1.1 {fault.status} Spoiled", *lines, f"Content-Length: {len(fault.body)}", "", ""]
+            writer.write("\r\n".join(said).encode() + (b"" if request.method == "HEAD" else fault.body))
             await writer.drain()
             return True
         if isinstance(fault, Reset) and not fault.served:

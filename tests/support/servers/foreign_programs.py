@@ -14,8 +14,9 @@ from typing import Any
 
 from support.servers.lab_process import LabProcess
 from support.stores.foreign_clients import PART, PLAIN, USUAL_KEYS, About, Kind, Refused
+from support.waiting import PATIENT_S
 
-LIMIT_S = 60.0
+LIMIT_S = PATIENT_S
 
 
 class Program:

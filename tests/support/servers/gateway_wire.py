@@ -13,11 +13,12 @@ from huaweicloudsdkcore.sdk_request import SdkRequest
 from huaweicloudsdkcore.signer.signer import Signer
 
 from support.servers.lab_process import LabProcess
+from support.waiting import PATIENT_S
 
 
 def ask(lab: LabProcess, method: str, path: str, headers: dict[str, str], body: bytes = b"") -> tuple[int, Any, Any]:
     parts = urlsplit(lab.modelarts)
-    connection = http.client.HTTPConnection("127.0.0.1", parts.port or 0, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", parts.port or 0, timeout=PATIENT_S)
     try:
         connection.putrequest(method, path, skip_host=True)
         for name, value in {"Host": parts.netloc, **headers}.items():

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from support.servers.lab_process import LabProcess
+from support.waiting import PATIENT_S
 
 
 def answered_before_kill(
@@ -19,7 +20,7 @@ def answered_before_kill(
     given = {**headers, "Host": parts.netloc, "Content-Length": str(len(body))}
     lines = [f"{method} {url.removeprefix(f'http://{parts.netloc}')} HTTP/1.1"]
     lines += [f"{name}: {value}" for name, value in given.items()]
-    with socket.create_connection(("127.0.0.1", parts.port or 0), timeout=10) as sock:
+    with socket.create_connection(("127.0.0.1", parts.port or 0), timeout=PATIENT_S) as sock:
         sock.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + body[:sent])
         select.select([sock], [], [], wait_ms / 1000)
         lab.kill()

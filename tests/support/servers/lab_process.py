@@ -14,8 +14,14 @@ from types import TracebackType
 
 import psutil
 
-START_S = 20.0
-END_S = 15.0
+from support.waiting import PATIENT_S
+
+if sys.platform == "win32":
+    _NEW_GROUP, _END_SIGNAL = subprocess.CREATE_NEW_PROCESS_GROUP, signal.CTRL_BREAK_EVENT
+else:
+    _NEW_GROUP, _END_SIGNAL = 0, signal.SIGTERM
+START_S = PATIENT_S
+END_S = PATIENT_S
 
 
 class LabProcess:
@@ -90,7 +96,7 @@ class LabProcess:
                 stdout=stdout,
                 stderr=stderr,
                 env={**os.environ, "PYTHONUNBUFFERED": "1", **self._environment},
-                creationflags=subprocess.CREATE_NEW_PROCESS_GROUP if sys.platform == "win32" else 0,
+                creationflags=_NEW_GROUP,
             )
 
     def say(self, word: str) -> None:
@@ -166,7 +172,7 @@ class LabProcess:
 
     def _ask_to_end(self) -> None:
         # On Windows `terminate` is a kill; the console event is the only request a process can hear.
-        self._running.send_signal(signal.CTRL_BREAK_EVENT if sys.platform == "win32" else signal.SIGTERM)
+        self._running.send_signal(_END_SIGNAL)
 
     def _first_line(self) -> str:
         text = self.stdout.read_text("utf-8")

@@ -12,6 +12,7 @@ from email.utils import format_datetime
 from urllib.parse import urlsplit
 
 from support.servers.lab_process import LabProcess
+from support.waiting import PATIENT_S
 from traindeck.lab.signing.signatures import ChunkSeed
 from traindeck.lab.signing.v4 import signing_key
 
@@ -35,7 +36,7 @@ class Wire:
         self.port = urlsplit(lab.obs).port or 0
 
     def exchange(self, data: bytes, method: str = "GET") -> Answer:
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as sock:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENT_S) as sock:
             sock.sendall(data)
             raw = b""
             while piece := sock.recv(65536):
@@ -44,7 +45,7 @@ class Wire:
 
     def begun(self, data: bytes) -> Answer:
         """The first answer, where the rest of the request is never sent."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as sock:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENT_S) as sock:
             sock.sendall(data)
             return Answer(sock.recv(65536), "GET")
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from uuid import uuid4
 
+from support.waiting import PATIENT_S
+
 PASSWORD = b"only for this test"
-START_S = 10.0
-END_S = 5.0
 
 is_installed = bool(shutil.which("dbus-daemon") and shutil.which("gnome-keyring-daemon"))
 
@@ -106,9 +106,9 @@ class SecretService:
             "org.freedesktop.DBus.NameHasOwner",
             "string:org.freedesktop.secrets",
         ]
-        end = time.monotonic() + START_S
+        end = time.monotonic() + PATIENT_S
         while time.monotonic() < end:
-            answer = subprocess.run(ask, env=environment, capture_output=True, check=False, timeout=START_S)
+            answer = subprocess.run(ask, env=environment, capture_output=True, check=False, timeout=PATIENT_S)
             if b"true" in answer.stdout:
                 return
             self._processes[-1].poll()
@@ -121,10 +121,10 @@ class SecretService:
             if process.poll() is None:
                 process.terminate()
             try:
-                process.wait(END_S)
+                process.wait(PATIENT_S)
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.wait(END_S)
+                process.wait(PATIENT_S)
             for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
                     pipe.close()
@@ -166,11 +166,11 @@ class ReadCount:
         """Again and again: the monitor may be about to begin."""
         while not seen.is_set():
             send = ["dbus-send", "--session", "--type=signal", "/", f"traindeck.Test.{mark}"]
-            subprocess.run(send, env=self._environment, check=True, timeout=START_S)
+            subprocess.run(send, env=self._environment, check=True, timeout=PATIENT_S)
             seen.wait(0.05)
 
     def close(self) -> None:
         self._monitor.terminate()
-        self._monitor.wait(END_S)
+        self._monitor.wait(PATIENT_S)
         assert self._monitor.stdout is not None
         self._monitor.stdout.close()

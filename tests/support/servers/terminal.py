@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-LIMIT_S = 20.0
+from support.waiting import PATIENT_S
+
 # Ctrl-C is a signal only where the terminal is the controlling one.
 OWNING = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.executable, sys.argv[1:])"
 
@@ -33,10 +34,10 @@ class Terminal:
     def end(self) -> int:
         while self._read():
             continue
-        return self._process.wait(20)
+        return self._process.wait(PATIENT_S)
 
     def _read(self) -> bytes:
-        assert select.select([self._own], [], [], LIMIT_S)[0], f"nothing more was said: {self.seen}"
+        assert select.select([self._own], [], [], PATIENT_S)[0], f"nothing more was said: {self.seen}"
         try:
             block = os.read(self._own, 4096)
         except OSError:  # Linux says so when the other side is closed
@@ -60,6 +61,6 @@ def terminal(tmp_path: Path, *words: str) -> Iterator[Terminal]:
             yield Terminal(own, process)
         finally:
             process.kill()
-            process.wait(20)
+            process.wait(PATIENT_S)
     finally:
         os.close(own)

@@ -7,8 +7,8 @@ import shutil
 import subprocess
 from types import TracebackType
 
-END_S = 5.0
-ACT_S = 10.0
+from support.waiting import PATIENT_S
+
 SCREEN = "1280x800x24"
 
 is_installed = bool(shutil.which("Xvfb") and shutil.which("xdotool"))
@@ -54,7 +54,7 @@ class Xvfb:
             env=os.environ | self.environment,
             capture_output=True,
             check=True,
-            timeout=ACT_S,
+            timeout=PATIENT_S,
         )
         return done.stdout.decode()
 
@@ -63,8 +63,8 @@ class Xvfb:
             return
         self._process.terminate()
         try:
-            self._process.wait(END_S)
+            self._process.wait(PATIENT_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait(END_S)
+            self._process.wait(PATIENT_S)
         self._process = None

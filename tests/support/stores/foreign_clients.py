@@ -168,7 +168,8 @@ class Boto3:
 
     def listed(self, bucket: str, prefix: str = "") -> list[str]:
         pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
-        return self._told(lambda: [one["Key"] for page in pages for one in page.get("Contents", [])])
+        found: list[str] = self._told(lambda: [one["Key"] for page in pages for one in page.get("Contents", [])])
+        return found
 
     def folders(self, bucket: str) -> list[str]:
         answer = self._client.list_objects_v2(Bucket=bucket, Delimiter="/")

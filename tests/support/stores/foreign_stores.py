@@ -12,7 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-START_S = 30.0
+from support.places import free_port
+from support.waiting import PATIENT_S
+
+START_S = PATIENT_S
 ACCESS_KEY = "FOREIGNKEYFOREIGNKEY"
 SECRET_KEY = "not-a-real-one-but-long-enough"
 
@@ -20,7 +23,7 @@ SECRET_KEY = "not-a-real-one-but-long-enough"
 @contextmanager
 def moto(folder: Path) -> Iterator[str]:
     """Its address; it checks no signature."""
-    port = _free_port()
+    port = free_port()
     with _running(folder, _program("moto_server"), "-H", "127.0.0.1", "-p", str(port)):
         _wait_for(port)
         yield f"http://127.0.0.1:{port}"
@@ -29,7 +32,7 @@ def moto(folder: Path) -> Iterator[str]:
 @contextmanager
 def rclone(folder: Path) -> Iterator[str]:
     """Its address; it checks v4 signatures, and its buckets are the folders below `folder`/served."""
-    port = _free_port()
+    port = free_port()
     served = folder / "served"
     served.mkdir()
     keys = f"{ACCESS_KEY},{SECRET_KEY}"
@@ -61,12 +64,6 @@ def _program(name: str) -> str:
     found = shutil.which(name, path=sysconfig.get_path("scripts"))
     assert found, f"{name} is not installed"
     return found
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _wait_for(port: int) -> None:

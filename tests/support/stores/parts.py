@@ -22,7 +22,7 @@ class PartsServer:
         self.url = ""
 
     async def __aenter__(self) -> PartsServer:
-        self._runner = web.ServerRunner(web.Server(self._handle), shutdown_timeout=1)  # type: ignore[arg-type]
+        self._runner = web.ServerRunner(web.Server(self._handle), shutdown_timeout=1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
         await site.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from support.servers.faults import Request
 from support.servers.lab_process import LabProcess
@@ -39,7 +40,7 @@ class Way:
         )
         return cls(profile, Credentials(lab.access_key, Secret(lab.secret_key)), calls)
 
-    def at(self, *, credentials: Credentials | None = None, **fields: str) -> Way:
+    def at(self, *, credentials: Credentials | None = None, **fields: Any) -> Way:
         return Way(replace(self.profile, **fields), credentials or self.credentials, self.calls)
 
     @contextmanager

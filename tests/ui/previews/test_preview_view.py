@@ -204,8 +204,12 @@ async def test_more_comes_while_scrolling_and_never_blocks(
         bar = on.panel.cells.verticalScrollBar()
         while on.preview.state.has_more:
             count = on.panel.cells.cells.rowCount()
-            bar.setValue(bar.maximum())
-            await until(lambda count=count: on.panel.cells.cells.rowCount() > count)  # type: ignore[misc]
+
+            def has_more_rows(count: int = count) -> bool:
+                bar.setValue(bar.maximum())  # the bar grows a little later than the rows
+                return on.panel.cells.cells.rowCount() > count
+
+            await until(has_more_rows)
         assert on.panel.cells.cells.rowCount() == 60_000
         assert on.panel.count.text() == "60,000 rows"
         await on.choose("long.log")
@@ -215,6 +219,14 @@ async def test_more_comes_while_scrolling_and_never_blocks(
             qtbot.mouseClick(on.panel.more, Qt.MouseButton.LeftButton)
             await until(lambda before=before: len(text.toPlainText()) > before)  # type: ignore[misc]
         assert text.toPlainText() == "a line of some length in a log\n" * 40_000
+
+
+async def test_who_asks_for_more_the_moment_a_page_came_gets_it(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        await on.choose("b.csv")
+        on.preview.grew.connect(on.preview.more)
+        on.preview.more()
+        await until(lambda: on.panel.cells.cells.rowCount() == 60_000)
 
 
 async def test_nothing_is_read_while_nobody_looks(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:

@@ -52,7 +52,7 @@ class Bench:
     emptied: list[int] = field(default_factory=list)
 
     async def until_state(self, state: LabState) -> None:
-        await until(lambda: self.page.state.state is state and self.page.state.work is None, 20)
+        await until(lambda: self.page.state.state is state and self.page.state.work is None)
 
 
 @asynccontextmanager
@@ -128,7 +128,7 @@ async def test_emptying_names_what_goes_and_goes_on_by_itself(tmp_path: Path, re
         assert no.asked[0].typed is None
         yes = User()
         at.page.empty(yes)
-        await until(lambda: at.emptied, 20)
+        await until(lambda: at.emptied)
         await at.until_state(LabState.RUNNING)
         await until(lambda: at.page.state.held.objects == 0 and at.page.state.measured_at)
         assert at.reported == []

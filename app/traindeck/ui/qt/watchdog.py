@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import platform
 import sys
 import threading
 import time
@@ -21,13 +22,20 @@ LIMIT_S = 0.05
 LOOK_S = 0.015
 _SLACK_S = 0.002
 _MOST_TOLD = 200
+# The number of the call that waits for a lock, as Linux tells it.
+_FUTEX = {"aarch64": b"98", "riscv64": b"98"}.get(platform.machine(), b"202")
 
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """One time the UI thread did not answer: how long, and what it was doing."""
+    """One time the UI thread did not answer: how long, and what it was doing.
+
+    `own` is the part in which it computed, read or slept. In the rest it may have waited for Python's lock: a thread
+    that is not let onto a processor keeps that lock, on a machine with much else to do for any time.
+    """
 
     seconds: float
+    own: float
     stack: str
 
 
@@ -41,6 +49,8 @@ class _Gap:
     call: int = 0
     first: float = 0.0
     held: float = 0.0
+    last: float = 0.0
+    asleep: float = 0.0
     lines: tuple[_Line, ...] = ()
 
 
@@ -62,7 +72,9 @@ class StallWatchdog(QObject):
         self._beat_at = time.monotonic()
         self._computed = time.thread_time()
         # Kept open: opening it forty times a second was most of what an idle window cost.
-        self._told_by_system = _opened(Path(f"/proc/self/task/{threading.get_native_id()}/schedstat"))
+        told_by_system = Path(f"/proc/self/task/{threading.get_native_id()}")
+        self._told_by_system = _opened(told_by_system / "schedstat")
+        self._call_file = told_by_system / "syscall"
         self._without_processor = self._waited_for_processor()
         self._gap = _Gap()
         self._done = threading.Event()
@@ -90,10 +102,12 @@ class StallWatchdog(QObject):
         gap, self._gap = self._gap, _Gap()
         without = self._waited_for_processor()
         late = now - self._beat_at - BEAT_S - (without - self._without_processor)
-        seconds = min(late, max(computed - self._computed, gap.held))
+        used = computed - self._computed
+        seconds = min(late, max(used, gap.held))
         self._beat_at, self._computed, self._without_processor = now, computed, without
         if seconds > self._limit_s:
-            self._on_stall(Stall(seconds, _words(gap.lines)))
+            own = min(seconds, used + gap.asleep)
+            self._on_stall(Stall(seconds, own, _words(gap.lines)))
 
     def _waited_for_processor(self) -> float:
         """Seconds since the thread began, on Linux; nothing anywhere else."""
@@ -104,6 +118,13 @@ class StallWatchdog(QObject):
         except (OSError, IndexError, ValueError):
             return 0.0
 
+    def _sleeps(self) -> bool:
+        """In a call of the system other than the waiting for a lock; so it is taken where nothing tells."""
+        try:
+            return self._call_file.read_bytes().split()[0] not in (b"running", _FUTEX)
+        except (OSError, IndexError):
+            return True
+
     def _watch(self) -> None:
         # There is nothing to look at before a beat is due; then it is looked at again and again until it comes.
         pause = BEAT_S
@@ -113,11 +134,14 @@ class StallWatchdog(QObject):
             if time.monotonic() - begun < BEAT_S:
                 continue
             call, lines = _look(self._ui_thread)
-            now = time.monotonic()
+            now, sleeps = time.monotonic(), self._sleeps()
             if not lines or self._beat_at != begun:
                 continue
             if call != gap.call:
-                gap.call, gap.first = call, now
+                gap.call, gap.first, gap.last = call, now, begun + BEAT_S
+            if sleeps:
+                gap.asleep += now - gap.last
+            gap.last = now
             if not gap.lines or now - gap.first > gap.held:
                 gap.held, gap.lines = now - gap.first, lines
 

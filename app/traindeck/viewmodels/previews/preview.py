@@ -130,8 +130,9 @@ class Preview(QObject):
             self._is_read = False
 
     def more(self) -> None:
-        if self.state.has_more and self._preview is not None:
-            self._scope.start(_MORE, partial(self._load_more, self._preview))
+        if self.state.has_more and not self.state.is_reading_more and self._preview is not None:
+            self._become(replace(self.state, is_reading_more=True, trouble=None))
+            self._scope.start(_MORE, partial(self._load_more, self._preview), Repeat.REPLACE)
 
     def edit(self) -> None:
         if self.state.place is not None and not self.state.is_folder:
@@ -191,7 +192,6 @@ class Preview(QObject):
         return drawn
 
     async def _load_more(self, preview: ObjectPreview) -> None:
-        self._become(replace(self.state, is_reading_more=True, trouble=None))
         try:
             page = await preview.next_page()
         except AppError as error:

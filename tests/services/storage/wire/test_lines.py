@@ -13,7 +13,7 @@ from support.servers.lab_process import LabProcess
 from support.servers.silent import SilentServer, unreachable_port
 from support.stores.stores import Store, plane_at
 from support.stores.written import Line, WrittenServer
-from support.waiting import until
+from support.waiting import AT_ONCE_S, PATIENT_S, until
 from traindeck.domain.errors import (
     AccessRefused,
     AppError,
@@ -31,7 +31,6 @@ from traindeck.services.storage.contents import BytesBody
 from traindeck.services.storage.wire import connection, pool
 
 PATH = ObjectPath("bucket", "key")
-AT_ONCE_S = 1.0
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
@@ -277,7 +276,7 @@ async def test_a_refusal_ends_the_sending_of_a_large_body() -> None:
     moved: list[int] = []
     async with WrittenServer(script) as server, plane_at(server.url) as plane:
         with pytest.raises(AccessRefused):
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENT_S):
                 await plane.put(PATH, EndlessBody(10_000), counted=moved.append)
         assert sum(moved) == 0 and server.connections == 1
 

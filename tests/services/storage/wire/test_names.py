@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from support.examples import some_of
 from support.servers.lab_process import LabProcess
 from support.stores.stores import Store, lab_store, new_bucket
 from traindeck.domain.accounts.profiles import Signature
@@ -23,7 +24,7 @@ from traindeck.services.storage.wire.requests import Request, metadata_headers, 
 # Anything but halves of a pair, which no UTF-8 holds.
 CHARACTERS = st.characters(exclude_categories=["Cs"])
 KEYS = st.text(CHARACTERS, min_size=1, max_size=300).filter(lambda key: len(key.encode()) <= 1024)
-SLOW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SLOW = some_of(300)
 
 
 @pytest.fixture

@@ -64,6 +64,6 @@ def _asker(frame: FrameType) -> str:
         elif file.startswith(_TESTS) and not lines:
             return ""
         here = here.f_back
-    if not lines or lines[0].startswith("ui/stall_watchdog.py"):  # it asks the system about its own thread
+    if not lines or lines[0].startswith("ui/qt/watchdog.py"):  # it asks the system about its own thread
         return ""
     return " < ".join(lines[:4])

@@ -66,6 +66,18 @@ def test_who_has_something_to_say_does_not_wait_for_the_disk(tmp_path: Path) -> 
     assert "a mistake: named" in content and content.count("ValueError: with its traceback") == 1
 
 
+def test_a_line_that_comes_too_late_begins_nothing_anew(tmp_path: Path) -> None:
+    """Another thread may have its handlers in hand already when they are closed."""
+    path, root = tmp_path / "log" / "traindeck.log", logging.getLogger()
+    before = set(root.handlers)
+    with log_to(path):
+        (handler,) = set(root.handlers) - before
+    threads = set(threading.enumerate())
+    handler.handle(logging.LogRecord("traindeck.test", logging.INFO, __file__, 1, "late", None, None))
+    assert set(threading.enumerate()) == threads
+    assert list(path.parent.iterdir()) == []
+
+
 def test_it_never_grows_beyond_its_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app_log, "_BYTES", 2_000)
     with log_to(tmp_path / "log" / "traindeck.log"):
@@ -78,12 +90,16 @@ def test_it_never_grows_beyond_its_bounds(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 WRITES = """
-import logging, sys
+import logging, os, sys, time
 from pathlib import Path
 from traindeck.assembly import app_log
 app_log._BYTES = 5_000
-with app_log.log_to(Path(sys.argv[1])):
-    logging.getLogger("traindeck.test").info("%s begins", sys.argv[2])  # it has its file from the first line on
+path, mine = Path(sys.argv[1]), f" {os.getpid()} INFO "
+with app_log.log_to(path):
+    logging.getLogger("traindeck.test").info("%s begins", sys.argv[2])
+    # Its file is its own from the first line on, which another thread writes.
+    while not any(mine in file.read_text(encoding="utf-8") for file in path.parent.glob("*.log")):
+        time.sleep(0.01)
     print("ready", flush=True)
     sys.stdin.readline()
     for number in range(500):
@@ -134,11 +150,11 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.accounts.profiles import Profile, Provider
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.runtime.tasks import TaskScope
-from traindeck.services import retrying
+from traindeck.services.http import calls
 from traindeck.store.paths import Paths
-from work_bench import code_in, spec
+from support.work_bench import code_in, spec
 
-retrying.FIRST_S = 0.001
+calls.FIRST_S = 0.001
 obs, modelarts, iam, region, nowhere, session = sys.argv[1:]
 password = Secret(os.environ["PROXY_PASSWORD"])
 good = Credentials(os.environ["GOOD_AK"], Secret(os.environ["GOOD_SK"]), proxy_password=password)
@@ -186,7 +202,7 @@ async def main():
         async with TaskScope(lambda name, error: print(name, error.sentence(), error.detail)) as scope:
             scope.start("stumble", stumble)
             await asyncio.sleep(0.1)
-        for run in await core.desk.recent():
+        for run in await core.run_service.recent():
             print(run)
 
 

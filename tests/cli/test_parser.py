@@ -39,7 +39,7 @@ def test_every_command_that_can_be_typed_exists_and_none_is_hidden() -> None:
         *(("lab", "account", name) for name in commands_lab_account.COMMANDS),
     }
     assert set(leaves(parser.build())) == built
-    for name in commands_obs.WHERE:  # loaded only when they are typed
+    for name in commands_obs.NAMES:  # loaded only when they are typed
         assert callable(commands_obs.command(name))
 
 

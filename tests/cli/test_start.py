@@ -24,7 +24,10 @@ SDKS = {"obs", "requests", "urllib3", "Crypto", "cffi", "pycparser", "huaweiclou
 SELDOM = {"aiohttp", "keyring", "tomlkit", "psutil", "platformdirs", "http.client", "urllib.request", "email", "shutil"}
 KEPT = {"sqlite3", "filelock", "logging.handlers"}
 LOCKING = {"filelock", "shutil"}
-MOVING = {"traindeck.services.transfers", "traindeck.domain.transfers.records", "traindeck.store.transfer_journal"}
+MOVING = {
+    "traindeck.services.transfers", "traindeck.domain.transfers.records", "traindeck.store.transfer_journal",
+    "traindeck.domain.storage.object_facts",
+}  # fmt: skip
 RUNS = {"traindeck.domain.jobs.job", "traindeck.services.jobs.submission", "traindeck.store.runs"}
 
 

@@ -132,7 +132,7 @@ def test_what_a_job_closed_to_itself_goes_as_well(root: Path) -> None:
 FILL_AND_EMPTY = """
 import sys
 from pathlib import Path
-from traindeck.lab import holdings
+from traindeck.lab import disk_usage
 from traindeck.lab.disk_usage import contents
 from traindeck.lab.obs.store import ObjectStore
 root = Path(sys.argv[1])
@@ -148,7 +148,7 @@ with (root / "filler").open("wb", buffering=0) as file:
     except OSError as error:
         print(error.strerror)
 before = contents(root).objects
-holdings.empty(root)
+disk_usage.empty(root)
 print(before, contents(root).objects, sorted(path.name for path in root.iterdir()))
 """
 

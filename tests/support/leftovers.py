@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,7 +39,7 @@ class Leftovers:
             found += [f"window {widget!r}" for widget in _windows() if widget not in self.widgets]
             found += [f"timer {timer!r}" for timer in _timers() if timer not in self.timers]
         for thread in set(threading.enumerate()) - self.threads:
-            thread.join(PATIENT_S)
+            _wait_for(thread)
             if thread.is_alive():
                 found.append(f"thread {thread.name}")
         _, alive = psutil.wait_procs(self._new_processes(), timeout=PATIENT_S)
@@ -52,6 +53,20 @@ class Leftovers:
 
     def _new_processes(self) -> list[psutil.Process]:
         return [process for process in _children() - self.processes if process.is_running()]
+
+
+def _wait_for(thread: threading.Thread) -> None:
+    """One that is just being started is in the list before it can be waited for."""
+    end = time.monotonic() + PATIENT_S
+    while True:
+        try:
+            thread.join(PATIENT_S)
+        except RuntimeError:
+            if thread not in threading.enumerate() or time.monotonic() > end:
+                return
+            time.sleep(0.001)
+        else:
+            return
 
 
 def _children() -> set[psutil.Process]:

@@ -53,18 +53,36 @@ class _LateWriter(logging.Handler):
         self._file = _LateFile(path)
         self._file.setFormatter(logging.Formatter(_FORM))
         self._begun: tuple[QueueHandler, QueueListener] | None = None
+        self._is_closed = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        if self._begun is None:
-            lines: SimpleQueue[logging.LogRecord] = SimpleQueue()
-            self._begun = QueueHandler(lines), QueueListener(lines, self._file)
-            self._begun[1].start()
+        if self._is_closed:
+            return  # another thread was just about to say something
+        try:
+            if self._begun is None:
+                self._begun = self._begin()
+        except Exception:  # noqa: BLE001 - as every handler does: what cannot be logged stops nobody
+            self.handleError(record)
+            return
         self._begun[0].emit(record)
 
+    def _begin(self) -> tuple[QueueHandler, QueueListener]:
+        from logging.handlers import QueueHandler, QueueListener
+
+        lines: SimpleQueue[logging.LogRecord] = SimpleQueue()
+        listener = QueueListener(lines, self._file)
+        listener.start()
+        return QueueHandler(lines), listener
+
     def close(self) -> None:
-        if self._begun is not None:
-            self._begun[1].stop()  # once all is written
-            self._begun = None
+        self.acquire()  # whoever is in the middle of a line comes to its end
+        try:
+            self._is_closed = True
+            begun, self._begun = self._begun, None
+        finally:
+            self.release()
+        if begun is not None:
+            begun[1].stop()  # once all is written
         self._file.close()
         super().close()
 

@@ -8,10 +8,7 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
-
-from aiohttp.http_exceptions import HttpProcessingError
 
 
 def write_json(path: Path, content: object) -> None:
@@ -48,12 +45,16 @@ class _NoRequestLines(logging.Filter):
     """A line that could not be parsed is quoted in the record, and may be a signed URL."""
 
     def filter(self, record: logging.LogRecord) -> bool:
+        from aiohttp.http_exceptions import HttpProcessingError
+
         kind = record.exc_info[0] if record.exc_info else None
         return kind is None or not issubclass(kind, HttpProcessingError)
 
 
 @contextmanager
 def logging_to(root: Path) -> Iterator[None]:
+    from logging.handlers import RotatingFileHandler  # not for those who only look whether a Lab runs
+
     handler = RotatingFileHandler(root / "lab.log", maxBytes=MAX_BYTES, backupCount=2, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     handler.addFilter(_NoRequestLines())

@@ -20,6 +20,7 @@ LOCK = "lab.lock"
 _ANSWER_S = 3.0
 _ANSWER_BYTES = 64 * 1024
 _FINE = re.compile(rb"HTTP/1\.[01] 2\d\d\b")
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _LOOK_EVERY_S = 0.05
 _NO_HEADERS: dict[str, str] = {}
 
@@ -114,12 +115,19 @@ def _asked(facts: dict[str, Any], method: str, path: str, headers: dict[str, str
     # Not by a client of the library: the loading takes longer than both questions of a command.
     with socket.create_connection((address.hostname or "", address.port or 80), _ANSWER_S) as line:
         line.sendall(f"{asked}\r\n".encode("latin-1"))
-        while len(said) < _ANSWER_BYTES and (piece := line.recv(_ANSWER_BYTES)):
+        while not _is_whole(said) and (piece := line.recv(_ANSWER_BYTES)):
             said += piece
     head, _, body = said.partition(b"\r\n\r\n")
     if _FINE.match(head) is None:
         raise OSError(f"no answer of a Lab: {head[:80]!r}")
     return body
+
+
+def _is_whole(said: bytes) -> bool:
+    """Whoever answers may keep the line open."""
+    head, end, body = said.partition(b"\r\n\r\n")
+    length = _LENGTH.search(head) if end else None
+    return len(said) >= _ANSWER_BYTES or (length is not None and len(body) >= int(length[1]))
 
 
 def _is_locked(root: Path) -> bool:

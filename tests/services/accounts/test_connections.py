@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from traindeck.services.accounts.connections import (
     Connection,
     Connections,
     LabAddress,
+    load_adapters,
     make_connection,
 )
 from traindeck.services.accounts.secrets import KeyringSecrets, SessionSecrets
@@ -131,3 +133,10 @@ async def test_a_profile_or_keys_that_are_not_there_are_named(tmp_path: Path, ca
     with pytest.raises(AccessRefused):
         await service.connections.open("empty")
     assert service.maker.asked == []
+
+
+def test_what_a_window_loads_beforehand_is_there() -> None:
+    load_adapters()
+    loaded = sys.modules.keys()
+    assert {f"traindeck.services.storage.sdk.{name}" for name in ("access", "buckets", "objects", "settings")} <= loaded
+    assert "traindeck.services.jobs.modelarts.adapter" in loaded

@@ -36,19 +36,19 @@ def recorded(number: str, name: str, state: RunState = RunState.COMPLETED, profi
 async def test_a_run_is_found_by_any_beginning_that_fits_one(way: Way, tmp_path: Path) -> None:
     async with Bench(tmp_path / "home", way) as bench:
         with pytest.raises(NotFound, match="no run yet"):
-            await bench.service.find("last")
+            await bench.run_service.find("last")
         for run in (recorded("aa11", "digits-1"), recorded("ab22", "digits-10"), recorded("cc33", "100%_done")):
             await bench.records.add(run)
-        assert (await bench.service.find("last")).id == "cc33"
-        assert (await bench.service.find("aa")).id == "aa11"
-        assert (await bench.service.find("digits-10")).id == "ab22"
-        assert (await bench.service.find("digits-1")).id == "aa11"  # exactly this one, though another begins so
-        assert (await bench.service.find("100%")).id == "cc33"
+        assert (await bench.run_service.find("last")).id == "cc33"
+        assert (await bench.run_service.find("aa")).id == "aa11"
+        assert (await bench.run_service.find("digits-10")).id == "ab22"
+        assert (await bench.run_service.find("digits-1")).id == "aa11"  # exactly this one, though another begins so
+        assert (await bench.run_service.find("100%")).id == "cc33"
         with pytest.raises(InvalidInput, match="fits 2 runs"):
-            await bench.service.find("digits")
+            await bench.run_service.find("digits")
         for nobody in ("%", "_", "zz"):
             with pytest.raises(NotFound):
-                await bench.service.find(nobody)
+                await bench.run_service.find(nobody)
 
 
 async def test_results_come_home_byte_for_byte_and_stay_in_obs_when_the_run_goes(way: Way, tmp_path: Path) -> None:
@@ -57,10 +57,10 @@ async def test_results_come_home_byte_for_byte_and_stay_in_obs_when_the_run_goes
         bench.watch_runs()
         run = await bench.watch.until_over((await bench.submitted(code_in(tmp_path / "code", WRITER))).id)
         assert run.state is RunState.COMPLETED
-        outputs = {entry.path.name for entry in await bench.service.outputs(run.id)}
+        outputs = {entry.path.name for entry in await bench.run_service.outputs(run.id)}
         assert {"model.bin", "备注.txt"} <= outputs
         told: list[tuple[str, Path]] = []
-        files = await bench.service.fetch(
+        files = await bench.run_service.fetch(
             run.id, tmp_path / "home" / "到", lambda source, into: told.append((str(source), into))
         )
         assert (tmp_path / "home" / "到" / "model.bin").read_bytes() == bytes(range(256)) * 40
@@ -69,8 +69,8 @@ async def test_results_come_home_byte_for_byte_and_stay_in_obs_when_the_run_goes
         assert told == [(f"obs://{BUCKET}/out/{run.name}/", tmp_path / "home" / "到")]
         gone: list[str] = []
         bench.watch.gone.add(gone.append)
-        await bench.service.remove(run.id)
-        assert gone == [run.id] and await bench.service.recent() == []
+        await bench.run_service.remove(run.id)
+        assert gone == [run.id] and await bench.run_service.recent() == []
         assert f"out/{run.name}/model.bin" in await bench.objects("out/")
         with way.training() as training:
             assert await training.show(run.job_id) is None
@@ -83,19 +83,19 @@ async def test_what_cannot_be_stopped_or_removed_now_says_why(way: Way, unused_p
         over = await bench.records.add(replace(recorded("bb22", "b", profile="away"), job_id="job-2"))
         unsent = await bench.records.add(recorded("cc33", "c", RunState.NOT_SENT, "away"))
         with pytest.raises(Conflict, match="not over yet"):
-            await bench.service.remove(running.id)
+            await bench.run_service.remove(running.id)
         with pytest.raises(Conflict, match="no job"):
-            await bench.service.stop(unsent.id)
+            await bench.run_service.stop(unsent.id)
         # Without an answer nothing is taken for done.
-        for ask in (bench.service.stop(running.id), bench.service.remove(over.id)):
+        for ask in (bench.run_service.stop(running.id), bench.run_service.remove(over.id)):
             with pytest.raises(Unreachable):
                 await ask
-        assert {run.id: run.state for run in await bench.service.recent()} == {
+        assert {run.id: run.state for run in await bench.run_service.recent()} == {
             "aa11": RunState.RUNNING, "bb22": RunState.COMPLETED, "cc33": RunState.NOT_SENT,
         }  # fmt: skip
-        await bench.service.remove(unsent.id)
+        await bench.run_service.remove(unsent.id)
         with pytest.raises(NotFound):
-            await bench.service.get(unsent.id)
+            await bench.run_service.get(unsent.id)
 
 
 async def test_several_outputs_go_into_folders_of_their_names(way: Way, tmp_path: Path) -> None:
@@ -105,6 +105,6 @@ async def test_several_outputs_go_into_folders_of_their_names(way: Way, tmp_path
         run = await bench.records.add(replace(recorded("aa11", "several"), spec=spec(outputs=outputs)))
         for name in ("train_url", "metrics"):
             await way.put(name.encode(), ObjectPath(BUCKET, f"{name}/several/file"))
-        await bench.service.fetch(run.id, tmp_path / "to")
+        await bench.run_service.fetch(run.id, tmp_path / "to")
         assert (tmp_path / "to" / "train_url" / "file").read_bytes() == b"train_url"
         assert (tmp_path / "to" / "metrics" / "file").read_bytes() == b"metrics"

@@ -126,7 +126,7 @@ async def test_stop_shows_as_stopping_until_the_service_says_it_is_over(way: Way
         await bench.prepare()
         bench.watch_runs()
         run = await bench.submitted(code, seconds=60.0)
-        stopping = await bench.service.stop(run.id)
+        stopping = await bench.run_service.stop(run.id)
         assert stopping.state is RunState.TERMINATING
         assert (await bench.watch.until_over(run.id)).state is RunState.TERMINATED
 
@@ -143,7 +143,7 @@ async def test_a_second_program_sees_what_the_first_does(way: Way, code: Path, t
         second.watch.gone.add(gone.append)
         other = await first.submitted(code, seconds=30.0)
         await until(lambda: second.watch._known.get(other.id) is not None)
-        await first.service.stop(other.id)
+        await first.run_service.stop(other.id)
         await first.records.remove(other.id)
         await until(lambda: gone == [other.id])
         assert second.watch.trouble(LAB) is None

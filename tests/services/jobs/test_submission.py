@@ -328,8 +328,8 @@ from pathlib import Path
 from traindeck.domain.accounts.profiles import Profile, Provider
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.runtime.blocking import BlockingCalls
-from servers.way import Way
-from work_bench import Bench, spec
+from support.stores.way import Way
+from support.work_bench import Bench, spec
 
 home, code, obs, modelarts, project, region = sys.argv[1:]
 

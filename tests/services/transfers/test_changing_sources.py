@@ -23,9 +23,9 @@ from support.transfer_works import (
     written_parts,
 )
 from support.waiting import until
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import PART_BYTES_NAME, ObjectPath
 from traindeck.domain.transfers import records as sizes
-from traindeck.domain.transfers.records import PART_BYTES_NAME, ItemState, TransferState
+from traindeck.domain.transfers.records import ItemState, TransferState
 from traindeck.services.transfers import moving as copies
 
 

@@ -30,8 +30,8 @@ from support.transfer_works import (
     working,
 )
 from support.waiting import until
+from traindeck.domain.storage.objects import MD5_NAME
 from traindeck.domain.transfers.records import (
-    MD5_NAME,
     CompareBy,
     ItemState,
     Kind,

@@ -9,7 +9,7 @@ import pytest
 
 from support.object_shelf import ObjectShelf
 from support.transfer_works import BUCKET, content_of, done, failing, listed, there, tree, working
-from traindeck.domain.errors import InvalidInput, NoRight
+from traindeck.domain.errors import InvalidInput, NoRight, NotFound
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import (
@@ -226,6 +226,31 @@ async def test_a_check_of_a_copy_looks_at_what_was_chosen_only(shelf: ObjectShel
         assert found.state is TransferState.DONE and found.verified_files == 3
         shelf.keep(there("out/pictures/1.jpg"), b"other")
         assert (await verified(engine, row)).differences == 1
+
+
+async def test_a_check_tells_of_a_chosen_folder_that_is_gone_here(
+    shelf: ObjectShelf, home: Path, tmp_path: Path
+) -> None:
+    source = tree(tmp_path / "here", HERE)
+    async with working(home, shelf) as engine:
+        row = await done(engine, sending(*(source / name for name in CHOSEN)))
+        (source / "photos 2/3.jpg").unlink()
+        (source / "photos 2").rmdir()
+        found = await verified(engine, row)
+        assert (found.state, found.failed_files) == (TransferState.PARTLY, 1)
+        assert (await listed(engine, found.id))["photos 2/"] is ItemState.FAILED
+
+
+async def test_a_check_of_a_copy_whose_sources_are_all_gone_fails(shelf: ObjectShelf, home: Path) -> None:
+    for name, content in HERE.items():
+        shelf.keep(there(f"in/{name}"), content)
+    moves = [(there("in/photos/"), "pictures/"), (there("in/a.txt"), "a.txt")]
+    async with working(home, shelf) as engine:
+        row = await done(engine, relocation_of("lab", moves, there("out/"), keeps_source=True))
+        for key in [key for key in shelf.keys(BUCKET) if key.startswith("in/")]:
+            del shelf.objects[there(key)]
+        found = await verified(engine, row)
+        assert found.state is TransferState.FAILED and isinstance(found.error, NotFound)
 
 
 async def test_a_program_that_ended_is_followed_by_one_that_goes_on(

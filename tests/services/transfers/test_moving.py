@@ -28,11 +28,9 @@ from support.transfer_works import (
     working,
 )
 from support.waiting import PATIENT_S, until
+from traindeck.domain.storage.objects import MD5_NAME, PART_BYTES_NAME, TIME_NAME
 from traindeck.domain.transfers import records as sizes
 from traindeck.domain.transfers.records import (
-    MD5_NAME,
-    PART_BYTES_NAME,
-    TIME_NAME,
     ItemState,
     TransferState,
 )

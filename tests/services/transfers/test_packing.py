@@ -24,12 +24,10 @@ from traindeck.domain.errors import (
     Occupied,
     Unreachable,
 )
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import MD5_NAME, MEMBERS_NAME, ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers import records as sizes
 from traindeck.domain.transfers.records import (
-    MD5_NAME,
-    MEMBERS_NAME,
     ItemState,
     Kind,
     Links,

@@ -14,11 +14,8 @@ import pytest
 
 from support.object_shelf import ObjectShelf, md5_of
 from traindeck.domain.errors import Conflict, InvalidInput, NotFound, Unexpected
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import MD5_NAME, PART_BYTES_NAME, TIME_NAME, ObjectPath
 from traindeck.domain.transfers.records import (
-    MD5_NAME,
-    PART_BYTES_NAME,
-    TIME_NAME,
     Action,
     CompareBy,
     Item,

@@ -39,7 +39,7 @@ async def move(given: dict[str, Any]) -> None:
 async def started(given: dict[str, Any]) -> asyncio.subprocess.Process:
     """Such a program, once it moves."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "servers.mover",
+        sys.executable, "-m", "support.servers.mover",
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )  # fmt: skip

@@ -11,9 +11,16 @@ from urllib.parse import quote
 
 from traindeck.domain.errors import Conflict, InvalidInput
 from traindeck.domain.storage.buckets import Tally
-from traindeck.domain.storage.objects import ObjectPath, count_words, size_words
+from traindeck.domain.storage.objects import (
+    MD5_NAME,
+    MODE_NAME,
+    PART_BYTES_NAME,
+    TIME_NAME,
+    ObjectPath,
+    count_words,
+    size_words,
+)
 from traindeck.domain.texts import Text, moment_words, say, text
-from traindeck.domain.transfers.records import MD5_NAME, MODE_NAME, PART_BYTES_NAME, TIME_NAME
 
 CONTENT_TYPE = "content-type"
 STANDARD_HEADERS = ("cache-control", "content-disposition", "content-encoding", "content-language", "expires")

@@ -13,6 +13,15 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.texts import text
 
+# Names of user metadata. The first is the MD5 of the whole file; with the second the ETag of a file sent in parts can
+# be computed from its content; the third is the MD5 of what an archive is made of: names, sizes, times, MD5s. The
+# others are spelled as rclone spells them.
+MD5_NAME = "traindeck-md5"
+PART_BYTES_NAME = "traindeck-part-bytes"
+MEMBERS_NAME = "traindeck-members"
+TIME_NAME = "mtime"
+MODE_NAME = "mode"
+
 _SCHEME = re.compile(r"(?:obs|s3[an]?)://?", re.IGNORECASE)
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:obs|s3[an]?|https?):", re.IGNORECASE)

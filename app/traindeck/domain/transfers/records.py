@@ -41,15 +41,6 @@ _USUAL_PARTS = 9_000
 # Below this a request costs more than its bytes.
 SMALL_BYTES = 128 * 1024
 
-# Names of user metadata. The first is the MD5 of the whole file; with the second the ETag of a file sent in parts can
-# be computed from its content; the third is the MD5 of what an archive is made of: names, sizes, times, MD5s. The
-# others are spelled as rclone spells them.
-MD5_NAME = "traindeck-md5"
-PART_BYTES_NAME = "traindeck-part-bytes"
-MEMBERS_NAME = "traindeck-members"
-TIME_NAME = "mtime"
-MODE_NAME = "mode"
-
 # Before the names of files in the list of a transfer that makes other objects of them.
 PROBLEM_SCHEME = "file://"
 

@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from traindeck.domain.accounts.keys import Credentials
@@ -284,9 +283,8 @@ async def make_connection(profile: Profile, credentials: Credentials, calls: Blo
 
 def load_adapters() -> None:
     """For a window: loading them when they are first asked for would hold it up."""
-    for name in ("obs", "obs_access", "obs_objects", "obs_settings"):
-        import_module(f"traindeck.services.storage.{name}")
-    import_module("traindeck.services.jobs.modelarts.adapter")
+    from traindeck.services.jobs.modelarts import adapter  # noqa: F401
+    from traindeck.services.storage.sdk import access, buckets, objects, settings  # noqa: F401
 
 
 class _Adapters:

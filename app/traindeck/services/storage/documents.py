@@ -1,10 +1,13 @@
-"""XML as object stores send and take it."""
+"""XML and dates as object stores send and take them."""
 
 from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
 from datetime import datetime
+from functools import lru_cache
+
+from traindeck.runtime.clock import of_http_date
 
 # Services differ in whether they name a namespace, and in which.
 _NAMESPACE = re.compile(r"""\sxmlns=(?:"[^"]*"|'[^']*')""")
@@ -46,3 +49,12 @@ def element(name: str, content: str) -> str:
 
 def is_writable(content: str) -> bool:
     return re.search(_UNWRITABLE, content) is None
+
+
+@lru_cache(maxsize=4096)
+def http_moment(told: str) -> datetime | None:
+    """Many objects are of the same second, and reading a date is slow."""
+    try:
+        return of_http_date(told)
+    except ValueError:
+        return None

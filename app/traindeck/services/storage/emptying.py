@@ -10,7 +10,7 @@ from typing import TypeVar
 from traindeck.domain.errors import Conflict, NoRight, NotOffered
 from traindeck.domain.storage.buckets import BucketContents
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.texts import say, text
+from traindeck.domain.texts import text
 from traindeck.runtime.tasks import safely
 from traindeck.services.ports import OnProgress
 from traindeck.services.storage.data_ports import Fragment, NotRemoved, Version
@@ -67,7 +67,7 @@ class Emptying:
                     place=str(ObjectPath(self._bucket, self._first_left.key)),
                 ),
                 text("Look at what keeps them: a policy, or a time they are locked for. The rest is gone."),
-                say(self._first_left.message),
+                str(self._first_left.message),
             )
         return self._so_far
 

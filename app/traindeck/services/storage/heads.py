@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from functools import lru_cache
 from urllib.parse import unquote
 
 from traindeck.domain.storage.object_facts import (
@@ -21,8 +20,7 @@ from traindeck.domain.storage.object_facts import (
     as_written,
 )
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.runtime.clock import of_http_date
-from traindeck.services.storage.documents import our_class, s3_class
+from traindeck.services.storage.documents import http_moment, our_class, s3_class
 
 _OBS = "x-obs-"
 _PREFIXES = (_OBS, "x-amz-")
@@ -140,12 +138,3 @@ def _restore(told: str) -> Restore | None:
 def _expiry(told: str) -> datetime | None:
     found = _EXPIRY.search(told)
     return http_moment(found[1]) if found else None
-
-
-@lru_cache(maxsize=4096)
-def http_moment(told: str) -> datetime | None:
-    """Many objects are of the same second, and reading a date is slow."""
-    try:
-        return of_http_date(told)
-    except ValueError:
-        return None

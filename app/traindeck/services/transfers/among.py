@@ -111,7 +111,7 @@ class Gathering(Generic[One]):
         wait_s: float = 0.0,
     ) -> None:
         """`wait_s`: how long to let more come, where more are on their way."""
-        self._lane = active
+        self._active = active
         self._settle = settle
         self._fail = fail
         self._most = most
@@ -125,8 +125,8 @@ class Gathering(Generic[One]):
         self._news.set()
         if not self._is_busy:
             self._is_busy = True
-            self._lane.put_back(Unit(item, self._work, fail=self._failed))
-            self._lane.tell()
+            self._active.put_back(Unit(item, self._work, fail=self._failed))
+            self._active.tell()
 
     async def _work(self) -> None:
         while self._waiting:
@@ -139,7 +139,7 @@ class Gathering(Generic[One]):
     async def _until_worth_it(self) -> None:
         loop = asyncio.get_running_loop()
         end = loop.time() + self._wait_s
-        while len(self._waiting) < self._most and self._lane.under_way > len(self._waiting):
+        while len(self._waiting) < self._most and self._active.under_way > len(self._waiting):
             left = end - loop.time()
             if left <= 0:
                 return

@@ -233,12 +233,12 @@ class Moved:
     """Counts for one unit of work."""
 
     def __init__(self, active: Counting) -> None:
-        self._lane = active
+        self._active = active
         self._bytes = 0
 
     def count(self, moved_bytes: int) -> None:
         self._bytes += moved_bytes
-        self._lane.count(moved_bytes)
+        self._active.count(moved_bytes)
 
     async def by(self, work: Awaitable[Result]) -> Result:
         try:

@@ -206,7 +206,7 @@ class CheckPlanner(Planner):
         for entry, listed in ((pair.left, pair.right) for pair in pairs):
             if entry is None:
                 items += self._only_there(listed) if listed else []
-            elif not entry.name.endswith("/"):
+            elif entry.problem is not None or not entry.name.endswith("/"):
                 item = upload_item(key_of(entry.name), entry)
                 row = listed.row if listed else None
                 items.append(_compared(item, row) if item.error is None else item)

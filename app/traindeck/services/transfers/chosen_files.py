@@ -37,7 +37,22 @@ ListAll = Callable[[ObjectPath], AsyncGenerator[list[Listed], None]]
 _Piece = tuple[str, str]
 
 
-class ChosenPlanner(Planner):
+class _FromThere(Planner):
+    """What was chosen there, and where each of it is or goes here."""
+
+    async def _plan_download(self) -> Outline:
+        target = Path(self._order.target)
+        names = LocalNames(await self._disk.run(lambda _: system_of(target)))
+        async for found in remote_pieces(self._order, self._plane, self._listing):
+            if isinstance(found, Item):
+                await self._keep([found])
+                continue
+            places = [(listed.row, placed(names, listed)) for listed in found]
+            await self._keep(await self._downloads(places, target))
+        return Outline(str(target))
+
+
+class ChosenPlanner(_FromThere):
     """Of a source only what was chosen; each piece may have another name at the target."""
 
     async def _plan_upload(self) -> Outline:
@@ -50,19 +65,8 @@ class ChosenPlanner(Planner):
             await self._keep(await self._uploads(_paired(walked, rows), keys.__getitem__, source))
         return Outline(str(source), self._has_gaps)
 
-    async def _plan_download(self) -> Outline:
-        target = Path(self._order.target)
-        names = LocalNames(await self._disk.run(lambda _: system_of(target)))
-        async for found in remote_pieces(self._order, self._plane, self._listing):
-            if isinstance(found, Item):
-                await self._keep([found])
-                continue
-            places = [(listed.row, placed(names, listed)) for listed in found]
-            await self._keep(await self._downloads(places, target))
-        return Outline(str(target))
 
-
-class ChosenCheckPlanner(CheckPlanner):
+class ChosenCheckPlanner(_FromThere, CheckPlanner):
     """What was chosen is looked at on both sides, and nothing beside it."""
 
     async def _plan_up(self) -> Outline:
@@ -73,28 +77,20 @@ class ChosenCheckPlanner(CheckPlanner):
             await self._keep(self._found(_paired(walked, rows), keys.__getitem__))
         return Outline(str(source), self._has_gaps)
 
-    async def _plan_download(self) -> Outline:
-        target = Path(self._order.target)
-        names = LocalNames(await self._disk.run(lambda _: system_of(target)))
-        async for found in remote_pieces(self._order, self._plane, self._listing):
-            if isinstance(found, Item):
-                await self._keep([found])
-                continue
-            places = [(listed.row, placed(names, listed)) for listed in found]
-            await self._keep(await self._downloads(places, target))
-        return Outline(str(target))
-
     async def _plan_remote(self) -> Outline:
         order = self._order
         source, target = order.remote_source, order.remote_target.as_folder()
+        is_empty = True
         async for found in found_of(self._plane, source, pieces_of(order)):
             there = await objects_among(self._plane, target.bucket, [key for _, key in found])
-            start = len(target.key)
+            is_empty, start = False, len(target.key)
             pairs = [
                 Pair(Listed(key[start:], row), Listed(key[start:], there[key]) if key in there else None)
                 for row, key in found
             ]
             await self._keep(self._both(pairs, target))
+        if is_empty:
+            raise nothing_at(str(source))
         return Outline(str(target))
 
 

@@ -13,13 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import LocalTrouble
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import MD5_NAME, PART_BYTES_NAME, TIME_NAME, ObjectPath
 from traindeck.domain.transfers.records import (
-    MD5_NAME,
     MOST_PARTS,
-    PART_BYTES_NAME,
     SINGLE_PUT_BYTES,
-    TIME_NAME,
     CompareBy,
     Item,
     Known,

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from traindeck.domain.errors import AppError, Conflict, LocalTrouble, NotFound
+from traindeck.domain.storage.objects import MODE_NAME
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.local_names import System, part_name
 from traindeck.domain.transfers.records import (
-    MODE_NAME,
     CompareBy,
     Item,
     ItemState,

@@ -132,7 +132,7 @@ class TransferEngine:
     ) -> int:
         """Begin a transfer.
 
-        `needs_yes`: only plan it, until `say_yes`. `patience_s`: what cannot go on for so long fails.
+        `needs_yes`: only plan it, until `confirm`. `patience_s`: what cannot go on for so long fails.
         `takes_up`: go on with one of the same words that was left undone, and look at both sides anew.
         """
         record = await self._left_undone(order) if takes_up else None
@@ -173,7 +173,7 @@ class TransferEngine:
             state = TransferState.READY if active.wants_yes else state
             active.resume()
             await active.change(state=state)
-            self._start_lane(active)
+            self._launch(active)
         else:
             active.resume()
 
@@ -323,9 +323,9 @@ class TransferEngine:
         self._over.pop(record.id, None)
         active = ActiveTransfer(record, self._context, patience_s)
         self._under_way[record.id] = active
-        self._start_lane(active)
+        self._launch(active)
 
-    def _start_lane(self, active: ActiveTransfer) -> None:
+    def _launch(self, active: ActiveTransfer) -> None:
         if not active.is_paused:
             self._scope.start(_name(active), lambda: self._live(active))
         self._share_turns()
@@ -427,7 +427,7 @@ class TransferEngine:
             self._scope.start(f"worker {next(self._names)}", partial(self._work, active, unit))
 
     def _next(self) -> tuple[ActiveTransfer, Unit] | None:
-        """What comes next, and whose it is: each lane in its turn, among those that may."""
+        """What comes next, and whose it is: each transfer in its turn, among those that may."""
         # Where nothing is under way even the largest piece may go.
         memory = _MEMORY_BYTES - self._memory if self._running else sys.maxsize
         for number in range(len(self._active)):

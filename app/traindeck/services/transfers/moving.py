@@ -10,12 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from traindeck.domain.errors import AppError, Conflict, NotFound
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import MD5_NAME, PART_BYTES_NAME, ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import (
-    MD5_NAME,
     MOST_PART_BYTES,
-    PART_BYTES_NAME,
     Action,
     Item,
     ItemState,

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Protocol
 
 from traindeck.domain.errors import AppError
+from traindeck.domain.storage.objects import MD5_NAME, MODE_NAME, TIME_NAME
 from traindeck.domain.transfers.records import (
-    MD5_NAME,
-    MODE_NAME,
-    TIME_NAME,
     Item,
     ItemState,
     SentPart,

@@ -248,7 +248,7 @@ class Transfers:
         )
 
     async def planned(self, order: Order, *, is_preview: bool = False) -> Transfer:
-        """What a transfer would do: its files are in the list, and nothing moves before `say_yes`.
+        """What a transfer would do: its files are in the list, and nothing moves before `confirm`.
 
         `is_preview`: nobody means to do it, so one that was left undone stays as it is.
         """

@@ -15,9 +15,9 @@ from traindeck.domain.errors import (
     NotOffered,
     ServiceTrouble,
 )
+from traindeck.domain.storage.objects import PART_BYTES_NAME
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import (
-    PART_BYTES_NAME,
     SINGLE_PUT_BYTES,
     Item,
     ItemState,

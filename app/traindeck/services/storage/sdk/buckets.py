@@ -91,15 +91,9 @@ class ObsStorage:
         self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = PAGE_ROWS
     ) -> Page:
         """One page of a listing: the names behind `marker`, those with `delimiter` folded into folders."""
-        try:
-            return await self._account.over_wire(
-                lambda plane: plane.page(bucket, prefix, delimiter=delimiter, marker=marker, most=most)
-            )
-        except NoRight:
-            step = ObjectPath(bucket, prefix).step_to(self._work_in) if delimiter else None
-            if step is None:
-                raise
-            return Page([], [step.key], "")
+        return await self._account.over_wire(
+            lambda plane: plane.page(bucket, prefix, delimiter=delimiter, marker=marker, most=most)
+        )
 
 
 def _entries(page: Page, folder: ObjectPath) -> list[ObjectEntry]:

@@ -29,9 +29,8 @@ from traindeck.domain.storage.object_facts import (
     frozen,
     metadata_bytes,
 )
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import MD5_NAME, ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import MD5_NAME
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.storage.data_ports import Part, Version
 from traindeck.services.storage.documents import document

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.http.errors import not_understood
 from traindeck.services.storage.data_ports import Body, Found
-from traindeck.services.storage.documents import document
+from traindeck.services.storage.documents import document, http_moment
 from traindeck.services.storage.errors import damaged
-from traindeck.services.storage.heads import http_moment
 from traindeck.services.storage.wire.account import WireAccount
 from traindeck.services.storage.wire.connection import Answered
 from traindeck.services.storage.wire.requests import metadata_in

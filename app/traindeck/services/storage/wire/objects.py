@@ -6,15 +6,14 @@ import hashlib
 import re
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, NoRight, NotFound, NotOffered
-from traindeck.domain.storage.object_facts import ObjectFacts
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.http.errors import not_understood
 from traindeck.services.storage.contents import BytesBody
 from traindeck.services.storage.data_ports import Body, Counted, Found, Page, Sink, Stored
 from traindeck.services.storage.errors import damaged, need_key, obs_error
-from traindeck.services.storage.heads import facts_of
 from traindeck.services.storage.wire.account import WireAccount
 from traindeck.services.storage.wire.answers import (
     bare,
@@ -33,6 +32,9 @@ from traindeck.services.storage.wire.requests import (
     type_header,
 )
 from traindeck.services.storage.wire.versions import remove_one
+
+if TYPE_CHECKING:
+    from traindeck.domain.storage.object_facts import ObjectFacts
 
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
@@ -118,6 +120,8 @@ class Objects:
 
     async def facts(self, path: ObjectPath, version: str = "") -> ObjectFacts:
         """All there is in its head; NotFound: there is no such object."""
+        from traindeck.services.storage.heads import facts_of  # not for those who only list and fetch
+
         need_key(path)
         found: list[ObjectFacts] = []
 

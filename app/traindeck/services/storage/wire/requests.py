@@ -15,12 +15,10 @@ from urllib.parse import quote, unquote
 
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile, Signature
-from traindeck.domain.storage.object_facts import CONTENT_TYPE
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.clock import http_date
 from traindeck.services.storage.data_ports import Body, Counted
 from traindeck.services.storage.dialect import dialect_of
-from traindeck.services.storage.heads import on_wire
 from traindeck.services.storage.wire.connection import Take
 
 # What stays as it is in the value of a header, as the SDK has it.
@@ -83,6 +81,10 @@ def metadata_headers(prefix: str, metadata: Mapping[str, str]) -> dict[str, str]
 
 def head_headers(prefix: str, head: Mapping[str, str]) -> dict[str, str]:
     """All that is said about an object, spelled as OBS does, in the dialect of this prefix."""
+    # Not for those who only list and fetch.
+    from traindeck.domain.storage.object_facts import CONTENT_TYPE
+    from traindeck.services.storage.heads import on_wire
+
     return {"Content-Type" if name == CONTENT_TYPE else name: value for name, value in on_wire(head, prefix).items()}
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from traindeck.domain.errors import AppError, LocalTrouble, NotFound
+from traindeck.domain.storage.objects import MD5_NAME, MEMBERS_NAME
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.packing import Layout, Member, read, written
 from traindeck.domain.transfers.records import (
-    MD5_NAME,
-    MEMBERS_NAME,
     PROBLEM_SCHEME,
     SINGLE_PUT_BYTES,
     Item,

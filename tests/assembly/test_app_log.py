@@ -143,6 +143,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
 PATH = """
 import asyncio, os, sys
 from pathlib import Path
+from traindeck.assembly import data_core
 from traindeck.assembly.core import open_core
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job_file import with_setting
@@ -151,10 +152,13 @@ from traindeck.domain.accounts.profiles import Profile, Provider
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.http import calls
+from traindeck.services.jobs import submission
 from traindeck.store.paths import Paths
 from support.work_bench import code_in, spec
 
 calls.FIRST_S = 0.001
+submission.LOOK_UPS_S = (0.01, 0.02)
+data_core.PATIENCE_S = 0.5
 obs, modelarts, iam, region, nowhere, session = sys.argv[1:]
 password = Secret(os.environ["PROXY_PASSWORD"])
 good = Credentials(os.environ["GOOD_AK"], Secret(os.environ["GOOD_SK"]), proxy_password=password)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from support.cli_commands import LIMIT_S, Answer, Traindeck, serving
+from support.cli_commands import Answer, Traindeck, as_program, in_process, serving
 from support.servers.secret_service import SecretService, is_installed
 
 
 @pytest.fixture
-def traindeck(tmp_path: Path) -> Traindeck:
+def traindeck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Traindeck:
+    """Commands in this very process; a Lab that serves, and what must begin inside another program, in their own."""
+    monkeypatch.chdir(tmp_path)
+
     def run(
         *arguments: str | Path,
         given: bytes | None = None,
@@ -23,16 +23,19 @@ def traindeck(tmp_path: Path) -> Traindeck:
         before: tuple[str, ...] = (),
     ) -> Answer:
         words = tuple(str(argument) for argument in arguments)
-        done = subprocess.run(
-            [*before, sys.executable, "-m", "traindeck", *words],
-            input=given,
-            stdin=subprocess.DEVNULL if given is None else None,
-            capture_output=True,
-            timeout=LIMIT_S,
-            cwd=tmp_path,
-            env=os.environ | (environment or {}),
-        )
-        return Answer(words, done)
+        if before or words[:2] == ("lab", "serve"):
+            return as_program(words, tmp_path, given=given, environment=environment, before=before)
+        return in_process(words, given=given, environment=environment)
+
+    return run
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Traindeck:
+    """Every command a process of its own, as a shell starts it."""
+
+    def run(*arguments: str | Path, given: bytes | None = None, environment: dict[str, str] | None = None) -> Answer:
+        return as_program(tuple(map(str, arguments)), tmp_path, given=given, environment=environment)
 
     return run
 

@@ -1,20 +1,28 @@
-"""Commands as a user types them: processes of their own, with what they left behind."""
+"""Commands as a user types them, in this process or in one of their own, with what they left behind."""
 
 from __future__ import annotations
 
+import gc
+import io
 import json
+import logging
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import boto3
 from botocore.config import Config
 
 from support.waiting import PATIENT_S
+from traindeck.__main__ import main
+from traindeck.domain import texts
 
 LIMIT_S = PATIENT_S
 
@@ -22,11 +30,11 @@ LIMIT_S = PATIENT_S
 class Answer:
     """What a command left behind; kept as bytes, because an encoding is part of what is tested."""
 
-    def __init__(self, arguments: tuple[str, ...], done: subprocess.CompletedProcess[bytes]) -> None:
+    def __init__(self, arguments: tuple[str, ...], code: int, raw: bytes, said: bytes) -> None:
         self.arguments = arguments
-        self.code = done.returncode
-        self.raw = done.stdout
-        self.said = done.stderr.decode("utf-8", errors="replace")
+        self.code = code
+        self.raw = raw
+        self.said = said.decode("utf-8", errors="replace")
         assert "Traceback" not in self.said, self.said
         assert b"Traceback" not in self.raw, self.raw
 
@@ -54,6 +62,95 @@ class Answer:
 
 
 Traindeck = Callable[..., Answer]
+
+
+def as_program(
+    words: tuple[str, ...],
+    folder: Path,
+    *,
+    given: bytes | None = None,
+    environment: dict[str, str] | None = None,
+    before: tuple[str, ...] = (),
+) -> Answer:
+    done = subprocess.run(
+        [*before, sys.executable, "-m", "traindeck", *words],
+        input=given,
+        stdin=subprocess.DEVNULL if given is None else None,
+        capture_output=True,
+        timeout=LIMIT_S,
+        cwd=folder,
+        env=os.environ | (environment or {}),
+    )
+    return Answer(words, done.returncode, done.stdout, done.stderr)
+
+
+def in_process(
+    words: tuple[str, ...], *, given: bytes | None = None, environment: dict[str, str] | None = None
+) -> Answer:
+    """The same `main` on streams of its own; what it arranges for a whole process is put back."""
+    out, said = io.BytesIO(), io.BytesIO()
+    with ExitStack() as stack:
+        stack.enter_context(patch.dict(os.environ, environment or {}))
+        stack.enter_context(_standard_input(given or b""))
+        for name, stream in (("stdout", out), ("stderr", said)):
+            stack.enter_context(patch.object(sys, name, io.TextIOWrapper(stream, encoding="utf-8")))
+        stack.enter_context(_state_of_process_kept())
+        stack.enter_context(_given_up_after(LIMIT_S))
+        code = main(words)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        return Answer(words, code, out.getvalue(), said.getvalue())
+
+
+@contextmanager
+def _standard_input(given: bytes) -> Iterator[None]:
+    """As a file, because some commands read the descriptor itself."""
+    before = os.dup(0)
+    try:
+        with tempfile.TemporaryFile() as file:
+            file.write(given)
+            file.seek(0)
+            os.dup2(file.fileno(), 0)
+        with open(0, encoding="utf-8", closefd=False) as stream, patch.object(sys, "stdin", stream):
+            yield
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+
+
+@contextmanager
+def _state_of_process_kept() -> Iterator[None]:
+    loggers = [(logger, logger.level, list(logger.handlers)) for logger in map(logging.getLogger, ("", "traindeck"))]
+    thresholds = gc.get_threshold()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*thresholds)
+        for logger, level, handlers in loggers:
+            logger.setLevel(level)
+            logger.handlers[:] = handlers
+        texts.speak(texts.ENGLISH, {})
+
+
+@contextmanager
+def _given_up_after(seconds: float) -> Iterator[None]:
+    """What hangs fails its test, not the whole run."""
+    if sys.platform == "win32":
+        yield
+        return
+
+    def give_up(*_: object) -> None:
+        raise TimeoutError(f"the command has not ended after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
 
 NAMES = ["数据.txt", "a b.bin", "sub/deep/ü.txt", "sub/two.txt"]
 

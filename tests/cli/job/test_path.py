@@ -1,4 +1,4 @@
-"""The whole path as a script walks it: every step a process of its own, against the real Lab."""
+"""The whole path as a script walks it, against the real Lab; once with a process of its own for every step."""
 
 from __future__ import annotations
 
@@ -17,50 +17,50 @@ from support.waiting import PATIENT_S
 
 
 def test_a_job_from_the_first_file_to_the_fetched_outputs(
-    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]
+    program: Traindeck, tmp_path: Path, lab: dict[str, str]
 ) -> None:
-    made = traindeck("job", "init", "项目", "--json").must_be(0)
+    made = program("job", "init", "项目", "--json").must_be(0)
     assert made.document == {"job_file": str(Path("项目", "job.toml")), "sample": True}
 
-    followed = traindeck("job", "submit", "项目/job.toml", "--set", "epochs=1", "--wait", "--follow").must_be(0)
+    followed = program("job", "submit", "项目/job.toml", "--set", "epochs=1", "--wait", "--follow").must_be(0)
     assert "epoch 1/1" in followed.out
     assert "Completed" in followed.said
     assert "Completed" not in followed.out.splitlines()[0]
 
-    (listed,) = traindeck("job", "ls", "--json").must_be(0).document
+    (listed,) = program("job", "ls", "--json").must_be(0).document
     assert (listed["state"], listed["profile"]) == ("Completed", "lab")
-    assert listed["run"] in traindeck("job", "ls").must_be(0).out
+    assert listed["run"] in program("job", "ls").must_be(0).out
 
-    shown = traindeck("job", "show", listed["run"][:4], "--json").must_be(0).document
+    shown = program("job", "show", listed["run"][:4], "--json").must_be(0).document
     assert {name: shown[name] for name in ("run", "name", "job_id", "state", "profile")} == {
         name: listed[name] for name in ("run", "name", "job_id", "state", "profile")
     }
     assert shown["parameters"]["epochs"] == 1
     assert shown["job_id"]
-    assert listed["name"] in traindeck("job", "show", "last").must_be(0).out
+    assert listed["name"] in program("job", "show", "last").must_be(0).out
 
-    log = traindeck("job", "logs", "last").must_be(0)
+    log = program("job", "logs", "last").must_be(0)
     assert log.raw == followed.raw, "followed or read afterwards: the same bytes"
-    found = traindeck("job", "logs", "last", "--worker", "0", "--grep", r"test_accuracy \d").must_be(0).out.splitlines()
+    found = program("job", "logs", "last", "--worker", "0", "--grep", r"test_accuracy \d").must_be(0).out.splitlines()
     assert found == [line for line in log.out.splitlines() if "test_accuracy 0" in line]
-    *lines, last = traindeck("job", "logs", "last", "--json").must_be(0).rows
+    *lines, last = program("job", "logs", "last", "--json").must_be(0).rows
     assert "\n".join(line["text"] for line in lines) == log.out.rstrip("\n")
     assert last["run"] == listed["run"]
-    assert "worker-7" in traindeck("job", "logs", "last", "--worker", "7").must_be(4).said.replace("“7”", "worker-7")
+    assert "worker-7" in program("job", "logs", "last", "--worker", "7").must_be(4).said.replace("“7”", "worker-7")
 
-    again = traindeck("job", "rerun", "last", "--set", "lr=0.1", "--wait", "--json").must_be(0).document
+    again = program("job", "rerun", "last", "--set", "lr=0.1", "--wait", "--json").must_be(0).document
     assert (again["state"], again["rerun_of"]) == ("Completed", listed["run"])
-    assert traindeck("job", "show", "last", "--json").document["parameters"]["lr"] == 0.1
+    assert program("job", "show", "last", "--json").document["parameters"]["lr"] == 0.1
 
-    fetched = traindeck("job", "fetch", again["run"], "--to", "结果", "--json").must_be(0).document
+    fetched = program("job", "fetch", again["run"], "--to", "结果", "--json").must_be(0).document
     names = {Path(file).relative_to("结果").as_posix() for file in fetched["files"]}
     assert names == {"metrics.json", "model.json", "ckpt/epoch-001.json"}
     json.loads((tmp_path / "结果" / "metrics.json").read_text(encoding="utf-8"))
 
-    removed = traindeck("job", "rm", again["run"], "--json").must_be(0).document
+    removed = program("job", "rm", again["run"], "--json").must_be(0).document
     assert removed["removed"] is True
     assert "epoch 1/1" in (tmp_path / "home" / "runs" / again["run"] / "log" / "worker-0.log").read_text("utf-8")
-    assert [run["run"] for run in traindeck("job", "ls", "--json").document] == [listed["run"]]
+    assert [run["run"] for run in program("job", "ls", "--json").document] == [listed["run"]]
 
 
 def test_a_failed_job_fails_the_command_that_waits_for_it(

@@ -12,6 +12,7 @@ import pytest
 from support.cli_commands import Traindeck
 from traindeck.domain.jobs.job import JobSpec, Run, RunState
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.services.jobs import submission
 from traindeck.store.database import open_database
 from traindeck.store.runs import RunStore
 
@@ -58,8 +59,9 @@ def test_one_that_cannot_be_looked_for_stays_unknown_and_blocks_nothing(
 
 
 def test_one_that_is_not_at_the_service_is_looked_for_again(
-    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(submission, "LOOK_UPS_S", (0.01, 0.02))
     left_behind(tmp_path / "home", RunState.UNCONFIRMED, "lab")
     for words in (("job", "show", "last"), ("job", "wait", "last")):
         answer = traindeck(*words)

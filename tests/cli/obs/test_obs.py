@@ -64,11 +64,11 @@ def test_no_key_among_several_leads_out_of_the_folder(
     assert tree(tmp_path / "down") == {"here/%2E%2E": b"x", "here/b": b"x"}
 
 
-def test_pipes_carry_every_byte(traindeck: Traindeck, lab: dict[str, str]) -> None:
+def test_pipes_carry_every_byte(program: Traindeck, lab: dict[str, str]) -> None:
     content = bytes(range(256)) * 5000 + b"\r\n\x00"
-    traindeck("obs", "mb", "obs://cli-bucket").must_be(0)
-    traindeck("obs", "cp", "-", "obs://cli-bucket/piped", given=content).must_be(0)
-    got = traindeck("obs", "cp", "obs://cli-bucket/piped", "-").must_be(0)
+    program("obs", "mb", "obs://cli-bucket").must_be(0)
+    program("obs", "cp", "-", "obs://cli-bucket/piped", given=content).must_be(0)
+    got = program("obs", "cp", "obs://cli-bucket/piped", "-").must_be(0)
     assert got.raw == content
     assert got.said == ""
 
@@ -126,7 +126,7 @@ def test_how_much_is_there_and_where(traindeck: Traindeck, tmp_path: Path, lab: 
 
 
 def test_a_long_listing_is_whole_and_in_order(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
-    for number in range(2300):
+    for number in range(1100):
         place = tmp_path / "many" / f"{number % 7}" / f"{number:04}"
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(b"")
@@ -135,7 +135,7 @@ def test_a_long_listing_is_whole_and_in_order(traindeck: Traindeck, tmp_path: Pa
     rows = traindeck("obs", "ls", "-r", "obs://cli-bucket/many/", "--json").must_be(0).rows
     listed = [row["key"] for row in rows]
     assert listed == sorted(listed)
-    assert len(set(listed)) == 2300
+    assert len(set(listed)) == 1100
     assert {row["class"] for row in rows} == {"STANDARD"}
 
 
@@ -147,8 +147,8 @@ def test_a_pipe_goes_no_faster_than_asked(traindeck: Traindeck, lab: dict[str, s
         (("obs://cli-bucket/x", "-"), None, content),
     ):
         begun = time.monotonic()
-        done = traindeck("obs", "cp", *words, "--limit", "10kB", given=given).must_be(0)
-        assert time.monotonic() - begun >= 2.0
+        done = traindeck("obs", "cp", *words, "--limit", "40kB", given=given).must_be(0)
+        assert time.monotonic() - begun >= 0.5
         assert raw in (None, done.raw)
 
 

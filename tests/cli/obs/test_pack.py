@@ -12,6 +12,7 @@ import pytest
 
 from support.cli_commands import Traindeck, put_files, tree
 from support.servers.terminal import terminal
+from traindeck.domain.transfers import packing
 
 
 def make(folder: Path, files: int = 300) -> dict[str, bytes]:
@@ -134,14 +135,17 @@ def test_at_a_terminal_one_is_asked_before_another_packing_is_replaced(
         assert len(traindeck("obs", "pack", "--list", "out", "--json").must_be(0).rows) == files
 
 
-def test_many_small_files_bring_an_advice_once(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
+def test_many_small_files_bring_an_advice_once(
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing, "ADVICE_FILES", 1_200)
     (tmp_path / "data").mkdir()
-    for number in range(5_000):
+    for number in range(1_200):
         (tmp_path / "data" / f"{number}").write_bytes(b"x")
     traindeck("obs", "mb", "packed").must_be(0)
     sent = traindeck("obs", "cp", "data", "obs://packed/p/", "--json").must_be(0)
-    assert sent.document["files"] == 5_000
+    assert sent.document["files"] == 1_200
     assert sent.said.count("obs pack") == 1
-    assert "5,000 small files" in sent.said
+    assert "1,200 small files" in sent.said
     assert "obs pack" not in traindeck("obs", "sync", "data", "obs://packed/p/").must_be(0).said
     assert traindeck("obs", "sync", "data", "obs://packed/q/", "-n").must_be(0).said.count("obs pack") == 1

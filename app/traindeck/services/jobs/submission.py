@@ -64,7 +64,7 @@ class Submission:
         locks: RunLocks,
         book: ProfileStore,
         clock: Clock = utc_now,
-        look_ups_s: Sequence[float] = LOOK_UPS_S,
+        look_ups_s: Sequence[float] | None = None,
     ) -> None:
         self._records = records
         self._connections = connections
@@ -73,7 +73,7 @@ class Submission:
         self._locks = locks
         self._book = book
         self._clock = clock
-        self._look_ups_s = look_ups_s
+        self._look_ups_s = LOOK_UPS_S if look_ups_s is None else look_ups_s
         self.changed: Listeners[Run] = Listeners()
 
     def profile_for(self, spec: JobSpec, profile: str | None) -> str:

@@ -36,6 +36,7 @@ from traindeck.ui.storage.buckets import BucketSettingsDialogs
 from traindeck.ui.storage.feature import StorageFeature
 from traindeck.ui.transfers.feature import TransfersFeature
 from traindeck.ui.transfers.sync_dialog import SyncDialog
+from traindeck.ui.transfers.transfer_view import TransferView
 from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
 from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes
@@ -294,6 +295,10 @@ class Workspace:
     @property
     def buckets(self) -> BucketView:
         return self._panel("buckets", BucketView)
+
+    @property
+    def transfers(self) -> TransferView:
+        return self._panel("transfers", TransferView)
 
     @property
     def preview(self) -> PreviewView:

@@ -434,7 +434,7 @@ async def use_without_the_disk(hands: Hands, folder: str) -> None:
         program.models.preferences.choose_language("zh_CN")
         await hands.until(lambda: "视图" in hands.texts())
         program.workspace.window.save_layout()
-        await program.models.layout.keep()
+        await program.models.layout.keep(program.core.disk)
     tell("asked the disk", who=found)
 
 

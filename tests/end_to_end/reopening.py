@@ -36,7 +36,7 @@ async def open_old_home(hands: Hands) -> None:
         docks=sorted(dock.objectName() for dock in window.findChildren(QDockWidget) if not dock.isHidden()),
         runs=rows_of(workspace.runs.table),
         transfers=rows_of(table),
-        favourites=[str(path) for name in ("lab", "work") for path in models.favourites.of(name)],
+        favourites=[str(path) for name in ("lab", "work") for path in models.storage.favourites.of(name)],
         account=models.accounts.current,
         rate=models.transfers.rate_limit,
         background=window.palette().window().color().lightness(),

@@ -32,7 +32,7 @@ def test_the_watch_sees_what_our_code_does_in_this_thread_alone(tmp_path: Path) 
     assert found == []
     with disk_watched() as found:
         file.size()
-    assert len(found) == 1 and found[0].startswith("stat: services/log_files.py:")
+    assert len(found) == 1 and found[0].startswith("stat: services/logs/log_files.py:")
     with disk_watched() as found:
         write_whole(tmp_path / "x", b"x")
     assert any(line.startswith("open:") for line in found)

@@ -12,7 +12,7 @@ import zipfile
 from contextlib import closing
 from pathlib import Path
 
-HOMES = Path(__file__).parent / "old_homes"
+HOMES = Path(__file__).parents[1] / "old_homes"
 _LETTERS = string.ascii_uppercase + string.digits
 _INODE = re.compile("@INODE:([^@]+)@")
 

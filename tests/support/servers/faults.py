@@ -57,6 +57,8 @@ class Request:
     target: str
     headers: dict[str, str]
     body: bytes
+    is_last: bool = False
+    """Whoever asks in the old way waits for the end of the connection."""
 
 
 class FaultyProxy(Served):
@@ -98,7 +100,7 @@ class FaultyProxy(Served):
                 line = f"{request.method} {request.target}"
                 self.seen.append(line)
                 fault = self.faults.popleft() if self.faults and self.only.search(line) else None
-                if not await self._serve(request, fault, writer):
+                if not await self._serve(request, fault, writer) or request.is_last:
                     break
         finally:
             self._clients.discard(writer)
@@ -155,10 +157,10 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
     except asyncio.IncompleteReadError:
         return None
     first, *lines = head.rstrip("\r\n").split("\r\n")
-    method, target, _ = first.split(" ")
+    method, target, version = first.split(" ")
     headers = dict(line.split(": ", 1) for line in lines)
     length = next((int(value) for name, value in headers.items() if name.lower() == "content-length"), 0)
-    return Request(method, target, headers, await reader.readexactly(length))
+    return Request(method, target, headers, await reader.readexactly(length), version == "HTTP/1.0")
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:

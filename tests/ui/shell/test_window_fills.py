@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -9,18 +10,22 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 
 from support.frame_bench import BOTTOM, ICONS, LEFT, Frame, frame
 from support.qt_support import until
+from traindeck.domain.texts import text
 from traindeck.runtime.tasks import TaskScope
+from traindeck.ui.kit.dialogs import CANCEL, Answer, Question, asked, asked_line
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.command_palette import CommandPalette
 from traindeck.ui.shell.feature import Feature, News, Shell
 from traindeck.ui.shell.main_window import MainWindow, Make, Panel, Skeleton
 from traindeck.ui.shell.shortcut_sheet import ShortcutSheet
 from traindeck.ui.shell.window_frame import make_frame
+from traindeck.viewmodels.ports import Loss, Way
 from traindeck.viewmodels.shell.commands import Command, Commands
 from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import WindowState
@@ -109,7 +114,7 @@ async def test_the_frame_has_its_docks_and_menus_before_anything_is_loaded(
     qapp: QApplication, qtbot: QtBot, tmp_path: Path
 ) -> None:
     theme, asked = Theme(qapp, ICONS, "light"), list[int]()
-    window = make_frame(theme, Notices(), tmp_path, lambda: asked.append(1))
+    window = make_frame(theme, Notices(), WindowState(tmp_path / "window.json"), lambda: asked.append(1))
     qtbot.addWidget(window)
     window.show()
     await until(lambda: window.is_painted)
@@ -131,7 +136,12 @@ async def test_the_frame_has_its_docks_and_menus_before_anything_is_loaded(
 async def test_a_room_registers_once_and_leaves_with_its_window(qapp: QApplication, tmp_path: Path) -> None:
     async with TaskScope(pytest.fail) as scope:
         theme, model = Theme(qapp, ICONS, "light"), Room.Model()
-        shell = Shell(make_frame(theme, Notices(), tmp_path, lambda: None), theme, scope, lambda: None)
+        shell = Shell(
+            make_frame(theme, Notices(), WindowState(tmp_path / "window.json"), lambda: None),
+            theme,
+            scope,
+            lambda: None,
+        )
         room = Room(shell, model)
         shell.add(room)
         shell.add_commands()
@@ -149,6 +159,44 @@ async def test_a_room_registers_once_and_leaves_with_its_window(qapp: QApplicati
         model.told.emit("not heard")
         assert room.heard == ["look", "news"] and room.closed == ["room.7"]
         shell.show_dock("runs")  # work that ended late finds no window
+        theme.close()
+
+
+async def test_who_asks_after_the_window_gave_way_is_heard_in_the_next_one(qapp: QApplication, tmp_path: Path) -> None:
+    """A drop is planned while the language changes; its question comes when the old window is gone."""
+
+    async def question_in(window: MainWindow) -> Question:
+        await until(lambda: window.findChildren(Question))
+        return window.findChildren(Question)[0]
+
+    async with TaskScope(pytest.fail) as scope:
+        theme, state = Theme(qapp, ICONS, "light"), WindowState(tmp_path / "window.json")
+        old, fresh = (
+            Shell(make_frame(theme, Notices(), state, lambda: None), theme, scope, lambda: None) for _ in range(2)
+        )
+        old.window.show()
+        fresh.window.show()
+        old.dispose()
+        at_once = asyncio.ensure_future(old.confirm(text("Upload?"), text("Upload")))
+        question = await question_in(fresh.window)
+        await until(lambda: not isValid(old.window))
+        assert question.isVisible() and not at_once.done(), "it does not go with the old window"
+        question.findChild(QPushButton, "answer.yes").click()
+        assert await at_once
+        for asking in (
+            old.confirm(text("Upload?"), text("Upload")),
+            old.choose(text("Upload?"), [], [Way("yes", text("Upload"))]),
+            old.confirm_loss(Loss(text("Remove?"), (), text("Remove"))),
+            asked(old.window, "Upload?", "", Answer("yes", "Upload")),
+            asked_line(old.window, "Rename", "New name:", "Rename", "a", lambda _: None),
+        ):
+            later = asyncio.ensure_future(asking)
+            await until(lambda: [one for one in fresh.window.findChildren(QDialog) if one.isVisible()])
+            for dialog in fresh.window.findChildren(QDialog):
+                dialog.reject()
+            assert await later in (False, "", None, CANCEL)
+        fresh.dispose()
+        await until(lambda: not isValid(fresh.window))
         theme.close()
 
 

@@ -11,11 +11,13 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QDialog,
     QDialogButtonBox,
     QFileDialog,
     QLabel,
     QLineEdit,
+    QMainWindow,
     QPlainTextEdit,
     QPushButton,
     QWidget,
@@ -41,6 +43,16 @@ async def shown(dialog: QDialog) -> int:
         if isValid(dialog):
             dialog.close()
             dialog.deleteLater()
+
+
+def window_in_sight() -> QWidget | None:
+    """For a question that comes after its window gave way to that of another language."""
+    windows = (one for one in QApplication.topLevelWidgets() if isinstance(one, QMainWindow) and one.isVisible())
+    return next(windows, None)
+
+
+def _still_there(parent: QWidget | None) -> QWidget | None:
+    return parent if parent is None or isValid(parent) else window_in_sight()
 
 
 async def until_closed(dialog: QDialog) -> None:
@@ -145,7 +157,7 @@ def _choose(question: Question, answer: str) -> None:
 
 async def asked(parent: QWidget | None, title: str, hint: str, *answers: Answer, typed: str = "") -> str:
     """The id of the answer, or CANCEL."""
-    question = Question(title, hint, answers, parent, typed)
+    question = Question(title, hint, answers, _still_there(parent), typed)
     await shown(question)
     return question.answer
 
@@ -305,7 +317,7 @@ async def asked_line(
     parent: QWidget | None, title: str, label: str, action: str, value: str, check: Callable[[str], None]
 ) -> str | None:
     """What was typed, or None."""
-    dialog = NameDialog(title, label, action, value, check, parent)
+    dialog = NameDialog(title, label, action, value, check, _still_there(parent))
     code = await shown(dialog)
     return dialog.edit.text() if code == QDialog.DialogCode.Accepted else None
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import SignalInstance
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from traindeck.domain.texts import Text, say
-from traindeck.ui.kit.dialogs import CANCEL, Answer, asked
+from traindeck.ui.kit.dialogs import CANCEL, Answer, asked, window_in_sight
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.main_window import MainWindow, Make
 from traindeck.viewmodels.shell.commands import Command, Commands
@@ -92,7 +92,7 @@ class Shell:
 
     async def choose(self, question: Text, facts: Sequence[Text], ways: Sequence[Way]) -> str:
         answers = [Answer(way.id, say(way.action), "primary" if way.is_advised else "") for way in ways]
-        answer = await asked(self.window, say(question), "\n\n".join(say(fact) for fact in facts), *answers)
+        answer = await asked(self._in_sight, say(question), "\n\n".join(say(fact) for fact in facts), *answers)
         return "" if answer == CANCEL else answer
 
     async def confirm_loss(self, loss: Loss) -> bool:
@@ -102,11 +102,17 @@ class Shell:
         return await asked(self._asking, say(loss.question), facts, answer, typed=typed) == answer.id
 
     @property
-    def _asking(self) -> QWidget:
+    def _in_sight(self) -> QWidget | None:
+        """Work may ask after the window gave way to that of another language."""
+        return self.window if self.is_open else window_in_sight()
+
+    @property
+    def _asking(self) -> QWidget | None:
         """Where a question belongs: over the window, or over the dialog beside it that is being used."""
         active = QApplication.activeWindow()
-        is_beside = isinstance(active, QDialog) and not active.isModal() and active.parent() is self.window
-        return active if is_beside and active is not None else self.window
+        window = self._in_sight
+        is_beside = isinstance(active, QDialog) and not active.isModal() and active.parent() is window
+        return active if is_beside and active is not None else window
 
     def _page_closed(self, key: str) -> None:
         for feature in self._features:

@@ -111,7 +111,7 @@ class WindowState:
     def read(self) -> None:
         """Take what the last start has kept: a small file, read before there is a window that could wait for it."""
         found = self._read()
-        if found is not None:
+        if found is not None and self._layout is None:  # what a window has told since is newer
             self._version, self._layout = found
 
     def load(self, version: int) -> Layout | None:

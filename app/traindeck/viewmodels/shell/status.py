@@ -15,13 +15,14 @@ from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import Run, duration_words
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import CHINESE, say, spoken
+from traindeck.domain.transfers.records import TransferState
 from traindeck.runtime.tasks import Listeners, Repeat, TaskScope
-from traindeck.services.transfers import Transfer, TransferState
 
 if TYPE_CHECKING:
     from traindeck.services.accounts.profiles import ProfileService
     from traindeck.services.jobs.run_watch import RunWatch
     from traindeck.services.jobs.runs import RunService
+    from traindeck.services.transfers import Transfer
 
 BEAT_MS = 1000
 _RATE_OVER_S = 3.0

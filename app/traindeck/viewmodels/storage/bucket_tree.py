@@ -22,13 +22,12 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.ports import ObjectStorage
-from traindeck.services.transfers import Transfer
 from traindeck.viewmodels.ports import Choose, Confirm, Way
 from traindeck.viewmodels.storage.deleting import Deleting
 
 if TYPE_CHECKING:
     from traindeck.services.accounts.connections import Connections
-    from traindeck.services.transfers import Transfers
+    from traindeck.services.transfers import Transfer, Transfers
 
 Folder = ObjectPath | None
 """None is the root, whose entries are the buckets."""

@@ -19,11 +19,10 @@ from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, outermos
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import TransferState, relocation_of
 from traindeck.runtime.tasks import TaskScope
-from traindeck.services.transfers import Transfer
 from traindeck.viewmodels.ports import Confirm
 
 if TYPE_CHECKING:
-    from traindeck.services.transfers import Transfers
+    from traindeck.services.transfers import Transfer, Transfers
 
 
 OBJECTS = "application/x-traindeck-objects"

@@ -1,4 +1,4 @@
-"""One Lab per file of tests, and clients of it that are closed again."""
+"""One Lab for all files of tests, an account of it for each, and clients that are closed again."""
 
 from __future__ import annotations
 
@@ -9,14 +9,27 @@ from typing import Any
 import pytest
 from obs import ObsClient
 
-from support.servers.lab_process import LabProcess
+from support.servers.lab_process import LabProcess, account_in, account_name
 from support.stores.lab_clients import SIGNATURES, obs_client, s3_client
+from traindeck.lab.accounts import LabAccount
+
+
+@pytest.fixture(scope="session")
+def shared_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
+    with LabProcess(tmp_path_factory.mktemp("lab") / "root") as lab:
+        yield lab
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
-    with LabProcess(tmp_path_factory.mktemp("lab") / "root") as lab:
-        yield lab
+def lab(shared_lab: LabProcess, request: pytest.FixtureRequest) -> LabProcess:
+    """The shared one with an account of the file's own; a test that stops or damages a Lab starts one for itself."""
+    return shared_lab.of_account(account_name(request))
+
+
+@pytest.fixture(scope="module")
+def other(lab: LabProcess) -> LabAccount:
+    """Made while the Lab runs."""
+    return account_in(lab.root, "other")
 
 
 @pytest.fixture(params=SIGNATURES)

@@ -18,7 +18,7 @@ from support.servers.lab_process import LabProcess
 from support.servers.obs_wire import Wire
 from support.stores.lab_clients import SIGNATURES, obs_client, s3_client
 from support.waiting import PATIENT_S
-from traindeck.lab.accounts import Accounts, LabAccount
+from traindeck.lab.accounts import LabAccount
 
 STRANGERS = [
     {"Host": "example.com"},
@@ -41,11 +41,6 @@ def bucket_of_doors(lab: LabProcess) -> str:
     assert client.putContent("doors", "k", b"x").status == 200
     client.close()
     return "doors"
-
-
-@pytest.fixture(scope="module")
-def other(lab: LabProcess) -> LabAccount:
-    return Accounts(lab.root).add("other")
 
 
 def paths(lab: LabProcess) -> list[tuple[str, str]]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from support.servers.foreign_programs import AWSCLI
+from support.servers.foreign_programs import AWSCLI, forking_aws
 from support.servers.lab_process import LabProcess
 from support.stores.foreign_cases import CASES, Scene, name_of, play
 from support.stores.foreign_clients import Kind
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_commands() -> Iterator[None]:
+    with forking_aws():
+        yield
 
 
 @pytest.mark.parametrize("kind", [AWSCLI], ids=name_of)

@@ -17,12 +17,6 @@ from support.servers.gateway_wire import ask, signed
 from support.servers.lab_process import LabProcess
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
-    with LabProcess(tmp_path_factory.mktemp("lab") / "root") as lab:
-        yield lab
-
-
 def test_unsigned_requests_are_refused_with_the_documented_error(lab: LabProcess) -> None:
     status, body, headers = ask(lab, "GET", f"/v2/{lab.project_id}/training-job-flavors", {})
     assert (status, body["error_code"]) == (401, "APIGW.0301")

@@ -132,8 +132,7 @@ def test_what_a_job_closed_to_itself_goes_as_well(root: Path) -> None:
 FILL_AND_EMPTY = """
 import sys
 from pathlib import Path
-from traindeck.lab import disk_usage
-from traindeck.lab.disk_usage import contents
+from traindeck.lab.disk_usage import contents, empty
 from traindeck.lab.obs.store import ObjectStore
 root = Path(sys.argv[1])
 store = ObjectStore(root)
@@ -148,7 +147,7 @@ with (root / "filler").open("wb", buffering=0) as file:
     except OSError as error:
         print(error.strerror)
 before = contents(root).objects
-disk_usage.empty(root)
+empty(root)
 print(before, contents(root).objects, sorted(path.name for path in root.iterdir()))
 """
 

@@ -1,4 +1,4 @@
-"""One Lab for all tests of a folder, and a pool of workers for each test."""
+"""One Lab and two stores of others for all tests, and a pool of workers for each test."""
 
 from __future__ import annotations
 
@@ -10,16 +10,35 @@ import pytest
 from support.places import closed_port
 from support.servers.lab_process import LabProcess
 from support.servers.secret_service import SecretService
+from support.stores.foreign_stores import moto, rclone
 from support.stores.way import Way
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.accounts.secrets import CHOICE_VARIABLE
 from traindeck.services.http import calls as retrying
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
+@pytest.fixture(scope="session")
+def shared_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
     with LabProcess(tmp_path_factory.mktemp("lab") / "root") as process:
         yield process
+
+
+@pytest.fixture(scope="module")
+def lab(shared_lab: LabProcess) -> LabProcess:
+    """Shared as it stands; a folder that makes many buckets or runs many jobs has another."""
+    return shared_lab
+
+
+@pytest.fixture(scope="session")
+def moto_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with moto(tmp_path_factory.mktemp("moto")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def rclone_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with rclone(tmp_path_factory.mktemp("rclone")) as url:
+        yield url
 
 
 @pytest.fixture

@@ -17,12 +17,6 @@ from traindeck.lab.accounts import AccountRefused, Accounts, LabAccount, Refused
 from traindeck.lab.obs.policy import Asker, MalformedPolicy, checked_policy, policy_of
 
 
-@pytest.fixture(scope="module")
-def other(lab: LabProcess) -> LabAccount:
-    """Made while the Lab runs."""
-    return Accounts(lab.root).add("other")
-
-
 @pytest.fixture(params=["obs", "v2", "v4"])
 def owner(lab: LabProcess, request: pytest.FixtureRequest) -> Iterator[ObsClient]:
     client = obs_client(lab, request.param)

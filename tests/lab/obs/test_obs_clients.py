@@ -50,12 +50,6 @@ ODD_KEYS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
-    with LabProcess(tmp_path_factory.mktemp("lab") / "root") as lab:
-        yield lab
-
-
 @pytest.fixture(params=["obs", "v2", "v4"])
 def client(lab: LabProcess, request: pytest.FixtureRequest) -> Iterator[ObsClient]:
     client = obs_client(lab, request.param)

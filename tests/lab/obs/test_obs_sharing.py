@@ -18,7 +18,7 @@ from obs import (
 
 from support.servers.lab_process import LabProcess
 from support.stores.lab_clients import obs_client
-from traindeck.lab.accounts import Accounts, LabAccount
+from traindeck.lab.accounts import LabAccount
 
 OLDER_READ = ["GetObject", "GetObjectVersion", "HeadBucket", "ListBucket"]
 CURRENT_READ_WRITE = [
@@ -64,11 +64,6 @@ ALLOWED = {
     "bucket read and write": set(CALLS) - {"bucket acl", "put policy", "delete bucket"},
     "one folder": {"get", "head", "list"},
 }
-
-
-@pytest.fixture(scope="module")
-def other(lab: LabProcess) -> LabAccount:
-    return Accounts(lab.root).add("other")
 
 
 @pytest.fixture

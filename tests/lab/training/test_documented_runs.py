@@ -2,7 +2,9 @@
 
 import json
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +13,6 @@ from huaweicloudsdkmodelarts.v1 import model as sdk
 from lab.training.test_runner import DUMP, FORKS, dump_of, is_gone, pids_in
 from support.lab_app import (
     BUCKET,
-    FAST,
     Jobs,
     channel,
     error_of,
@@ -25,6 +26,7 @@ from support.lab_app import (
 from support.servers.lab_control import Control
 from support.servers.lab_process import LabProcess
 from support.waiting import PATIENT_S
+from traindeck.lab.training.running import runner
 from traindeck.lab.training.running.job_outcome import Timing
 
 OLD_ENGINE = {"engine_name": "Ascend-Powered-Engine", "engine_version": "TF-1.15-python3.7-aarch64"}
@@ -229,14 +231,17 @@ def test_two_nodes_of_eight_cards_know_all_sixteen(jobs: Jobs) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("end", ["time limit", "end of the Lab"])
-def test_every_end_reaches_a_stubborn_tree(tmp_path: Path, end: str) -> None:
-    timing = FAST.__class__(**{**vars(FAST), "hour_s": 8.0 if end == "time limit" else 3600.0})
-    with jobs_in(tmp_path / "lab", timing) as jobs:
+def test_every_end_reaches_a_stubborn_tree(tmp_path: Path, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ahead_s = 0.0
+    clock = SimpleNamespace(time=time.time, sleep=time.sleep, monotonic=lambda: time.monotonic() + ahead_s)
+    monkeypatch.setattr(runner, "time", clock)
+    with jobs_in(tmp_path / "lab") as jobs:
         jobs.script(FORKS)
         job_id = jobs.create(job_body(spec__auto_stop={"time_unit": "HOURS", "duration": 1}))["metadata"]["id"]
         wait_for(lambda: len(pids_in(jobs.log(job_id))) == 4)
         pids = pids_in(jobs.log(job_id))
         if end == "time limit":
+            ahead_s = 3600.0
             assert jobs.ended(job_id)["status"]["phase"] == "Terminated"
             assert "time limit of 1 hour" in jobs.messages(job_id)
             assert all(is_gone(pid) for pid in pids)
@@ -283,11 +288,17 @@ def test_accounts_see_their_own_jobs_and_buckets_alone(jobs: Jobs) -> None:
 
 def test_the_interval_of_metrics_is_a_setting(tmp_path: Path) -> None:
     with jobs_in(tmp_path / "lab", None, settings="metrics_interval_s = 0.3\n") as jobs:
-        jobs.script("import time; time.sleep(1.4)")
-        job = jobs.run(job_body())
-        job_id = job["metadata"]["id"]
+        jobs.script("import os, time\nwhile not os.path.exists('go'): time.sleep(0.02)")
+        job_id = jobs.create(job_body())["metadata"]["id"]
         request = sdk.ShowTrainingJobMetricsRequest(training_job_id=job_id, task_id="worker-0")
-        rows = {row.metric: row.value for row in jobs.client.show_training_job_metrics(request).metrics}
+
+        def measured() -> dict[str, list[float]]:
+            return {row.metric: row.value for row in jobs.client.show_training_job_metrics(request).metrics or []}
+
+        wait_for(lambda: len(measured().get("cpuUsage", [])) > 1)
+        (jobs.places(job_id).job_dir / "go").touch()
+        job = jobs.ended(job_id)
+        rows = measured()
         names = ["cpuUsage", "memUsage", "npuUtil", "npuMemUsage", "gpuUtil", "gpuMemUsage"]
         assert list(rows) == names
         (count,) = {len(values) for values in rows.values()}

@@ -379,14 +379,23 @@ def test_a_python_named_by_the_user_runs_the_engine(jobs: Jobs) -> None:
 
 
 def test_metrics_are_measured_on_the_processes(jobs: Jobs) -> None:
-    jobs.script("import time\nend = time.monotonic() + 1.2\nwhile time.monotonic() < end: sum(range(1000))")
-    job_id = jobs.run(job_body())["metadata"]["id"]
     from huaweicloudsdkmodelarts.v1 import ShowTrainingJobMetricsRequest
 
+    jobs.script("import os\nwhile not os.path.exists('go'): sum(range(1000))")
+    job_id = jobs.create(job_body())["metadata"]["id"]
     request = ShowTrainingJobMetricsRequest(training_job_id=job_id, task_id="worker-0")
-    rows = {row.metric: row.value for row in jobs.client.show_training_job_metrics(request).metrics}
-    assert len(rows["cpuUsage"]) >= 2
-    assert max(rows["cpuUsage"]) > 10
+
+    def measured() -> dict[str, list[float]]:
+        return {row.metric: row.value for row in jobs.client.show_training_job_metrics(request).metrics or []}
+
+    def is_busy() -> bool:
+        values = measured().get("cpuUsage", [])
+        return len(values) >= 2 and max(values) > 10
+
+    wait_for(is_busy)
+    (jobs.places(job_id).job_dir / "go").touch()
+    assert jobs.ended(job_id)["status"]["phase"] == "Completed"
+    rows = measured()
     assert 0 < max(rows["memUsage"]) <= 100
     assert set(rows["npuUtil"]) == {-1}
     assert {len(values) for values in rows.values()} == {len(rows["cpuUsage"])}

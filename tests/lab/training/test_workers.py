@@ -58,8 +58,12 @@ for host in hosts:
 time.sleep(0.2)
 assert (out / 'mark').read_text() == str(index)
 (out / ('own-%d' % index)).write_text(str(index))
-time.sleep(0.3 * index)
+# One after the other, each told by the one before that it has written.
+if index:
+    server.accept()[0].close()
 (out / 'common').write_text(str(index))
+if index + 1 < len(hosts):
+    socket.create_connection((hosts[index + 1], 46060), 60).close()
 print('MET', index, len(set(hosts)), os.environ['MA_NUM_HOSTS'], os.environ['MA_CURRENT_INSTANCE_NAME'])
 """
 

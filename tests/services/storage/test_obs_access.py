@@ -14,9 +14,9 @@ import pytest
 
 from support.servers.anybody import Anybody
 from support.servers.faults import Answer, FaultyProxy, Reset
-from support.servers.lab_process import LabProcess
+from support.servers.lab_process import LabProcess, account_in
 from support.servers.secure import SecureFront
-from support.stores.foreign_stores import ACCESS_KEY, SECRET_KEY, moto, rclone
+from support.stores.foreign_stores import ACCESS_KEY, SECRET_KEY, rclone
 from support.stores.lab_clients import obs_client, s3_client
 from support.stores.way import Way
 from traindeck.domain.accounts.keys import Credentials, Secret
@@ -43,7 +43,7 @@ from traindeck.domain.storage.access import (
 from traindeck.domain.storage.buckets import BucketContents, NewBucket
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.storage.policies import PolicyForm, Template, same_policy, template_policy
-from traindeck.lab.accounts import Accounts, LabAccount
+from traindeck.lab.accounts import LabAccount
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.storage.sdk.access import ObsAccess
 from traindeck.services.storage.sdk.account import ObsAccount
@@ -64,7 +64,7 @@ def anybody(lab: LabProcess) -> Anybody:
 
 @pytest.fixture(scope="module")
 def guest(lab: LabProcess) -> LabAccount:
-    return Accounts(lab.root).add("guest")
+    return account_in(lab.root, "guest")
 
 
 @pytest.fixture(params=["obs", "v2", "v4"])
@@ -419,29 +419,28 @@ def foreign(name: str, url: str, calls: BlockingCalls) -> Reach:
     return Reach(Way(profile, Credentials(ACCESS_KEY, Secret(SECRET_KEY)), calls))
 
 
-async def test_another_store_takes_the_same_in_its_own_words(tmp_path: Path, calls: BlockingCalls, bucket: str) -> None:
-    with moto(tmp_path) as url:
-        on = foreign("moto", url, calls)
-        assert on.access.form is PolicyForm.S3
-        for template in (Template.PUBLIC_READ, Template.PUBLIC_READ_WRITE):
-            name = f"{bucket}-{template.value}"
-            await on.access.create(NewBucket(name, template=template))
-            policy = await on.access.policy(name)
-            assert same_policy(policy, template_policy(template, name, PolicyForm.S3))
-            assert (await on.access.exposure(name)).template is template
-        place = ObjectPath(bucket)
-        await on.access.create(NewBucket(bucket))
-        acl = await on.access.acl(place)
-        await on.access.set_acl(place, Acl(acl.owner, (*acl.grants, Grant(Grantees.EVERYONE, Permission.READ))))
-        assert (await on.access.exposure(bucket)).anybody == {Ability.LIST}
-        with pytest.raises(NotOffered, match="WARM"):
-            await on.access.create(NewBucket(f"{bucket}-warm", "WARM"))
-        for key in ("a b", "ü/中", "plus+%25", "tab\there"):
-            await on.put(b"12345", ObjectPath(bucket, key))
-        assert (await on.access.empty(bucket, lambda _: None)).objects == 4
-        await on.access.remove(bucket)
-        assert bucket not in [one.name for one in await on.storage.buckets()]
-        on.account.close()
+async def test_another_store_takes_the_same_in_its_own_words(moto_url: str, calls: BlockingCalls, bucket: str) -> None:
+    on = foreign("moto", moto_url, calls)
+    assert on.access.form is PolicyForm.S3
+    for template in (Template.PUBLIC_READ, Template.PUBLIC_READ_WRITE):
+        name = f"{bucket}-{template.value}"
+        await on.access.create(NewBucket(name, template=template))
+        policy = await on.access.policy(name)
+        assert same_policy(policy, template_policy(template, name, PolicyForm.S3))
+        assert (await on.access.exposure(name)).template is template
+    place = ObjectPath(bucket)
+    await on.access.create(NewBucket(bucket))
+    acl = await on.access.acl(place)
+    await on.access.set_acl(place, Acl(acl.owner, (*acl.grants, Grant(Grantees.EVERYONE, Permission.READ))))
+    assert (await on.access.exposure(bucket)).anybody == {Ability.LIST}
+    with pytest.raises(NotOffered, match="WARM"):
+        await on.access.create(NewBucket(f"{bucket}-warm", "WARM"))
+    for key in ("a b", "ü/中", "plus+%25", "tab\there"):
+        await on.put(b"12345", ObjectPath(bucket, key))
+    assert (await on.access.empty(bucket, lambda _: None)).objects == 4
+    await on.access.remove(bucket)
+    assert bucket not in [one.name for one in await on.storage.buckets()]
+    on.account.close()
 
 
 async def test_a_store_without_rights_loses_nothing_by_being_asked(

@@ -100,16 +100,17 @@ async def shop_in(dialect: str, way: Way, folder: Path) -> AsyncIterator[Shop]:
 
 
 @pytest.fixture(scope="module")
-def foreign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def moto_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Nobody else's: one that others use as well has failed here."""
     with moto(tmp_path_factory.mktemp("moto")) as url:
         yield url
 
 
 @pytest.fixture
-def elsewhere(way: Way, foreign: str) -> Way:
+def elsewhere(way: Way, moto_url: str) -> Way:
     """A store that we did not write, which knows no heads apart from their objects."""
     keys = Credentials(ACCESS_KEY, Secret(SECRET_KEY))
-    return way.at(credentials=keys, obs_endpoint=foreign, signature=Signature.V4, region="us-east-1", path_style="yes")
+    return way.at(credentials=keys, obs_endpoint=moto_url, signature=Signature.V4, region="us-east-1", path_style="yes")
 
 
 @asynccontextmanager

@@ -8,9 +8,10 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from support.servers.lab_process import LabProcess
 from support.stores.foreign_clients import PART, PLAIN, USUAL_KEYS, About, Kind, Refused
@@ -65,8 +66,55 @@ def _aws_environment(access_key: str, secret_key: str) -> dict[str, str]:
     }
 
 
+# Runs one command line after the other, each in a process forked when everything was imported already, which takes
+# most of the time of a short one. What it gets and gives are lines of JSON.
+_FORKING = """
+import json, os, sys, traceback
+import awscli.clidriver, awscli.customizations.s3.subcommands, botocore.httpsession, s3transfer.manager
+for line in sys.stdin:
+    words, folder, environment, output, errors = json.loads(line)
+    child = os.fork()
+    if not child:
+        code = 255
+        try:
+            nothing = os.open(os.devnull, os.O_RDONLY)
+            for number, path in ((0, None), (1, output), (2, errors)):
+                os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) if path else nothing, number)
+            for name in {*os.environ} - {*environment, "AWS_DATA_PATH"}:  # the latter is its own doing
+                del os.environ[name]
+            os.environ.update(environment)
+            os.chdir(folder)
+            sys.argv = ["aws", *words]
+            code = awscli.clidriver.main()
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code or 0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+@contextmanager
+def forking_aws() -> Iterator[None]:
+    """Meanwhile the commands of AWS are forked, where processes can be; else each is started as users do it."""
+    if not hasattr(os, "fork"):
+        yield
+        return
+    command = [sys.executable, "-c", _FORKING]
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONUTF8": "1"}
+    with subprocess.Popen(
+        command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as AwsCli.forking:
+        yield
+        AwsCli.forking = None
+
+
 class AwsCli(Program):
     """The command line of AWS."""
+
+    forking: ClassVar[subprocess.Popen[str] | None] = None
 
     # In a path the program takes dots and doubled slashes apart before it sends them.
     keys: Sequence[str] = (*USUAL_KEYS, "x//y", "100%25", "k" * 1024)
@@ -75,6 +123,20 @@ class AwsCli(Program):
         # Its script does not start from a folder with a blank in its name.
         super().__init__([sys.executable, "-m", "awscli"], home, _aws_environment(access_key, secret_key))
         self._endpoint = ["--endpoint-url", lab.obs]
+
+    def run(self, *words: str) -> str:
+        if self.forking is None:
+            return super().run(*words)
+        assert self.forking.stdin is not None and self.forking.stdout is not None
+        output, errors = self._home / "aws.stdout", self._home / "aws.stderr"
+        command = [words, str(self._home), self._environment, str(output), str(errors)]
+        self.forking.stdin.write(json.dumps(command) + "\n")
+        self.forking.stdin.flush()
+        code = self.forking.stdout.readline().strip()
+        assert code, "the program that forks has ended"
+        if code != "0":
+            raise Refused((errors.read_bytes() + output.read_bytes()).decode("utf-8", errors="replace"))
+        return output.read_text("utf-8")
 
     def put(self, bucket: str, key: str, source: Path, about: About = PLAIN) -> None:
         more = ["--content-type", about.content_type] if about.content_type else []

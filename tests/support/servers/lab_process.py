@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -9,12 +10,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from types import TracebackType
 
 import psutil
+import pytest
 
 from support.waiting import PATIENT_S
+from traindeck.lab.accounts import Accounts, LabAccount
 
 if sys.platform == "win32":
     _NEW_GROUP, _END_SIGNAL = subprocess.CREATE_NEW_PROCESS_GROUP, signal.CTRL_BREAK_EVENT
@@ -22,6 +26,17 @@ else:
     _NEW_GROUP, _END_SIGNAL = 0, signal.SIGTERM
 START_S = PATIENT_S
 END_S = PATIENT_S
+
+
+def account_in(root: Path, name: str) -> LabAccount:
+    """Made where there is none of this name."""
+    accounts = Accounts(root)
+    return next((account for account in accounts.all() if account.name == name), None) or accounts.add(name)
+
+
+def account_name(request: pytest.FixtureRequest) -> str:
+    """The same for all tests of a file."""
+    return hashlib.sha1(str(request.path).encode()).hexdigest()[:20]
 
 
 class LabProcess:
@@ -64,6 +79,13 @@ class LabProcess:
         if owner_pipe:
             self._command.append("--owner-pipe")
         self._command += more
+
+    def of_account(self, name: str) -> LabProcess:
+        """This Lab with the keys of the account of that name: buckets, jobs and limits of its own."""
+        account, lab = account_in(self.root, name), copy(self)
+        lab.access_key, lab.secret_key = account.access_key, account.secret_key
+        lab.project_id = account.project_id
+        return lab
 
     @property
     def pid(self) -> int:

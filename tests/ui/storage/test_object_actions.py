@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from support.folder_cloud import FolderCloud
 from support.panel_bench import TableBench, User, let_go, light_theme
-from support.waiting import until
+from support.waiting import PATIENT_S, until
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.kit.dialogs import NameDialog, Question
@@ -29,6 +29,7 @@ from traindeck.viewmodels.storage.bucket_tree import BucketTree
 from traindeck.viewmodels.storage.moving import OBJECTS, Carried, CutObjects, Moving
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 from traindeck.viewmodels.storage.places import Favourites
+from traindeck.viewmodels.transfers import dragged_files
 from traindeck.viewmodels.transfers.dragged_files import DraggedFiles
 
 if TYPE_CHECKING:
@@ -359,8 +360,9 @@ async def test_fields_keep_their_own_cut_copy_and_paste(tmp_path: Path, theme: T
 
 
 async def test_a_drag_that_was_let_go_of_before_it_began_does_nothing(
-    tmp_path: Path, theme: Theme, qtbot: QtBot
+    tmp_path: Path, theme: Theme, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(dragged_files, "WAIT_S", PATIENT_S)
     async with bench(tmp_path, theme, qtbot) as on:
         on.select("a.bin")
         on.table.startDrag(Qt.DropAction.CopyAction)

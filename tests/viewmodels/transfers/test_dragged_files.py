@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.folder_cloud import FolderCloud, offline
-from support.waiting import until
+from support.waiting import PATIENT_S, until
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.viewmodels.transfers import dragged_files
 from traindeck.viewmodels.transfers.dragged_files import MOST_BYTES, MOST_FILES, DraggedFiles
@@ -29,6 +29,7 @@ async def test_a_few_small_objects_are_files_before_the_drag_begins(
         dragged = DraggedFiles(cloud.paths.dragged, cloud.planes, cloud.disk, cloud.scope)
         entries = [ObjectEntry(BUCKET.join(name), 3) for name in ("a/x.txt", "b/x.txt")]
         assert dragged.fit(entries)
+        monkeypatch.setattr(dragged_files, "WAIT_S", PATIENT_S)
         files = await dragged.fetched("lab", entries)
         assert [file.read_bytes() for file in files] == [b"one", b"two"]
         assert len({file.name for file in files}) == 2

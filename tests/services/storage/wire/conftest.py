@@ -8,24 +8,15 @@ import pytest
 
 from support.servers.lab_control import Control
 from support.servers.lab_process import LabProcess
-from support.stores.foreign_stores import moto, rclone
 from support.stores.stores import Store, foreign_store, lab_store, new_bucket
 from traindeck.domain.accounts.profiles import Signature
 
 
 @pytest.fixture(scope="module", params=["lab-obs", "lab-v2", "lab-v4", "moto", "rclone"])
-def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    folder = tmp_path_factory.mktemp(request.param)
-    match request.param:
-        case "moto":
-            with moto(folder) as url:
-                yield foreign_store("moto", url)
-        case "rclone":
-            with rclone(folder) as url:
-                yield foreign_store("rclone", url)
-        case name:
-            with LabProcess(folder / "root") as lab:
-                yield lab_store(lab, Signature(name.removeprefix("lab-")))
+def store(request: pytest.FixtureRequest) -> Store:
+    if request.param in ("moto", "rclone"):
+        return foreign_store(request.param, request.getfixturevalue(f"{request.param}_url"))
+    return lab_store(request.getfixturevalue("lab"), Signature(request.param.removeprefix("lab-")))
 
 
 @pytest.fixture

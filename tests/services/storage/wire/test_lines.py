@@ -223,37 +223,77 @@ async def test_a_slow_sink_holds_the_sender_back() -> None:
         assert received == 50_000_000
 
 
+class Clock:
+    """What lines that stand still are judged by: much later when the test says so, however slow the machine is."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._ahead_s = 0.0
+        self._looks = 0
+        self._look = connection.HttpConnection.look
+        monkeypatch.setattr(connection.HttpConnection, "look", lambda line, now: self._looked(line, now))
+        monkeypatch.setattr(pool, "_LOOK_S", 0.02)
+
+    def _looked(self, line: connection.HttpConnection, now: float) -> None:
+        was_open = line.is_open
+        self._look(line, now + self._ahead_s)
+        self._looks += 1
+        if was_open and not line.is_open:
+            self._ahead_s = 0.0
+
+    def put_forward(self) -> None:
+        """Until the next line is given up."""
+        self._ahead_s = 2 * connection.NO_PROGRESS_S
+
+    async def stay_forward(self) -> None:
+        """While every line is looked at."""
+        before = self._looks
+        self.put_forward()
+        await until(lambda: self._looks >= before + 2)
+        self._ahead_s = 0.0
+
+
 async def test_a_line_on_which_nothing_moves_is_given_up(
     lab: LabProcess, lab_obs: Store, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "NO_PROGRESS_S", 0.1)
-    monkeypatch.setattr(pool, "_LOOK_S", 0.02)
+    clock = Clock(monkeypatch)
     async with FaultyProxy(lab.obs) as proxy, lab_obs.plane(obs_endpoint=proxy.url) as plane:
         proxy.faults.append(Stall())
-        await plane.put(ObjectPath(bucket, "k"), BytesBody(b"content"))  # tried again
+        work = asyncio.create_task(plane.put(ObjectPath(bucket, "k"), BytesBody(b"content")))
+        await until(lambda: proxy.seen)
+        clock.put_forward()
+        await work  # tried again
         assert len(proxy.seen) == 2
         proxy.faults.extend([Stall()] * retrying.TRIES)
+        asking = asyncio.create_task(plane.head(ObjectPath(bucket, "k")))
+        for number in range(retrying.TRIES):
+            await until(lambda number=number: len(proxy.seen) == 3 + number)
+            clock.put_forward()
         with pytest.raises(ServiceTrouble, match="in time"):
-            await plane.head(ObjectPath(bucket, "k"))
+            await asking
 
         # Our own slowness is not the line's.
+        taken: list[bytes] = []
+
         async def sink(data: bytes) -> None:
-            await asyncio.sleep(0.3)
+            await clock.stay_forward()
+            taken.append(data)
 
         await plane.get(ObjectPath(bucket, "k"), sink)
+        assert b"".join(taken) == b"content"
 
         class Slow(BytesBody):
             async def pieces(self) -> AsyncIterator[bytes]:
-                await asyncio.sleep(0.3)
+                await clock.stay_forward()
                 async for piece in super().pieces():
                     yield piece
 
         await plane.put(ObjectPath(bucket, "k"), Slow(b"content"))
+        assert len(proxy.seen) == 4 + retrying.TRIES
 
 
 async def test_a_dead_address_is_given_up_soon(monkeypatch: pytest.MonkeyPatch, unused_port: int) -> None:
-    monkeypatch.setattr(pool, "CONNECT_S", 0.1)
-    with unreachable_port() as port:
+    with unreachable_port() as port, monkeypatch.context() as short:
+        short.setattr(pool, "CONNECT_S", 0.1)
         async with plane_at(f"http://127.0.0.1:{port}") as plane:
             with pytest.raises(Unreachable, match="cannot be reached"):
                 await plane.head(PATH)

@@ -68,8 +68,8 @@ def test_the_date_follows_the_clock_of_the_service() -> None:
     headers: dict[str, str] = {}
     signer.sign("GET", "b", "/b", {}, headers)
     ahead = parsedate_to_datetime(headers["Date"]) - datetime.now(UTC)
-    assert 3590 < ahead.total_seconds() < 3610
-    assert abs(time.time() + 3600 - parsedate_to_datetime(headers["Date"]).timestamp()) < 10
+    assert 3300 < ahead.total_seconds() < 3900
+    assert abs(time.time() + 3600 - parsedate_to_datetime(headers["Date"]).timestamp()) < 300
 
 
 def _of_sdk(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,6 +70,31 @@ def test_the_sdk_is_asked_only_for_what_a_person_does_once() -> None:
         and ast.unparse(node.func.value) in ("client", "self._client")
     }
     assert found == BY_THE_SDK
+
+
+def public_types(path: Path) -> Iterator[str]:
+    """The classes and type aliases of a module; a type variable is its own affair."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef):
+            name = node.name
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if isinstance(node.value, ast.Call) or not re.fullmatch(r"[A-Z]\w*[a-z]\w*", name):
+                continue
+        else:
+            continue
+        if not name.startswith("_"):
+            yield name
+
+
+def test_one_name_has_one_meaning() -> None:
+    """A reader who has met a name knows what it is; the Lab is a program of its own."""
+    found = defaultdict(list)
+    for path in MODULES:
+        if PACKAGE / "lab" not in path.parents:
+            for name in public_types(path):
+                found[name].append(relative(path))
+    assert {name: modules for name, modules in found.items() if len(modules) > 1} == {}
 
 
 def test_no_nested_event_loop() -> None:

@@ -193,7 +193,7 @@ async def _main(
 
 
 class _Start:
-    """Closing the window before it is furnished ends the program without a question: nothing was begun yet."""
+    """Closing the window before it is built ends the program without a question: nothing was begun yet."""
 
     def __init__(self, stop: asyncio.Event) -> None:
         self._stop = stop
@@ -348,7 +348,7 @@ async def _until_stopped(program: Program, scope: TaskScope, guest: Guest | None
 
 async def _close(program: Program) -> None:
     """The user wants to leave: ask once when that ends or forgets something."""
-    from traindeck.ui.kit.dialogs import CANCEL, Answer, asked
+    from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, asked
 
     core, window = program.core, program.workspace.window
     if not await program.workspace.properties.may_go():
@@ -371,8 +371,8 @@ async def _close(program: Program) -> None:
                     *([say("Paid jobs also go on and bill: {count}.", count=paid)] if paid else []),
                 )
             ),
-            Answer(_WAYS_TO_END[0], say("Stop them and quit"), "danger"),
-            Answer(_WAYS_TO_END[1], say("Let them finish"), "primary"),
+            AnswerButton(_WAYS_TO_END[0], say("Stop them and quit"), "danger"),
+            AnswerButton(_WAYS_TO_END[1], say("Let them finish"), "primary"),
         )
         if answer == CANCEL:
             return
@@ -383,7 +383,7 @@ async def _close(program: Program) -> None:
             window,
             say("Paid jobs still running: {count}", count=paid),
             say("They go on and bill after the window is closed. Stop them first if you no longer need them."),
-            Answer(_WAYS_TO_END[0], say("Quit and let them run"), "primary"),
+            AnswerButton(_WAYS_TO_END[0], say("Quit and let them run"), "primary"),
         )
         if answer == CANCEL:
             return

@@ -14,7 +14,7 @@ from traindeck.domain.texts import say
 
 _SDKS = ("obs", "huaweicloudsdkmodelarts.v1", "aiohttp", "httptools", "keyring", "tomlkit")
 
-Step = Callable[[], Awaitable[str]]
+CheckStep = Callable[[], Awaitable[str]]
 
 
 def run(options: Namespace) -> int:
@@ -23,7 +23,7 @@ def run(options: Namespace) -> int:
 
 
 async def _visit(program: Program) -> int:
-    steps: Sequence[tuple[str, Step]] = (
+    steps: Sequence[tuple[str, CheckStep]] = (
         (say("Libraries"), partial(_libraries, program)),
         (say("Trusted certificates"), _certificates),
         (say("Keyring"), partial(_keyring, program)),

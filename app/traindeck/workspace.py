@@ -44,15 +44,15 @@ from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.lab.lab_page import LabPage
 from traindeck.viewmodels.logs.log_feed import LogFeed
 from traindeck.viewmodels.previews.preview import Preview
-from traindeck.viewmodels.shell.notices import Notices
-from traindeck.viewmodels.shell.preferences import Preferences, WindowState
-from traindeck.viewmodels.shell.rooms import (
+from traindeck.viewmodels.rooms import (
     AccountsRoom,
     JobsRoom,
     PreviewsRoom,
     StorageRoom,
     TransfersRoom,
 )
+from traindeck.viewmodels.shell.notices import Notices
+from traindeck.viewmodels.shell.preferences import Preferences, WindowState
 from traindeck.viewmodels.shell.status import Status
 from traindeck.viewmodels.storage.bucket_access import PublicMarks
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
@@ -65,7 +65,7 @@ from traindeck.viewmodels.transfers.dragged_files import DraggedFiles
 from traindeck.viewmodels.transfers.sync_form import SyncForm
 from traindeck.viewmodels.transfers.transfer_list import TransferList
 
-Kind = TypeVar("Kind", bound=QWidget)
+PanelWidget = TypeVar("PanelWidget", bound=QWidget)
 Room = TypeVar("Room", bound=Feature)
 
 
@@ -158,7 +158,7 @@ class Models:
 
 def _storage(core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> StorageRoom:
     buckets = BucketTree(core.connections, core.transfers, core.disk, scope)
-    buckets.deleting.told.connect(partial(_tell, notices))
+    buckets.deleting.news.connect(partial(_tell, notices))
     moving = Moving(core.transfers, scope)
     moving.touched.connect(buckets.was_touched)
     moving.arrived.connect(buckets.arrived)
@@ -322,7 +322,7 @@ class Workspace:
     async def prepare_sample(self) -> Path:
         return await self.jobs.prepare_sample()
 
-    def _panel(self, panel_id: str, kind: type[Kind]) -> Kind:
+    def _panel(self, panel_id: str, kind: type[PanelWidget]) -> PanelWidget:
         panel = self.window.panel(panel_id)
         assert isinstance(panel, kind)
         return panel

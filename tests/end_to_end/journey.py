@@ -21,11 +21,11 @@ from traindeck.bootstrap import Program, StartOptions, run_program
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import spoken
 from traindeck.ui.accounts.profile_dialog import ProfileDialog
+from traindeck.ui.jobs.run_list_view import RunTableModel
 from traindeck.ui.jobs.run_page_view import RunPageView
 from traindeck.ui.kit.dialogs import Question
 from traindeck.ui.kit.fields import PairTable
 from traindeck.ui.kit.property_dialog import PropertyDialog
-from traindeck.ui.kit.table_models import RunTableModel
 from traindeck.ui.lab.lab_page_view import LabPageView
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.ui.storage.browser_view import BrowserView

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from traindeck.domain.storage.objects import Column, Look, Shown
 from traindeck.runtime.blocking import Cancelled, CancelToken
-from traindeck.services.storage.data_ports import Row
+from traindeck.services.storage.data_ports import ObjectRow
 from traindeck.store.object_index import ObjectIndex, ObjectIndexes
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def row(key: str, size: int = 1, age: int = 0, storage_class: str = "STANDARD") -> Row:
-    return Row(key, size, START + timedelta(seconds=age), f"etag-{size}", storage_class)
+def row(key: str, size: int = 1, age: int = 0, storage_class: str = "STANDARD") -> ObjectRow:
+    return ObjectRow(key, size, START + timedelta(seconds=age), f"etag-{size}", storage_class)
 
 
 @pytest.fixture

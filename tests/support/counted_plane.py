@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from traindeck.domain.errors import Conflict
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.services.storage.data_ports import DataPlane, Found, Sink
+from traindeck.services.storage.data_ports import DataPlane, ObjectHead, Sink
 
 Result = TypeVar("Result")
 
@@ -26,14 +26,14 @@ class CountedPlane:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._plane, name)
 
-    async def get(self, source: ObjectPath, sink: Sink, **more: Any) -> Found:
+    async def get(self, source: ObjectPath, sink: Sink, **more: Any) -> ObjectHead:
         self.ranges.append((more.get("offset", 0), more.get("length")))
 
         def count(piece: bytes) -> Awaitable[None] | None:
             self.read_bytes += len(piece)
             return sink(piece)
 
-        found: Found = await self._plane.get(source, count, **more)
+        found: ObjectHead = await self._plane.get(source, count, **more)
         if self.after_get is not None:
             await self.after_get()
         return found
@@ -47,8 +47,8 @@ class SparsePlane:
         self.pieces = pieces
         self.etag = "etag-1"
 
-    async def head(self, path: ObjectPath, version: str = "") -> Found | None:
-        return Found(path, self.size_bytes, self.etag)
+    async def head(self, path: ObjectPath, version: str = "") -> ObjectHead | None:
+        return ObjectHead(path, self.size_bytes, self.etag)
 
     async def get(
         self,
@@ -59,7 +59,7 @@ class SparsePlane:
         length: int | None = None,
         if_match: str = "",
         version: str = "",
-    ) -> Found:
+    ) -> ObjectHead:
         if if_match != self.etag:
             raise Conflict(text("It was changed."), text("Look at it again."))
         assert length is not None
@@ -71,7 +71,7 @@ class SparsePlane:
         waiting = sink(bytes(content))
         if inspect.isawaitable(waiting):
             await waiting
-        return Found(source, self.size_bytes, self.etag)
+        return ObjectHead(source, self.size_bytes, self.etag)
 
 
 class Here:

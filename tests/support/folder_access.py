@@ -20,7 +20,7 @@ from traindeck.domain.storage.buckets import BucketContents, NewBucket, StorageC
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.storage.policies import PolicyForm, template_policy
 from traindeck.domain.texts import text
-from traindeck.services.ports import Access, OnProgress
+from traindeck.services.ports import Access, OnBucketProgress
 
 OWNER = "0wner"
 OWN = Grant(Grantees.ACCOUNT, Permission.FULL_CONTROL, OWNER)
@@ -96,15 +96,15 @@ class FolderAccess(Access):
         self.made.append(wanted)
         self.policies[wanted.name] = template_policy(wanted.template, wanted.name, self.form)
 
-    async def count(self, bucket: str, told: OnProgress) -> BucketContents:
+    async def count(self, bucket: str, on_progress: OnBucketProgress) -> BucketContents:
         await self._gate(bucket)
         found = BucketContents()
         for file in self._files(bucket):
             found += BucketContents(objects=1, size_bytes=file.stat().st_size)
-            told(found)
+            on_progress(found)
         return found
 
-    async def empty(self, bucket: str, told: OnProgress) -> BucketContents:
+    async def empty(self, bucket: str, on_progress: OnBucketProgress) -> BucketContents:
         gone = BucketContents()
         for file in self._files(bucket):
             if self.step is not None:
@@ -112,7 +112,7 @@ class FolderAccess(Access):
                 self.step.clear()
             gone += BucketContents(objects=1, size_bytes=file.stat().st_size)
             file.unlink()
-            told(gone)
+            on_progress(gone)
         return gone
 
     async def remove(self, bucket: str) -> None:

@@ -41,7 +41,7 @@ from traindeck.services.jobs.submission import Submission
 from traindeck.services.logs.run_logs import RunLogs
 from traindeck.services.ports import ObjectStorage, SecretStore, TrainingBackend
 from traindeck.services.storage.bucket_listing import BucketListings
-from traindeck.services.storage.data_ports import Page, Row
+from traindeck.services.storage.data_ports import ListingPage, ObjectRow
 from traindeck.services.storage.planes import Planes
 from traindeck.services.transfers import Transfers
 from traindeck.store.database import open_database
@@ -113,24 +113,24 @@ class FolderStorage(ObjectStorage):
 
     async def page(
         self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
-    ) -> Page:
+    ) -> ListingPage:
         self.listed.append(f"obs://{bucket}/{prefix}")
         await self._gate()
         if not (self.root / bucket).is_dir():
             raise NotFound(text("There is no bucket “{bucket}”.", bucket=bucket), text("Refresh the list."))
         return await self.listed_page(bucket, prefix, delimiter, marker, min(most, self.page_size))
 
-    async def listed_page(self, bucket: str, prefix: str, delimiter: str, marker: str, most: int) -> Page:
+    async def listed_page(self, bucket: str, prefix: str, delimiter: str, marker: str, most: int) -> ListingPage:
         """A bucket that nobody made is empty: what is moved there makes it."""
         found = {row.key: row for row in await asyncio.to_thread(self._rows, bucket)}
         page = await ListedNames(found).page(bucket, prefix, delimiter=delimiter, marker=marker, most=most)
-        return Page([found[row.key] for row in page.rows], page.folders, page.next_marker)
+        return ListingPage([found[row.key] for row in page.rows], page.folders, page.next_marker)
 
-    def _rows(self, bucket: str) -> list[Row]:
+    def _rows(self, bucket: str) -> list[ObjectRow]:
         root = self.root / bucket
         files = [path for path in root.rglob("*") if path.is_file()]
         return [
-            Row(
+            ObjectRow(
                 path.relative_to(root).as_posix(),
                 path.stat().st_size,
                 datetime.fromtimestamp(path.stat().st_mtime, UTC),

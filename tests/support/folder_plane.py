@@ -15,11 +15,11 @@ from traindeck.domain.texts import text
 from traindeck.services.storage.data_ports import (
     Body,
     Counted,
-    Found,
+    ListingPage,
     NotRemoved,
-    Page,
+    ObjectHead,
     Sink,
-    Stored,
+    StoredObject,
 )
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ class FolderPlane(ObjectShelf):
         if self._storage.trouble is not None:
             raise self._storage.trouble
 
-    def _found(self, path: ObjectPath) -> Found | None:
+    def _found(self, path: ObjectPath) -> ObjectHead | None:
         place = self._storage.place(path)
         if not place.is_file():
             return None
         content = place.read_bytes()
-        return Found(path, len(content), md5_of(content), datetime.now(UTC))
+        return ObjectHead(path, len(content), md5_of(content), datetime.now(UTC))
 
     async def put(
         self,
@@ -57,7 +57,7 @@ class FolderPlane(ObjectShelf):
         web_headers: Mapping[str, str] | None = None,
         storage_class: str = "",
         if_match: str = "",
-    ) -> Stored:
+    ) -> StoredObject:
         await self._gate()
         before = self._found(target)
         if if_match and (before is None or before.etag != if_match):
@@ -68,7 +68,7 @@ class FolderPlane(ObjectShelf):
         place.write_bytes(content)
         if counted:
             counted(len(content))
-        return Stored(md5_of(content))
+        return StoredObject(md5_of(content))
 
     async def get(
         self,
@@ -79,7 +79,7 @@ class FolderPlane(ObjectShelf):
         length: int | None = None,
         if_match: str = "",
         version: str = "",
-    ) -> Found:
+    ) -> ObjectHead:
         await self._gate()
         found = self._found(source)
         if found is None:
@@ -92,13 +92,13 @@ class FolderPlane(ObjectShelf):
             await waiting
         return found
 
-    async def head(self, path: ObjectPath, version: str = "") -> Found | None:
+    async def head(self, path: ObjectPath, version: str = "") -> ObjectHead | None:
         await self._gate()
         return self._found(path)
 
     async def page(
         self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
-    ) -> Page:
+    ) -> ListingPage:
         await self._gate()
         return await self._storage.listed_page(bucket, prefix, delimiter, marker, most)
 
@@ -107,13 +107,13 @@ class FolderPlane(ObjectShelf):
 
     async def copy(
         self, source: ObjectPath, target: ObjectPath, *, metadata: Mapping[str, str] | None = None, if_match: str = ""
-    ) -> Stored:
+    ) -> StoredObject:
         await self._gate()
         content = self._storage.place(source).read_bytes()
         place = self._storage.place(target)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
-        return Stored(md5_of(content))
+        return StoredObject(md5_of(content))
 
     async def remove(self, bucket: str, keys: Sequence[str]) -> list[NotRemoved]:
         await self._storage.remove([ObjectPath(bucket, key) for key in keys])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from traindeck.lab.obs import listing
-from traindeck.services.storage.data_ports import Page, Row
+from traindeck.services.storage.data_ports import ListingPage, ObjectRow
 
 _WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -31,15 +31,15 @@ class ListedNames:
 
     async def page(
         self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
-    ) -> Page:
+    ) -> ListingPage:
         self.asked += 1
         self._now += 1
         self.at_once = max(self.at_once, self._now)
         await asyncio.sleep(0)
         self._now -= 1
         found = listing.page(self._rows, prefix.encode(), marker.encode(), delimiter.encode(), min(most, self.most))
-        rows = [Row(entry.key, len(entry.key), _WHEN, "etag", "STANDARD") for entry in found.contents]
-        return Page(rows, found.common_prefixes, found.next_marker if found.is_truncated else "")
+        rows = [ObjectRow(entry.key, len(entry.key), _WHEN, "etag", "STANDARD") for entry in found.contents]
+        return ListingPage(rows, found.common_prefixes, found.next_marker if found.is_truncated else "")
 
     def _rows(self, start: bytes, after: bool, end: bytes | None) -> Iterator[_Name]:
         at = bisect_left(self.keys, start)

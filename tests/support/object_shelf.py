@@ -17,14 +17,14 @@ from traindeck.services.storage.data_ports import (
     Body,
     Counted,
     DataPlane,
-    Found,
     Fragment,
+    ListingPage,
     NotRemoved,
-    Page,
+    ObjectHead,
+    ObjectRow,
     Part,
-    Row,
     Sink,
-    Stored,
+    StoredObject,
     VersionPage,
 )
 
@@ -86,7 +86,7 @@ class ObjectShelf(DataPlane):
         web_headers: Mapping[str, str] | None = None,
         storage_class: str = "",
         if_match: str = "",
-    ) -> Stored:
+    ) -> StoredObject:
         self.asked.append(f"put {target.key}")
         content = await _read(body, counted)
         if if_match:
@@ -94,7 +94,7 @@ class ObjectShelf(DataPlane):
         self.keep(target, content, None, **(metadata or {}))
         kept = self.objects[target]
         kept.content_type, kept.web_headers, kept.storage_class = content_type, dict(web_headers or {}), storage_class
-        return Stored(md5_of(content))
+        return StoredObject(md5_of(content))
 
     async def get(
         self,
@@ -105,7 +105,7 @@ class ObjectShelf(DataPlane):
         length: int | None = None,
         if_match: str = "",
         version: str = "",
-    ) -> Found:
+    ) -> ObjectHead:
         self.asked.append(f"get {source.key} {offset}")
         kept = self._pinned(source, if_match)
         found, content = _found(source, kept), kept.content
@@ -116,7 +116,7 @@ class ObjectShelf(DataPlane):
                 await waiting
         return found
 
-    async def head(self, path: ObjectPath, version: str = "") -> Found | None:
+    async def head(self, path: ObjectPath, version: str = "") -> ObjectHead | None:
         self.asked.append(f"head {path.key}")
         kept = self.objects.get(path)
         if kept is None:
@@ -125,15 +125,15 @@ class ObjectShelf(DataPlane):
 
     async def page(
         self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
-    ) -> Page:
+    ) -> ListingPage:
         self.asked.append(f"page {marker}")
         names = ListedNames(self.keys(bucket), self._page_size)
         page = await names.page(bucket, prefix, delimiter=delimiter, marker=marker, most=most)
         rows = []
         for key in (row.key for row in page.rows):
             kept = self.objects[ObjectPath(bucket, key)]
-            rows.append(Row(key, len(kept.content), kept.modified, kept.etag, kept.storage_class))
-        return Page(rows, page.folders, page.next_marker)
+            rows.append(ObjectRow(key, len(kept.content), kept.modified, kept.etag, kept.storage_class))
+        return ListingPage(rows, page.folders, page.next_marker)
 
     async def begin_upload(self, target: ObjectPath, metadata: Mapping[str, str] | None = None) -> str:
         upload_id = f"upload-{next(self._numbers)}"
@@ -183,7 +183,7 @@ class ObjectShelf(DataPlane):
             return None
         return [Part(number, len(content), etag) for number, (content, etag) in sorted(upload.parts.items())]
 
-    async def finish_upload(self, target: ObjectPath, upload_id: str, parts: Sequence[Part]) -> Stored:
+    async def finish_upload(self, target: ObjectPath, upload_id: str, parts: Sequence[Part]) -> StoredObject:
         self.asked.append(f"finish {target.key}")
         upload = self.uploads.pop(upload_id)
         assert [upload.parts[part.number][1] for part in parts] == [part.etag for part in parts]
@@ -191,7 +191,7 @@ class ObjectShelf(DataPlane):
         digests = b"".join(bytes.fromhex(part.etag) for part in parts)
         etag = f"{md5_of(digests)}-{len(parts)}"
         self.objects[target] = _Object(content, etag, datetime.now(UTC), upload.metadata)
-        return Stored(etag)
+        return StoredObject(etag)
 
     async def abort_upload(self, target: ObjectPath, upload_id: str) -> None:
         self.asked.append(f"abort {target.key}")
@@ -204,11 +204,11 @@ class ObjectShelf(DataPlane):
 
     async def copy(
         self, source: ObjectPath, target: ObjectPath, *, metadata: Mapping[str, str] | None = None, if_match: str = ""
-    ) -> Stored:
+    ) -> StoredObject:
         self.asked.append(f"copy {target.key}")
         kept = self._pinned(source, if_match)
         self.keep(target, kept.content, None, **(kept.metadata if metadata is None else metadata))
-        return Stored(md5_of(kept.content))
+        return StoredObject(md5_of(kept.content))
 
     async def remove(self, bucket: str, keys: Sequence[str]) -> list[NotRemoved]:
         self.asked.append(f"remove {len(keys)}")
@@ -231,9 +231,9 @@ class ObjectShelf(DataPlane):
         """There is nothing to close."""
 
 
-def _found(path: ObjectPath, kept: _Object) -> Found:
+def _found(path: ObjectPath, kept: _Object) -> ObjectHead:
     size, secret = len(kept.content), kept.is_encrypted
-    return Found(
+    return ObjectHead(
         path,
         size,
         kept.etag,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from traindeck.domain.previews import Page
+from traindeck.domain.previews import PreviewPage
 from traindeck.services.previews.reading import preview_steps
 from traindeck.services.previews.steps import Enough, Want
 
@@ -13,7 +13,7 @@ from traindeck.services.previews.steps import Enough, Want
 class Fed:
     """What a parser showed of a content, and what it read for that."""
 
-    pages: list[Page]
+    pages: list[PreviewPage]
     read_bytes: int = 0
     requests: int = 0
 

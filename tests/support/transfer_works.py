@@ -16,7 +16,7 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import Item, ItemState, Kind, Order, Rules
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.storage.data_ports import DataPlane, Found
+from traindeck.services.storage.data_ports import DataPlane, ObjectHead
 from traindeck.services.transfers.engine import TransferEngine
 from traindeck.services.transfers.ledger import Transfer
 from traindeck.store.transfer_journal import TransferJournal
@@ -117,7 +117,7 @@ def hold_gets(shelf: ObjectShelf, until: asyncio.Event, *offsets: int) -> None:
     """Requests for what begins there are not answered before that."""
     whole = shelf.get
 
-    async def held(*given: Any, **named: Any) -> Found:
+    async def held(*given: Any, **named: Any) -> ObjectHead:
         if named["offset"] in offsets:
             await until.wait()
         return await whole(*given, **named)

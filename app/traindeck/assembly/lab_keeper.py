@@ -106,13 +106,13 @@ def _now_and_then(
     loop: asyncio.AbstractEventLoop, tell: Callable[[int], Any], token: CancelToken
 ) -> Callable[[int], None]:
     """A counter's news from a worker, not more often than somebody can read; ends the work when asked to."""
-    told = time.monotonic()
+    told_at = time.monotonic()
 
     def hear(count: int) -> None:
-        nonlocal told
+        nonlocal told_at
         token.check()
-        if time.monotonic() - told >= _TELL_EVERY_S:
-            told = time.monotonic()
+        if time.monotonic() - told_at >= _TELL_EVERY_S:
+            told_at = time.monotonic()
             loop.call_soon_threadsafe(tell, count)
 
     return hear

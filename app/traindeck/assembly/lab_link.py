@@ -99,7 +99,7 @@ class LabLink:
             return found
 
     async def start(self) -> None:
-        """As the user wishes, also after a stop."""
+        """As the user chooses, also after a stop."""
         self._is_stopped = False
         await self.address()
 

@@ -72,7 +72,7 @@ class Call:
         return name
 
 
-Command = Callable[[Call], Awaitable[int]]
+Handler = Callable[[Call], Awaitable[int]]
 
 
 USAGE = 2
@@ -117,7 +117,7 @@ def _lab(call: Call) -> int:
     return commands_lab.run(call)
 
 
-async def _awaited(command: Command, call: Call) -> int:
+async def _awaited(command: Handler, call: Call) -> int:
     return await command(call)
 
 
@@ -206,7 +206,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
-def _command(options: Namespace) -> Command:
+def _command(options: Namespace) -> Handler:
     """Imports only the module of the command that runs; written out, so that packagers see them all."""
     match options.group:
         case "profile":

@@ -38,8 +38,8 @@ class _Formatter(HelpFormatter):
 
 
 def _columns() -> int:
-    if (told := os.environ.get("COLUMNS", "")).isdecimal() and int(told):
-        return int(told)
+    if (columns := os.environ.get("COLUMNS", "")).isdecimal() and int(columns):
+        return int(columns)
     try:
         return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80 if sys.__stdout__ else 80
     except (OSError, ValueError):

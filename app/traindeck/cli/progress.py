@@ -64,7 +64,7 @@ class StatusLine:
             self._columns = 0
 
 
-class Progress(StatusLine):
+class ByteProgress(StatusLine):
     """How many bytes of a transfer have moved."""
 
     def __init__(self, output: Output, label: str) -> None:
@@ -80,7 +80,7 @@ class Progress(StatusLine):
 async def to_its_end(output: Output, transfers: Transfers, number: int, label: str) -> tuple[Transfer, AppError | None]:
     """Show how far a transfer is until it is over; its row, and what kept it from being done."""
     try:
-        with Progress(output, label) as progress:
+        with ByteProgress(output, label) as progress:
             return await transfers.finished(number, progress=progress.at), None
     except AppError as error:
         return next(row for row in transfers.rows() if row.id == number), error

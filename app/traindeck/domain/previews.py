@@ -76,7 +76,7 @@ class MemberKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ArchiveMember:
     """One entry of an archive."""
 
     name: str
@@ -91,7 +91,7 @@ class Member:
 class ArchivePage(_Page):
     what: Text
     facts: tuple[Fact, ...]
-    members: tuple[Member, ...]
+    members: tuple[ArchiveMember, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class BytesPage(_Page):
     dump: str
 
 
-Page = TextPage | TablePage | TensorsPage | ArchivePage | PicturePage | BytesPage
+PreviewPage = TextPage | TablePage | TensorsPage | ArchivePage | PicturePage | BytesPage
 
 
 def is_picture_name(key: str) -> bool:

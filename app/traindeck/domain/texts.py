@@ -55,9 +55,14 @@ def say(message: str | Text, /, **fields: object) -> str:
     return _speech.catalogue.get(message.english, message.english).format_map(message.fields)
 
 
-def moment_words(moment: datetime) -> str:
-    """In the user's own time."""
-    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
+def moment_words(moment: datetime | None) -> str:
+    """In the user's own time, to the minute; what never was is a dash."""
+    return "–" if moment is None else f"{moment.astimezone():%Y-%m-%d %H:%M}"
+
+
+def exact_words(moment: datetime | None) -> str:
+    """The same to the second."""
+    return "–" if moment is None else f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"
 
 
 def _in_english(fields: Mapping[str, object]) -> dict[str, object]:

@@ -12,10 +12,10 @@ if TYPE_CHECKING:  # words only: whoever uses a port has loaded what he gives it
     from traindeck.domain.storage.buckets import BucketContents, NewBucket
     from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath
     from traindeck.domain.storage.policies import PolicyForm
-    from traindeck.services.storage.data_ports import Page
+    from traindeck.services.storage.data_ports import ListingPage
 
 
-OnProgress = Callable[["BucketContents"], None]
+OnBucketProgress = Callable[["BucketContents"], None]
 """Called with what was found, or is gone, so far."""
 
 
@@ -45,7 +45,7 @@ class ObjectStorage(Protocol):
 
     async def page(
         self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
-    ) -> Page:
+    ) -> ListingPage:
         """One page of a listing: the names behind `marker`, those with `delimiter` folded into folders."""
 
     async def info(self, path: ObjectPath) -> ObjectEntry | None: ...
@@ -125,9 +125,9 @@ class Access(Protocol):
     async def create(self, wanted: NewBucket) -> None:
         """Conflict: it is there already, and stays as it was."""
 
-    async def count(self, bucket: str, told: OnProgress) -> BucketContents: ...
+    async def count(self, bucket: str, on_progress: OnBucketProgress) -> BucketContents: ...
 
-    async def empty(self, bucket: str, told: OnProgress) -> BucketContents:
+    async def empty(self, bucket: str, on_progress: OnBucketProgress) -> BucketContents:
         """Delete everything in it, with all versions and unfinished uploads; the answer is what went."""
 
     async def remove(self, bucket: str) -> None:

@@ -58,10 +58,10 @@ STEPS = (_create_runs,)
 
 LOCK_S = 10.0
 
-Step = Callable[[sqlite3.Connection], None]
+Migration = Callable[[sqlite3.Connection], None]
 
 
-def open_database(path: Path, steps: Sequence[Step] = STEPS) -> sqlite3.Connection:
+def open_database(path: Path, steps: Sequence[Migration] = STEPS) -> sqlite3.Connection:
     """A connection for one thread; the schema is today's when this returns."""
     with local_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -109,7 +109,7 @@ def _version(db: sqlite3.Connection) -> int:
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _migrate(db: sqlite3.Connection, path: Path, steps: Sequence[Step]) -> None:
+def _migrate(db: sqlite3.Connection, path: Path, steps: Sequence[Migration]) -> None:
     version = _version(db)
     if version > len(steps):
         raise LocalTrouble(

@@ -82,7 +82,7 @@ class ListedObject(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class RankedRows:
     """The rows of one look by their rank; folders come first and have numbers below zero."""
 
     ids: array[int]
@@ -206,7 +206,7 @@ class ObjectIndex:
             row = db.execute("SELECT id FROM objects WHERE key = ?", (key,)).fetchone()
         return row[0] if row else None
 
-    def order(self, look: Look, asked: Iterable[int], token: CancelToken) -> Order:
+    def order(self, look: Look, asked: Iterable[int], token: CancelToken) -> RankedRows:
         """The rows of `look` by rank, and where those that were asked for are."""
         queries = order_queries(look)
         with self._reading(token) as db:
@@ -223,7 +223,7 @@ class ObjectIndex:
             for place, row_id in enumerate(ids[start : start + _AT_A_TIME], start):
                 if row_id in wanted:
                     places[row_id] = place
-        return Order(ids, folders, size_bytes, places)
+        return RankedRows(ids, folders, size_bytes, places)
 
     def rows(self, ids: Sequence[int]) -> dict[int, Shown]:
         """The rows of these numbers, as far as they are still there."""

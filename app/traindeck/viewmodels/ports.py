@@ -1,17 +1,15 @@
-"""What panels ask the user, and the few things that a layer above them must bring."""
+"""What all rooms share: how a state is meant, what panels ask the user, and what a layer above them must bring."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from pathlib import Path
 from typing import Protocol
 
 from traindeck.domain.lab import LabDiskUsage, LabSight
 from traindeck.domain.texts import Text
-
-Stage = Callable[[Text], None]
-"""Told, in words, what a long operation is doing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +41,17 @@ Choose = Callable[[Text, Sequence[Text], Sequence[Way]], Awaitable[str]]
 """Asks the user which way: the question, and what the ways mean. Empty: none of them."""
 
 
+class Tone(Enum):
+    """What a state means to the person looking; the theme gives each a colour."""
+
+    WAITING = auto()
+    RUNNING = auto()
+    GOOD = auto()
+    BAD = auto()
+    DOUBTFUL = auto()
+    QUIET = auto()
+
+
 class Tasks(Protocol):
     """Owns what a dialog starts; each has a name and may be ended by it."""
 
@@ -55,7 +64,7 @@ class Tasks(Protocol):
 
 
 REST_S = 1.0
-"""For so long after a job was taken, asking once more is taken for the same wish: a double click, a key held down."""
+"""For so long after a job was taken, asking once more is the same request: a double click, a key held down."""
 
 
 class LabService(Protocol):

@@ -21,7 +21,7 @@ from traindeck.domain.storage.access import (
     grant_problem,
 )
 from traindeck.domain.storage.buckets import name_note, name_problem
-from traindeck.domain.storage.json_places import NotJson, Place, located, offset_of
+from traindeck.domain.storage.json_places import NotJson, TextPosition, located, offset_of
 from traindeck.domain.storage.objects import is_bucket_name
 from traindeck.domain.storage.policies import (
     MOST_BYTES,
@@ -198,7 +198,7 @@ def test_whatever_is_typed_is_answered_and_nothing_broken_gets_through(document:
 def test_an_error_of_syntax_stands_where_it_is() -> None:
     text = '{\n  "Statement": [\n    {"Effect": "Allow"\n     "Principal": "*"}\n  ]\n}'
     (found,) = policy_findings(text, BUCKET, PolicyForm.OBS)
-    assert found.place == Place(4, 6)
+    assert found.place == TextPosition(4, 6)
     assert str(found.hint) == "A comma or a closing bracket is missing here."
     assert str(found.sentence).startswith("Line 4, column 6: This is not JSON.")
 
@@ -207,8 +207,8 @@ def test_an_error_of_meaning_stands_where_it_is() -> None:
     text = '{"Statement": [\n {"Effect": "Allow", "Principal": "*", "Resource": "bkt/*",\n  '
     text += '"Action": ["GetObject", "GetObjct"]}]}'
     (found,) = policy_findings(text, BUCKET, PolicyForm.OBS)
-    assert found.place == Place(3, 27)
-    assert text[offset_of(text, Place(3, 27)) :].startswith('"GetObjct"')
+    assert found.place == TextPosition(3, 27)
+    assert text[offset_of(text, TextPosition(3, 27)) :].startswith('"GetObjct"')
 
 
 @given(st.recursive(st.integers() | st.text() | st.booleans(), lambda inner: st.lists(inner)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from traindeck.domain.transfers.packing import (
     Cutter,
-    Layout,
     Member,
-    Span,
+    MemberSpan,
+    ShardLayout,
     advises_packing,
     archive_bytes,
     header,
@@ -104,10 +104,10 @@ def test_every_file_is_in_one_shard_within_the_limits(parts: list[tuple[str, str
     assert sorted(path for shard in shards for path in shard) == paths
     for shard in shards:
         assert 1 <= len(shard) <= files
-        assert len(shard) == 1 or Layout([member(path, 9 * KIB) for path in shard]).size_bytes <= kib * KIB
+        assert len(shard) == 1 or ShardLayout([member(path, 9 * KIB) for path in shard]).size_bytes <= kib * KIB
 
 
-def whole(layout: Layout, content: dict[str, bytes], begin: int, end: int) -> bytes:
+def whole(layout: ShardLayout, content: dict[str, bytes], begin: int, end: int) -> bytes:
     return b"".join(
         piece
         if isinstance(piece, bytes)
@@ -121,7 +121,7 @@ def test_any_stretch_of_a_shard_is_that_of_the_whole() -> None:
     content = {
         f"{number}/数据 {number}.bin": chance.randbytes(chance.choice([0, 1, 511, 512, 5000])) for number in range(20)
     }
-    layout = Layout([member(path, len(data)) for path, data in content.items()])
+    layout = ShardLayout([member(path, len(data)) for path, data in content.items()])
     all_of_it = whole(layout, content, 0, layout.size_bytes)
     assert len(all_of_it) == layout.size_bytes
     assert layout.size_bytes % 10_240 == 0
@@ -131,7 +131,7 @@ def test_any_stretch_of_a_shard_is_that_of_the_whole() -> None:
         begin = chance.randrange(layout.size_bytes)
         end = min(layout.size_bytes, begin + chance.choice([1, 100, 512, 3000, 50_000]))
         assert whole(layout, content, begin, end) == all_of_it[begin:end]
-        spans = [piece for piece in layout.pieces(begin, end) if isinstance(piece, Span)]
+        spans = [piece for piece in layout.pieces(begin, end) if isinstance(piece, MemberSpan)]
         assert [span for span, _ in layout.spans(begin, end)] == spans
     for number, (_, data) in enumerate(content.items()):
         assert all_of_it[layout.offset(number) :][: len(data)] == data

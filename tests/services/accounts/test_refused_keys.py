@@ -20,9 +20,10 @@ from traindeck.domain.accounts.profiles import Profile, Provider
 from traindeck.domain.errors import KeysRefused
 from traindeck.domain.jobs.job import RunState
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.transfers.records import WaitsFor
+from traindeck.domain.transfers.records import Kind, Order, TransferState, WaitsFor
 from traindeck.services.accounts import connections
 from traindeck.services.accounts.secrets import KeyringSecrets
+from traindeck.services.transfers import active
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
@@ -122,6 +123,29 @@ async def test_refused_keys_are_not_shown_to_the_service_again(
         bench.secrets.keep("mine", account.keys)
         assert (await bench.profiles.check("mine")).accepted is True
         assert bench.connections.refusal("mine") is None
+
+
+async def test_transfers_hold_keys_that_were_refused_elsewhere(
+    lab: LabProcess, way: Way, account: RotatingAccount, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(active, "FIRST_WAIT_S", 3600.0)
+    (tmp_path / "large").write_bytes(bytes(60_000_000))
+    async with program(lab, way, account, tmp_path / "home") as bench:
+        bench.transfers.set_rate(500_000.0)
+        target = ObjectPath("rotating-bucket", "large")
+        number = await bench.transfers.begin(Order(Kind.UPLOAD, "mine", str(tmp_path / "large"), str(target)))
+        await until(lambda: any(row.done_bytes for row in bench.transfers.rows()))
+        account.rotate()
+        with pytest.raises(KeysRefused):
+            await (await bench.connections.open("mine")).storage.buckets()
+        assert isinstance(bench.watch.trouble("mine"), KeysRefused), "nothing is watched, and it knows all the same"
+        await until(lambda: [row.waits_for for row in bench.transfers.rows()] == [WaitsFor.KEYS])
+
+        await bench.profiles.add(profile_at(lab), account.keys, replace_old=True, this_session_only=True)
+        assert bench.watch.trouble("mine") is None
+        await until(lambda: [row.waits_for for row in bench.transfers.rows()] == [None])
+        bench.transfers.cancel(number)
+        await until(lambda: [row.state for row in bench.transfers.rows()] == [TransferState.CANCELLED])
 
 
 async def test_new_keys_given_to_another_program_are_found(

@@ -33,15 +33,15 @@ from traindeck.domain.previews import (
     BytesPage,
     MemberKind,
     NotShown,
-    Page,
     PicturePage,
+    PreviewPage,
     TablePage,
     TensorsPage,
     TextPage,
 )
 
 
-def only(name: str, content: bytes) -> Page:
+def only(name: str, content: bytes) -> PreviewPage:
     pages = preview(name, content).pages
     assert len(pages) == 1
     assert not pages[0].has_more

@@ -13,7 +13,7 @@ from support.preview_files import mindspore, npy, png, safetensors, tarred, vari
 from support.servers.lab_process import LabProcess
 from support.stores.stores import lab_store, new_bucket
 from traindeck.domain.errors import Conflict, NotFound
-from traindeck.domain.previews import ArchivePage, NotShown, Page, TablePage, TensorsPage, TextPage
+from traindeck.domain.previews import ArchivePage, NotShown, PreviewPage, TablePage, TensorsPage, TextPage
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.previews.reading import open_preview
@@ -26,7 +26,7 @@ CHECKPOINT = b"\x0a" + varint(TERA - 7) + b"\x0a\x01w\x12" + varint(TERA - 24) +
 CHECKPOINT += varint(TERA - 50)
 
 
-async def first_page(plane: object, calls: BlockingCalls, path: ObjectPath) -> Page | None:
+async def first_page(plane: object, calls: BlockingCalls, path: ObjectPath) -> PreviewPage | None:
     return await (await open_preview(Here(plane), calls, "lab", path)).next_page()
 
 

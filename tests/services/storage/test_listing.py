@@ -14,11 +14,11 @@ from support.listed_names import ListedNames
 from traindeck.domain.errors import ServiceTrouble
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.services.storage.data_ports import Page, Row
+from traindeck.services.storage.data_ports import ListingPage, ObjectRow
 from traindeck.services.storage.listing import (
     AT_ONCE,
+    KeyRange,
     Piece,
-    Span,
     Sweep,
     entries,
     level_pieces,
@@ -86,7 +86,7 @@ def test_every_name_comes_once(keys: set[str], most: int, folder: str, in_order:
 def test_what_was_stopped_is_gone_on_with(keys: set[str], most: int, stop_after: int) -> None:
     source, taken = ListedNames(keys, most), Taken(stop_after)
     sweep = Sweep(source, BUCKET)
-    left: list[Span] | None = []
+    left: list[KeyRange] | None = []
     try:
         asyncio.run(sweep.run(taken))
     except InterruptedError:
@@ -135,8 +135,8 @@ async def test_a_service_that_repeats_itself_is_not_listed_for_ever() -> None:
     class Repeating:
         async def page(
             self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
-        ) -> Page:
-            return Page([Row("a", 1, None, "")], [], "a")
+        ) -> ListingPage:
+            return ListingPage([ObjectRow("a", 1, None, "")], [], "a")
 
     with pytest.raises(ServiceTrouble):
         await Sweep(Repeating(), BUCKET).run(Taken())
@@ -181,7 +181,7 @@ async def test_pages_ahead_do_not_run_away_and_end_with_who_looks_at_them() -> N
 @pytest.mark.parametrize("at", [1, 3, 12])
 async def test_pages_ahead_fail_as_the_service_does(at: int) -> None:
     class Failing(ListedNames):
-        async def page(self, *given: object, **named: object) -> Page:
+        async def page(self, *given: object, **named: object) -> ListingPage:
             if self.asked >= at - 1:
                 raise ServiceTrouble(text("Broken."), text("Try again."))
             return await super().page(*given, **named)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from traindeck.domain.errors import Conflict, ServiceTrouble
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.services.storage.contents import read_through
-from traindeck.services.storage.data_ports import Found, Sink
+from traindeck.services.storage.data_ports import ObjectHead, Sink
 
 PATH = ObjectPath("bucket", "k")
 CONTENT = bytes(range(250))
@@ -26,7 +26,7 @@ class _Breaking(SparsePlane):
         self.changes = changes
         self.asked: list[int] = []
 
-    async def get(self, source: ObjectPath, sink: Sink, **more: Any) -> Found:
+    async def get(self, source: ObjectPath, sink: Sink, **more: Any) -> ObjectHead:
         self.asked.append(more["offset"])
         length = min(self.after_bytes, more["length"])
         if length:

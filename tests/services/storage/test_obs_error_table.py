@@ -13,7 +13,7 @@ from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.errors import AppError, KeysRefused, NoRight, ServiceTrouble
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime import language
-from traindeck.services.http.errors import Answer, Service
+from traindeck.services.http.errors import ErrorResponse, Service
 from traindeck.services.storage.errors import obs_error
 
 PLACE = ObjectPath("bucket-of-ann", "data/x.bin")
@@ -55,7 +55,9 @@ OFTEN_REPEATABLE = {"BadDigest", "IncompleteBody", "OperationAborted"}
 
 
 def error_of(status: int, code: str, place: ObjectPath | None) -> AppError:
-    return obs_error(Answer(SERVICE, status, code, ECHO, "REQUEST1", None, "Wed, 18 Nov 2020 10:00:00 GMT"), place)
+    return obs_error(
+        ErrorResponse(SERVICE, status, code, ECHO, "REQUEST1", None, "Wed, 18 Nov 2020 10:00:00 GMT"), place
+    )
 
 
 @pytest.mark.parametrize("place", [PLACE, ObjectPath("bucket-of-ann"), None], ids=["object", "bucket", "account"])
@@ -86,7 +88,7 @@ def test_each_is_told_in_both_languages(status: int, code: str, place: ObjectPat
 def test_temporary_keys_say_when_they_ended() -> None:
     ended = datetime.now(UTC) - timedelta(minutes=5)
     service = replace(SERVICE, credentials=replace(KEYS, expires=ended))
-    error = obs_error(Answer(service, 403, "ExpiredToken"), None)
+    error = obs_error(ErrorResponse(service, 403, "ExpiredToken"), None)
     assert f"ended at {ended.astimezone():%Y-%m-%d %H:%M}" in error.sentence()
 
 

@@ -19,7 +19,7 @@ from traindeck.domain.previews import MOST_EDITED, NotShown
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.previews.texts import Encoding
 from traindeck.services.storage.contents import BytesBody
-from traindeck.services.storage.data_ports import Found
+from traindeck.services.storage.data_ports import ObjectHead
 from traindeck.services.storage.text_editing import (
     UTF_8,
     ChangedMeanwhile,
@@ -169,7 +169,7 @@ _ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 
 
 def _edited(words: str, encoding: Encoding = UTF_8) -> EditedText:
-    return EditedText(Found(ObjectPath("bucket", "k"), len(words), "e"), encoding, words)
+    return EditedText(ObjectHead(ObjectPath("bucket", "k"), len(words), "e"), encoding, words)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "", "c d"]), _ENDS), max_size=8), st.sampled_from(["", "z"]))

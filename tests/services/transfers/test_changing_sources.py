@@ -60,7 +60,7 @@ async def test_a_source_that_always_changes_or_is_gone_fails_with_a_clear_word(
 
     shelf.put_part = changing
     async with working(home, shelf) as engine:
-        number = await engine.add(upload(source, there()), needs_yes=True)
+        number = await engine.add(upload(source, there()), needs_confirmation=True)
         planned = await engine.planned(number)
         assert (planned.state, planned.files) == (TransferState.READY, 3)
         (source / "gone").unlink()

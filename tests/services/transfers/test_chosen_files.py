@@ -258,7 +258,7 @@ async def test_a_program_that_ended_is_followed_by_one_that_goes_on(
 ) -> None:
     source = tree(tmp_path / "here", HERE)
     async with working(home, shelf) as engine:
-        number = await engine.add(sending(*(source / name for name in CHOSEN)), needs_yes=True)
+        number = await engine.add(sending(*(source / name for name in CHOSEN)), needs_confirmation=True)
         assert (await engine.planned(number)).files == len(SENT)
         assert not puts(shelf)
     async with working(home, shelf) as engine:
@@ -274,7 +274,7 @@ async def test_the_amount_of_one_folder_of_a_plan(shelf: ObjectShelf, home: Path
     source = tree(tmp_path / "here", HERE)
     shelf.keep(there("in/photos/1.jpg"), b"1")
     async with working(home, shelf) as engine:
-        number = await engine.add(sending(*(source / name for name in CHOSEN)), needs_yes=True)
+        number = await engine.add(sending(*(source / name for name in CHOSEN)), needs_confirmation=True)
         await engine.planned(number)
         assert await engine.amount_below(number, "in/photos/") == (1, 2), "what is there already is not sent"
         assert await engine.amount_below(number, "in/photos 2/") == (1, 3)

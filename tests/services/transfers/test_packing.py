@@ -294,7 +294,9 @@ async def test_a_file_deleted_under_way_fails_its_shard_or_is_left_out(
     async with working(home, shelf) as engine:
         for skip in (False, True):
             tree(tmp_path / "data", content)
-            number = await engine.add(pack(tmp_path / "data", there(f"{skip}/"), skip_unreadable=skip), needs_yes=True)
+            number = await engine.add(
+                pack(tmp_path / "data", there(f"{skip}/"), skip_unreadable=skip), needs_confirmation=True
+            )
             await engine.planned(number)
             (tmp_path / "data" / gone).unlink()
             await engine.confirm(number)

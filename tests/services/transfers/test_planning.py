@@ -26,7 +26,7 @@ from traindeck.domain.transfers.records import (
     Rules,
 )
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.storage.data_ports import Page
+from traindeck.services.storage.data_ports import ListingPage
 from traindeck.services.transfers import comparing as signs
 from traindeck.services.transfers.digests import etag_of_parts, md5
 from traindeck.services.transfers.planning import Outline, Planner
@@ -384,9 +384,9 @@ async def test_a_listing_out_of_order_removes_nothing(shelf: ObjectShelf, disk: 
     shelf.keep(remote("b"), b"content")
     in_order = shelf.page
 
-    async def page(*given: object, **named: object) -> Page:
+    async def page(*given: object, **named: object) -> ListingPage:
         found = await in_order(*given, **named)
-        return Page(found.rows[::-1], found.folders, found.next_marker)
+        return ListingPage(found.rows[::-1], found.folders, found.next_marker)
 
     shelf.page = page
     with pytest.raises(Unexpected):

@@ -53,7 +53,7 @@ async def test_a_folder_goes_is_undone_and_only_that(lab: LabProcess, tmp_path: 
         await fill(plane, bucket, [*names, "in/long gone", "in-beside"])
         await plane.remove(bucket.bucket, ["in/long gone"])
 
-        planned = await engine.add(removal(bucket.join("in/")), needs_yes=True)
+        planned = await engine.add(removal(bucket.join("in/")), needs_confirmation=True)
         row = await engine.planned(planned)
         assert (row.state, row.removals, row.removal_bytes) == (
             TransferState.READY, len(ODD), sum(len(name.encode()) for name in names)
@@ -122,7 +122,7 @@ async def test_what_came_after_the_count_stays(tmp_path: Path) -> None:
     shelf = ObjectShelf()
     shelf.keep(ObjectPath(BUCKET, "in/a"), b"12")
     async with working(tmp_path, shelf) as engine:
-        number = await engine.add(removal(ObjectPath(BUCKET, "in/")), needs_yes=True)
+        number = await engine.add(removal(ObjectPath(BUCKET, "in/")), needs_confirmation=True)
         await engine.planned(number)
         shelf.keep(ObjectPath(BUCKET, "in/b"), b"12")
         await engine.confirm(number)
@@ -134,7 +134,7 @@ async def test_what_nobody_agreed_to_is_not_done_by_another_try(tmp_path: Path) 
     shelf = ObjectShelf()
     shelf.keep(ObjectPath(BUCKET, "in/a"), b"12")
     async with working(tmp_path, shelf) as engine:
-        number = await engine.add(removal(ObjectPath(BUCKET, "in/")), needs_yes=True)
+        number = await engine.add(removal(ObjectPath(BUCKET, "in/")), needs_confirmation=True)
         await engine.planned(number)
         await engine.cancel(number)
         assert (await engine.ended(number)).state is TransferState.CANCELLED

@@ -39,7 +39,7 @@ async def test_sync_moves_what_differs_and_removes_what_was_asked(
     shelf.keep(there("to/a.txt"), b"a")
     rules = {"compare": CompareBy.MD5, "delete": True}
     async with working(home, shelf) as engine:
-        number = await engine.add(upload(source, there("to/"), **rules), needs_yes=True)
+        number = await engine.add(upload(source, there("to/"), **rules), needs_confirmation=True)
         planned = await engine.planned(number)
         assert (planned.removals, planned.equal_files) == (1, 1)
         assert shelf.keys(BUCKET) == ["to/a.txt", "to/old"], "a preview changes nothing"
@@ -63,7 +63,7 @@ async def test_nothing_is_removed_without_a_yes_after_a_pause_or_a_failed_plan(
     shelf.keep(there("to/old"), b"old")
     order = upload(source, there("to/"), compare=CompareBy.SIZE, delete=True)
     async with working(home, shelf) as engine:
-        number = await engine.add(order, needs_yes=True)
+        number = await engine.add(order, needs_confirmation=True)
         await engine.planned(number)
         await engine.pause(number)
         await engine.resume(number)
@@ -84,7 +84,7 @@ async def test_nothing_is_removed_without_a_yes_after_a_pause_or_a_failed_plan(
 
     shelf.page = page
     async with working(home, shelf) as engine:
-        number = await engine.add(order, needs_yes=True)
+        number = await engine.add(order, needs_confirmation=True)
         assert (await engine.ended(number)).state is TransferState.FAILED
         trouble = None
         await engine.retry(number)
@@ -107,7 +107,7 @@ async def test_a_plan_begun_anew_removes_only_what_it_finds_itself(home: Path, t
 
     shelf.page = page
     async with working(home, shelf) as engine:
-        number = await engine.add(upload(source, there(), compare=CompareBy.SIZE, delete=True), needs_yes=True)
+        number = await engine.add(upload(source, there(), compare=CompareBy.SIZE, delete=True), needs_confirmation=True)
         assert (await engine.planned(number)).removals == 1
 
 
@@ -118,7 +118,7 @@ async def test_a_file_that_changed_since_the_list_was_shown_stays(
     shelf.keep(there("in/new"), b"new")
     async with working(home, shelf) as engine:
         order = download(there("in/"), target, compare=CompareBy.SIZE, delete=True)
-        number = await engine.add(order, needs_yes=True)
+        number = await engine.add(order, needs_confirmation=True)
         await engine.planned(number)
         (target / "changed").write_bytes(b"an hour of work")
         await engine.confirm(number)

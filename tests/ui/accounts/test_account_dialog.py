@@ -20,7 +20,7 @@ from traindeck.domain.accounts.profiles import Check, CheckUp, Profile, Provider
 from traindeck.domain.errors import KeyringMissing, KeysRefused
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import TaskScope
-from traindeck.services.accounts.key_checks import Found
+from traindeck.services.accounts.key_checks import OnCheck
 from traindeck.ui.accounts.profile_dialog import CredentialsDrop, ProfileDialog
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.bars import NoticeBar
@@ -62,7 +62,7 @@ class RunActions:
             raise self.keyring_error
         return "KWallet"
 
-    async def check(self, name: str, found: Found = lambda _: None) -> CheckUp:
+    async def check(self, name: str, found: OnCheck = lambda _: None) -> CheckUp:
         found(CheckUp((RUNNING,)))
         return CheckUp((DONE,), accepted=True)
 

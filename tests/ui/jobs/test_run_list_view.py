@@ -20,9 +20,9 @@ from support.folder_cloud import FolderCloud, code_folder, digits_spec
 from support.panel_bench import User, light_theme
 from support.waiting import until
 from traindeck.domain.jobs.job import Run, RunState
-from traindeck.ui.jobs.run_list_view import RunListView, RunTable
+from traindeck.ui.jobs.run_list_view import RunListView, RunTable, RunTableModel
 from traindeck.ui.jobs.run_page_view import RunPageView
-from traindeck.ui.kit.table_models import RowsModel, RunTableModel
+from traindeck.ui.kit.table_models import RowsModel
 from traindeck.ui.kit.theme import Theme
 from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.jobs.run_page import RunPage

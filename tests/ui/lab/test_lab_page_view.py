@@ -19,7 +19,7 @@ from traindeck.domain.lab import LabDiskUsage, LabOwner, LabSight, LabState
 from traindeck.domain.texts import text
 from traindeck.runtime.language import speak
 from traindeck.runtime.tasks import TaskScope
-from traindeck.ui.kit.dialogs import CANCEL, Answer, Question
+from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, Question
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.lab.lab_page_view import LabPageView
 from traindeck.viewmodels.lab.lab_page import LabPage
@@ -115,7 +115,7 @@ async def test_in_chinese_nothing_is_cut(qapp: QApplication, tmp_path: Path) -> 
 
 
 async def test_a_question_that_wants_a_word_opens_with_it_alone(qapp: QApplication) -> None:
-    question = Question("Empty?", "All of it.", [Answer("yes", "Empty it", "danger")], typed="empty")
+    question = Question("Empty?", "All of it.", [AnswerButton("yes", "Empty it", "danger")], typed="empty")
     question.open()
     yes = question.findChild(QPushButton, "answer.yes")
     assert yes is not None and not yes.isEnabled()
@@ -132,7 +132,7 @@ async def test_a_question_that_wants_a_word_opens_with_it_alone(qapp: QApplicati
 
 
 async def test_the_first_key_in_a_dangerous_question_does_no_harm(qapp: QApplication) -> None:
-    question = Question("Delete?", "", [Answer("yes", "Delete", "danger")])
+    question = Question("Delete?", "", [AnswerButton("yes", "Delete", "danger")])
     question.open()
     await until(question.isVisible)
     focused = question.focusWidget()

@@ -26,9 +26,9 @@ from traindeck.domain.accounts.profiles import Check, CheckUp, Profile
 from traindeck.domain.errors import KeyringMissing
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import TaskScope
-from traindeck.services.accounts.key_checks import Found
+from traindeck.services.accounts.key_checks import OnCheck
 from traindeck.ui.accounts.profile_dialog import ProfileDialog
-from traindeck.ui.kit.dialogs import CANCEL, Answer, Question, asked
+from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, Question, asked
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.command_palette import CommandPalette
 from traindeck.ui.shell.frame_commands import About
@@ -88,7 +88,7 @@ async def test_nothing_happens_when_nothing_matches_or_may_be_done(
 async def test_a_question_gives_the_answer_by_name(qapp: QApplication, qtbot: QtBot, choice: str) -> None:
     parent = QWidget()
     parent.show()
-    answers = (Answer("stop", "Stop both", "danger"), Answer("leave", "Leave them", "primary"))
+    answers = (AnswerButton("stop", "Stop both", "danger"), AnswerButton("leave", "Leave them", "primary"))
     asking = asyncio.create_task(asked(parent, "Stop 2 jobs?", "They bill.", *answers))
     await until(lambda: parent.findChildren(Question))
     question = parent.findChildren(Question)[0]
@@ -142,7 +142,7 @@ class Counter:
     async def keyring(self) -> str:
         return "Secret Service"
 
-    async def check(self, name: str, found: Found = lambda _: None) -> CheckUp:
+    async def check(self, name: str, found: OnCheck = lambda _: None) -> CheckUp:
         return self.told
 
 

@@ -18,10 +18,10 @@ from support.frame_bench import BOTTOM, ICONS, LEFT, Frame, frame
 from support.qt_support import until
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import TaskScope
-from traindeck.ui.kit.dialogs import CANCEL, Answer, Question, asked, asked_line
+from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, Question, asked, asked_line
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.command_palette import CommandPalette
-from traindeck.ui.shell.feature import Feature, News, Shell
+from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.ui.shell.main_window import MainWindow, Make, Panel, Skeleton
 from traindeck.ui.shell.shortcut_sheet import ShortcutSheet
 from traindeck.ui.shell.window_frame import make_frame
@@ -49,7 +49,7 @@ class Room(Feature):
     def commands(self) -> Iterable[Command]:
         return [Command("room.look", "&Look", lambda: self.heard.append("look"), shortcut="Ctrl+J", menu="run")]
 
-    def news(self) -> News:
+    def news(self) -> Subscriptions:
         return [(self.model.told, self.heard.append)]
 
     def restore(self, page: object) -> bool:
@@ -187,7 +187,7 @@ async def test_who_asks_after_the_window_gave_way_is_heard_in_the_next_one(qapp:
             old.confirm(text("Upload?"), text("Upload")),
             old.choose(text("Upload?"), [], [Way("yes", text("Upload"))]),
             old.confirm_loss(Loss(text("Remove?"), (), text("Remove"))),
-            asked(old.window, "Upload?", "", Answer("yes", "Upload")),
+            asked(old.window, "Upload?", "", AnswerButton("yes", "Upload")),
             asked_line(old.window, "Rename", "New name:", "Rename", "a", lambda _: None),
         ):
             later = asyncio.ensure_future(asking)

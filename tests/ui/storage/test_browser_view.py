@@ -19,8 +19,8 @@ from traindeck.domain.transfers.records import Kind, Order, Rules
 from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.storage.browser_view import BrowserView
+from traindeck.ui.storage.bucket_commands import PackDialog, add_pack, add_verify
 from traindeck.ui.storage.object_table import SIZE
-from traindeck.ui.transfers.bucket_commands import PackDialog, add_pack, add_verify
 from traindeck.viewmodels.shell.commands import CONTEXT, Command
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser

@@ -34,7 +34,7 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.language import speak
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.accounts.connections import Connection, make_connection
-from traindeck.ui.kit.dialogs import Answer, Question, asked
+from traindeck.ui.kit.dialogs import AnswerButton, Question, asked
 from traindeck.ui.kit.property_dialog import PropertyDialog, PropertyDialogs
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.storage.access_page import AccessPage
@@ -118,7 +118,7 @@ class Bench:
     async def _confirm(self, loss: Loss) -> bool:
         facts = "\n".join(str(fact) for fact in loss.facts)
         typed = str(loss.typed) if loss.typed else ""
-        yes = Answer("yes", str(loss.action), "danger")
+        yes = AnswerButton("yes", str(loss.action), "danger")
         return await asked(self.window, str(loss.question), facts, yes, typed=typed) == "yes"
 
     def data(self, bucket: str, role: Qt.ItemDataRole) -> str:

@@ -328,9 +328,9 @@ class Crowded:
             take([Held(upload, 1, 10) for upload in uploads[start : start + 64]])
             await asyncio.sleep(0)
 
-    async def end(self, uploads: list[UnfinishedUpload], told: Callable[[int], None]) -> Ended:
+    async def end(self, uploads: list[UnfinishedUpload], on_progress: Callable[[int], None]) -> Ended:
         self.ended = uploads
-        told(len(uploads))
+        on_progress(len(uploads))
         return Ended(uploads)
 
 

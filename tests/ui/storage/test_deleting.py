@@ -44,7 +44,7 @@ class Deletions:
         self.told: list[News] = []
         self.touched: list[object] = []
         self.busy: list[str] = []
-        self.deleting.told.connect(self.told.append)
+        self.deleting.news.connect(self.told.append)
         self.deleting.touched.connect(self.touched.append)
         self.deleting.busy.connect(lambda words: self.busy.append(str(words or "")))
 

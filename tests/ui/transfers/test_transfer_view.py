@@ -18,10 +18,10 @@ from support.waiting import until
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.records import Kind, TransferState
 from traindeck.services.transfers import Transfer, Transfers
-from traindeck.ui.kit.table_models import SHARE_ROLE, TransferTableModel
+from traindeck.ui.kit.table_models import SHARE_ROLE
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.transfers.transfer_files_dialog import FilesModel, TransferFilesDialog
-from traindeck.ui.transfers.transfer_view import TransferView
+from traindeck.ui.transfers.transfer_view import TransferTableModel, TransferView
 from traindeck.viewmodels.transfers.transfer_list import PAGE, TransferList
 
 if TYPE_CHECKING:

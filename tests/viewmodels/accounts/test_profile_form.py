@@ -113,8 +113,8 @@ async def test_keys_are_kept_used_and_checked(bench: Callable[[], object], tmp_p
         assert at.drawer.kept["campus"].access_key == AK
         assert at.drawer.kept["campus"].secret_key.reveal() == SK
         assert at.service.current == "campus"
-        assert at.form.state.told is not None
-        assert {check.passed for check in at.form.state.told.checks} == {None}  # nobody answers
+        assert at.form.state.check_up is not None
+        assert {check.passed for check in at.form.state.check_up.checks} == {None}  # nobody answers
         assert SK not in (tmp_path / "settings.json").read_text(encoding="utf-8")
         assert SK not in repr(at.form.state)
 

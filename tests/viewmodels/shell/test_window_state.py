@@ -11,9 +11,9 @@ import pytest
 
 from support.waiting import until
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.viewmodels.shell.preferences import Layout, WindowState
+from traindeck.viewmodels.shell.preferences import WindowLayout, WindowState
 
-LAYOUT = Layout(b"\x00geometry\xff", b"docks\x01")
+LAYOUT = WindowLayout(b"\x00geometry\xff", b"docks\x01")
 
 
 @pytest.fixture
@@ -66,18 +66,18 @@ async def test_the_last_of_several_saves_stays_and_nobody_waits(tmp_path: Path, 
     path, free = tmp_path / "window.json", threading.Event()
     busy = [asyncio.ensure_future(disk.run(lambda _: free.wait())) for _ in range(2)]
     state = WindowState(path)
-    state.save(1, Layout(b"first", b""))
+    state.save(1, WindowLayout(b"first", b""))
     keeping = asyncio.ensure_future(state.keep(disk))
     await asyncio.sleep(0)
     for number in range(5):
-        state.save(1, Layout(b"%d" % number, b""))
-    assert not path.exists() and state.load(1) == Layout(b"4", b"")
+        state.save(1, WindowLayout(b"%d" % number, b""))
+    assert not path.exists() and state.load(1) == WindowLayout(b"4", b"")
     at_quit = asyncio.ensure_future(state.keep(disk))
     free.set()
     await asyncio.gather(at_quit, keeping, *busy)
     later = WindowState(path)
     later.read()
-    assert later.load(1) == Layout(b"4", b"")
+    assert later.load(1) == WindowLayout(b"4", b"")
 
 
 async def test_a_save_that_was_cancelled_is_made_up_for(tmp_path: Path, disk: BlockingCalls) -> None:
@@ -97,7 +97,7 @@ async def test_a_save_that_was_cancelled_is_made_up_for(tmp_path: Path, disk: Bl
 
 async def test_what_is_newer_than_the_file_is_not_overwritten_by_it(tmp_path: Path, disk: BlockingCalls) -> None:
     state = WindowState(tmp_path / "window.json")
-    state.save(1, Layout(b"old", b""))
+    state.save(1, WindowLayout(b"old", b""))
     await state.keep(disk)
     fresh = WindowState(tmp_path / "window.json")
     fresh.save(1, LAYOUT)

@@ -11,7 +11,7 @@ from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.records import CompareBy, TransferState
-from traindeck.viewmodels.transfers.sync_form import Stage, SyncForm
+from traindeck.viewmodels.transfers.sync_form import PlanStage, SyncForm
 from traindeck.viewmodels.transfers.transfer_words import plan_words
 
 PLACE = ObjectPath("bucket", "data/")
@@ -35,10 +35,10 @@ async def test_what_would_change_is_shown_and_then_done(tmp_path: Path) -> None:
         begun: list[int] = []
         form.begun.connect(begun.append)
         folder = folder_with(tmp_path / "here", a="1", b="22")
-        form.wish(folder=str(folder), compare=CompareBy.MD5, delete=True, ignore="b\n\n")
+        form.choose(folder=str(folder), compare=CompareBy.MD5, delete=True, ignore="b\n\n")
         form.look()
-        assert form.state.stage is Stage.LOOKING and not form.state.can_look
-        await until(lambda: form.state.stage is Stage.SHOWN)
+        assert form.state.stage is PlanStage.LOOKING and not form.state.can_look
+        await until(lambda: form.state.stage is PlanStage.SHOWN)
         assert form.state.plan is not None
         assert plan_words(form.state.plan) == "To upload: 1, 1 B · To remove: 1"
         assert not cloud.storage.place(PLACE.join("a")).exists()
@@ -56,14 +56,14 @@ async def test_the_other_way_and_when_all_is_equal(tmp_path: Path) -> None:
     async with FolderCloud(tmp_path / "cloud") as cloud:
         await cloud.storage.put(b"1", PLACE.join("a"))
         form = form_over(cloud)
-        form.wish(folder=str(tmp_path / "here"), goes_up=False, compare=CompareBy.MD5)
+        form.choose(folder=str(tmp_path / "here"), goes_up=False, compare=CompareBy.MD5)
         form.look()
         await until(lambda: form.state.can_begin)
         form.begin()
         await until(lambda: cloud.transfers.rows()[0].state is TransferState.DONE)
         assert (tmp_path / "here" / "a").read_bytes() == b"1"
         form.look()
-        await until(lambda: form.state.stage is Stage.SHOWN)
+        await until(lambda: form.state.stage is PlanStage.SHOWN)
         assert form.state.plan is not None and not form.state.can_begin
         assert plan_words(form.state.plan) == "Nothing would change · equal: 1"
         form.close()
@@ -72,11 +72,11 @@ async def test_the_other_way_and_when_all_is_equal(tmp_path: Path) -> None:
 async def test_a_plan_for_something_else_is_forgotten(tmp_path: Path) -> None:
     async with FolderCloud(tmp_path / "cloud") as cloud:
         form = form_over(cloud)
-        form.wish(folder=str(folder_with(tmp_path / "here", a="1")))
+        form.choose(folder=str(folder_with(tmp_path / "here", a="1")))
         form.look()
         await until(lambda: form.state.can_begin)
-        form.wish(delete=True)
-        assert form.state.stage is Stage.ASKING and form.state.plan is None
+        form.choose(delete=True)
+        assert form.state.stage is PlanStage.ASKING and form.state.plan is None
         await until(lambda: not cloud.transfers.rows())
         form.look()
         await until(lambda: form.state.can_begin)
@@ -88,7 +88,7 @@ async def test_a_plan_for_something_else_is_forgotten(tmp_path: Path) -> None:
 async def test_closing_while_it_looks_leaves_nothing(tmp_path: Path) -> None:
     async with FolderCloud(tmp_path / "cloud") as cloud:
         form = form_over(cloud)
-        form.wish(folder=str(folder_with(tmp_path / "here", a="1")))
+        form.choose(folder=str(folder_with(tmp_path / "here", a="1")))
         cloud.storage.wait = asyncio.Event()
         form.look()
         await until(lambda: bool(cloud.transfers.rows()))
@@ -101,19 +101,19 @@ async def test_what_cannot_be_planned_is_said(tmp_path: Path) -> None:
     async with FolderCloud(tmp_path / "cloud") as cloud:
         form = form_over(cloud)
         form.look()
-        assert form.state.stage is Stage.ASKING, "without a folder there is nothing to look at"
-        form.wish(folder="some/where")
+        assert form.state.stage is PlanStage.ASKING, "without a folder there is nothing to look at"
+        form.choose(folder="some/where")
         form.look()
         await until(lambda: form.state.trouble is not None)
         assert type(form.state.trouble) is InvalidInput
-        form.wish(folder=str(tmp_path / "nowhere"))
+        form.choose(folder=str(tmp_path / "nowhere"))
         assert form.state.trouble is None
         form.look()
         await until(lambda: form.state.trouble is not None)
         assert type(form.state.trouble) is NotFound and "nowhere" in form.state.trouble.sentence()
         assert cloud.transfers.rows() == []
-        form.wish(folder=str(folder_with(tmp_path / "here", a="1")))
+        form.choose(folder=str(folder_with(tmp_path / "here", a="1")))
         cloud.storage.trouble = offline()
         form.look()
-        await until(lambda: form.state.trouble is not None or form.state.stage is Stage.SHOWN)
+        await until(lambda: form.state.trouble is not None or form.state.stage is PlanStage.SHOWN)
         form.close()

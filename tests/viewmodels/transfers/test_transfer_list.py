@@ -26,7 +26,7 @@ from traindeck.domain.transfers.records import (
 )
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.transfers import Transfer
-from traindeck.viewmodels.jobs.run_page import Tone
+from traindeck.viewmodels.ports import Tone
 from traindeck.viewmodels.transfers.transfer_list import (
     ALL,
     PAGE,

@@ -21,7 +21,7 @@ from traindeck.cli.job.waiting import (
     until_over,
 )
 from traindeck.cli.main import DONE, FAILED, Call
-from traindeck.cli.progress import Progress, Stages
+from traindeck.cli.progress import ByteProgress, Stages
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.job import STEM_LENGTH, JobSpec, Run, RunState, Target, duration_words
@@ -172,7 +172,7 @@ async def fetch(call: Call) -> int:
     async with call.runs() as core:
         run = await core.run_service.find(call.options.run)
         target: Path = call.options.to or Path(run.name)
-        with Progress(call.output, run.name) as progress:
+        with ByteProgress(call.output, run.name) as progress:
 
             def moved(row: Transfer) -> None:
                 progress.at(row.done_bytes, row.total_bytes)

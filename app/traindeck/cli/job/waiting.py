@@ -43,12 +43,12 @@ async def keys_needed(core: RunCore, profile: str) -> AsyncIterator[None]:
         if (error := core.connections.refusal(profile)) is not None:
             raise error
 
-    def told(name: str) -> None:
+    def on_refusal(name: str) -> None:
         if name == profile == ENVIRONMENT:
             refused.set()
 
     refused = asyncio.Event()
-    stop_listening = core.connections.keys_refused.add(told)
+    stop_listening = core.connections.keys_refused.add(on_refusal)
     try:
         async with asyncio.TaskGroup() as group:
             waiting = group.create_task(wait(), name="wait for a refusal")
@@ -111,7 +111,7 @@ async def bring_up_to_date(call: Call, core: RunCore) -> None:
         return
     heard = asyncio.Event()
 
-    def told(profile: str) -> None:
+    def on_answer(profile: str) -> None:
         if trouble := core.watch.trouble(profile):
             reason = trouble.sentence()
             call.output.note(say("“{profile}” does not answer now: {reason}", profile=profile, reason=reason))
@@ -120,7 +120,7 @@ async def bring_up_to_date(call: Call, core: RunCore) -> None:
         if not unheard:
             heard.set()
 
-    stop_listening = core.watch.connection_state.add(told)
+    stop_listening = core.watch.connection_state.add(on_answer)
     try:
         async with watching(core), asyncio.timeout(_LOOK_S):
             await heard.wait()

@@ -22,7 +22,7 @@ _RANGE = re.compile(r"(\d{0,18})-(\d{0,18})")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ByteRange:
     """Which bytes of an object; both ends belong to it. Without `first` these are the last ones, `last` of them."""
 
     first: int | None = 0
@@ -42,7 +42,7 @@ class Part:
         return self.first, end - self.first
 
 
-def part(value: str) -> Part:
+def part(value: str) -> ByteRange:
     """`0-99`, `100-` or `-100`, as in a request for a range."""
     match = _RANGE.fullmatch(value.strip())
     if match is None or value.strip() == "-":
@@ -50,7 +50,7 @@ def part(value: str) -> Part:
     first, last = (int(digits) if digits else None for digits in match.groups())
     if first is not None and last is not None and last < first:
         raise argparse.ArgumentTypeError(say("the end of the part is before its beginning"))
-    return Part(first, last)
+    return ByteRange(first, last)
 
 
 async def cat(call: Call) -> int:
@@ -60,9 +60,9 @@ async def cat(call: Call) -> int:
             raise InvalidInput(
                 text("“{path}” is a folder.", path=str(path)), text("Name the objects whose content you want.")
             )
-    wanted: Part = call.options.range or Part()
+    wanted: ByteRange = call.options.range or ByteRange()
     if call.options.head is not None:
-        wanted = Part(0, call.options.head - 1)
+        wanted = ByteRange(0, call.options.head - 1)
     count = 0
     async with call.data() as core:
         for path in paths:
@@ -72,7 +72,7 @@ async def cat(call: Call) -> int:
     return DONE
 
 
-async def printed(call: Call, core: DataCore, path: ObjectPath, wanted: Part, bytes_per_s: int = 0) -> int:
+async def printed(call: Call, core: DataCore, path: ObjectPath, wanted: ByteRange, bytes_per_s: int = 0) -> int:
     """The object, or this part of it, to standard output; the answer counts its bytes. 0 is no limit."""
     from traindeck.services.storage.contents import read_through
     from traindeck.services.transfers.pace import RateLimit

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from traindeck.cli.main import Call, Command
+from traindeck.cli.main import Call, Handler
 
 NAMES = (
     "ls", "du", "find", "mb", "rb", "policy", "cat", "cp", "mv", "sync", "pack", "rm", "stat", "url", "fragments",
 )  # fmt: skip
 
 
-def command(name: str) -> Command:
+def command(name: str) -> Handler:
     """Loaded when it is wanted, so that no command waits for the others; written out, so that packagers see all."""
     match name:
         case "ls" | "du" | "find":
@@ -64,4 +64,4 @@ async def _run(name: str, call: Call) -> int:
     return await command(name)(call)
 
 
-COMMANDS: dict[str, Command] = {name: partial(_run, name) for name in NAMES}
+COMMANDS: dict[str, Handler] = {name: partial(_run, name) for name in NAMES}

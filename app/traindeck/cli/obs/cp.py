@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.main import DONE, Call
-from traindeck.cli.progress import Progress
+from traindeck.cli.progress import ByteProgress
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.storage.objects import ObjectPath, names_a_service, size_words
 from traindeck.domain.texts import say, text
@@ -85,7 +85,7 @@ class _Copying:
                 raise InvalidInput(
                     text("Both sides are on this computer."), text("Write at least one side as obs://bucket/key.")
                 )
-        with Progress(self.call.output, label) as progress, small_files_told(self.call, self.core.transfers):
+        with ByteProgress(self.call.output, label) as progress, small_files_told(self.call, self.core.transfers):
             return await self.core.transfers.move(order, progress=progress.at)
 
     async def from_standard_input(self, target: ObjectPath) -> int:
@@ -99,9 +99,9 @@ class _Copying:
         return 1
 
     async def to_standard_output(self, source: ObjectPath) -> int:
-        from traindeck.cli.obs.cat import Part, printed
+        from traindeck.cli.obs.cat import ByteRange, printed
 
-        await printed(self.call, self.core, source, Part(), self.call.options.limit)
+        await printed(self.call, self.core, source, ByteRange(), self.call.options.limit)
         return 1
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MINUTE = "%Y-%m-%d %H:%M"
 
-Show = Callable[[list[ObjectEntry]], None]
+ShowEntries = Callable[[list[ObjectEntry]], None]
 
 
 async def ls(call: Call) -> int:
@@ -108,7 +108,7 @@ async def _level(plane: DataPlane, path: ObjectPath) -> AsyncGenerator[list[Obje
         raise nothing_there(path)
 
 
-async def _below(plane: DataPlane, path: ObjectPath, show: Show, *, in_order: bool = False) -> None:
+async def _below(plane: DataPlane, path: ObjectPath, show: ShowEntries, *, in_order: bool = False) -> None:
     """The object of that very name, else everything below the folder."""
     from traindeck.services.storage.listing import Piece, Sweep, entry_of, nothing_there
 

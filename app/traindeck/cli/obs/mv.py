@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from traindeck.cli.main import DONE, Call
 from traindeck.cli.obs.cp import Place, below, make_folder, place, refuse_impossible
-from traindeck.cli.progress import Progress
+from traindeck.cli.progress import ByteProgress
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import say, text
@@ -48,7 +48,7 @@ async def _moved(call: Call, core: DataCore, source: Place, target: Place) -> in
         case _:
             kind = Kind.COPY
     order = Order(kind, call.profile(core), _spelled(source), _spelled(target), MOVE)
-    with Progress(call.output, label) as progress:
+    with ByteProgress(call.output, label) as progress:
         row = await core.transfers.move(order, progress=progress.at)
     return row.done_files
 

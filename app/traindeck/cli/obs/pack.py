@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from traindeck.cli import terminal
 from traindeck.cli.main import DONE, FAILED, Call
 from traindeck.cli.obs.cp import place
-from traindeck.cli.progress import Progress, to_its_end
+from traindeck.cli.progress import ByteProgress, to_its_end
 from traindeck.domain.errors import AppError, InvalidInput, Occupied
 from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import say, text
@@ -177,7 +177,7 @@ async def _unpack(call: Call) -> int:
             from traindeck.services.transfers.packing.unpacking import Unpacking
 
             unpacking = Unpacking(packed, target.absolute(), core.disk, call.options.only)
-            with Progress(call.output, target.name) as progress:
+            with ByteProgress(call.output, target.name) as progress:
                 done = await unpacking.run(progress.at)
             for name, error in done.failures:
                 call.output.note(f"× {name}  {error.sentence()}")

@@ -45,17 +45,17 @@ async def add(call: Call) -> int:
             profiles = core.profile_service()
             kept = await profiles.change(profile, password)
             current = profiles.current
-        return _told(call, kept, current)
+        return _report(call, kept, current)
     credentials = keys.gathered(asked)
     async with call.accounts() as core:
         profiles = core.profile_service()
         kept = await profiles.add(profile, credentials, replace_old=asked.replace)
         current, keyring = profiles.current, await profiles.keyring()
     call.output.note(say("The keys are kept in {keyring}.", keyring=keyring))
-    return _told(call, kept, current)
+    return _report(call, kept, current)
 
 
-def _told(call: Call, kept: Profile, current: str) -> int:
+def _report(call: Call, kept: Profile, current: str) -> int:
     words = say("Added “{name}”. “traindeck profile check {name}” tries its keys.", name=kept.name)
     if current != kept.name:
         words += "\n" + say("“traindeck profile use {name}” makes it the current one.", name=kept.name)
@@ -97,30 +97,30 @@ async def check(call: Call) -> int:
     async with call.accounts() as core:
         name = call.options.name or call.profile(core)
         core.connections.profile(name)
-        told = await core.profile_service().check(name)
+        check_up = await core.profile_service().check(name)
     if call.output.json_wanted:
         call.output.document(
             {
                 "name": name,
-                "valid": told.accepted,
-                "verdict": say(told.verdict),
-                "ends": told.expires.isoformat() if told.expires else None,
-                "checks": [_finding(check) for check in told.checks],
+                "valid": check_up.accepted,
+                "verdict": say(check_up.verdict),
+                "ends": check_up.expires.isoformat() if check_up.expires else None,
+                "checks": [_finding(check) for check in check_up.checks],
             }
         )
     else:
         marks = {True: say("ok"), False: say("wrong"), None: say("not checked")}
         call.output.table(
             [say("Check"), say("Result"), say("Found")],
-            [(say(check.title), marks[check.passed], say(check.fact)) for check in told.checks],
+            [(say(check.title), marks[check.passed], say(check.fact)) for check in check_up.checks],
         )
-    call.output.note(say(told.verdict))
-    for check in told.checks:
+    call.output.note(say(check_up.verdict))
+    for check in check_up.checks:
         if check.hint is not None:
             call.output.note(f"{say(check.title)}: {say(check.hint)}")
-    if told.accepted is False or any(check.passed is False for check in told.checks):
+    if check_up.accepted is False or any(check.passed is False for check in check_up.checks):
         return _CREDENTIALS
-    return _SERVICE if any(check.may_try_again for check in told.checks) else DONE
+    return _SERVICE if any(check.may_try_again for check in check_up.checks) else DONE
 
 
 async def remove(call: Call) -> int:

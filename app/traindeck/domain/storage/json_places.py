@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-Way = tuple[str | int, ...]
+JsonPath = tuple[str | int, ...]
 """How to get to a part: names of members and numbers in lists."""
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TextPosition:
     """Both count from 1, as editors do."""
 
     line: int
@@ -25,7 +25,7 @@ class Place:
 class NotJson(ValueError):
     """What is wrong, and where."""
 
-    def __init__(self, problem: str, place: Place) -> None:
+    def __init__(self, problem: str, place: TextPosition) -> None:
         super().__init__(problem)
         self.problem = problem
         self.place = place
@@ -40,9 +40,9 @@ class Located:
     """A document and where its parts begin; of a member that is its name."""
 
     document: object
-    places: Mapping[Way, Place]
+    places: Mapping[JsonPath, TextPosition]
 
-    def place(self, way: Way) -> Place:
+    def place(self, way: JsonPath) -> TextPosition:
         """Of the part, or of the nearest one around it."""
         while way not in self.places:
             way = way[:-1]
@@ -54,21 +54,21 @@ def located(content: str) -> Located:
     try:
         document = json.loads(content, parse_constant=_no_number)
     except json.JSONDecodeError as error:
-        raise NotJson(error.msg, Place(error.lineno, error.colno)) from error
+        raise NotJson(error.msg, TextPosition(error.lineno, error.colno)) from error
     except RecursionError as error:
-        raise NotJson("nested too deeply", Place(1, 1)) from error
+        raise NotJson("nested too deeply", TextPosition(1, 1)) from error
     except _NoNumber as error:
         at = re.search(rf"(?<![\w\"]){re.escape(str(error))}(?![\w\"])", content)
         raise NotJson("Expecting value", place_at(content, at.start() if at else 0)) from error
     return Located(document, _places(content))
 
 
-def place_at(content: str, offset: int) -> Place:
+def place_at(content: str, offset: int) -> TextPosition:
     before = content[:offset]
-    return Place(before.count("\n") + 1, offset - before.rfind("\n"))
+    return TextPosition(before.count("\n") + 1, offset - before.rfind("\n"))
 
 
-def offset_of(content: str, place: Place) -> int:
+def offset_of(content: str, place: TextPosition) -> int:
     lines = content.split("\n")
     row = min(place.line, len(lines)) - 1
     return sum(len(line) + 1 for line in lines[:row]) + min(place.column - 1, len(lines[row]))
@@ -82,9 +82,9 @@ def _no_number(name: str) -> NoReturn:
     raise _NoNumber(name)
 
 
-def _places(content: str) -> dict[Way, Place]:
+def _places(content: str) -> dict[JsonPath, TextPosition]:
     """Of a document that could be read."""
-    found: dict[Way, Place] = {}
+    found: dict[JsonPath, TextPosition] = {}
     way: list[str | int] = []
     inside: list[str] = []  # "{": a name is next, ":": its value, "[": the next of a list
     line, line_start, seen = 1, 0, 0
@@ -95,7 +95,7 @@ def _places(content: str) -> dict[Way, Place]:
             line += newlines
             line_start = content.rfind("\n", 0, start) + 1
         seen = start
-        place = Place(line, start - line_start + 1)
+        place = TextPosition(line, start - line_start + 1)
         if sign in "}]":
             if inside.pop() != "{":  # else it is an object without members
                 way.pop()

@@ -64,7 +64,7 @@ class RestoreSpeed(StrEnum):
 
 
 class Restoring(StrEnum):
-    """What became of the wish to restore an object."""
+    """What became of the request to restore an object."""
 
     BEGUN = "begun"
     EXTENDED = "extended"
@@ -261,7 +261,7 @@ def frozen(path: ObjectPath) -> Conflict:
     )
 
 
-Row = tuple[str, str]
+FactRow = tuple[str, str]
 
 
 _CLASSES = {
@@ -320,7 +320,7 @@ def encryption_words(facts: ObjectFacts) -> str:
     return f"{facts.encryption} {facts.encryption_key}".strip()
 
 
-def fact_rows(facts: ObjectFacts, is_public: bool | None) -> list[Row]:
+def fact_rows(facts: ObjectFacts, is_public: bool | None) -> list[FactRow]:
     """Name and value of everything there is to say, but metadata, tags and versions."""
     rows = [
         (say("Size"), size_in_full(facts.size_bytes)),
@@ -352,12 +352,12 @@ def header_title(name: str) -> str:
     return say("Content type") if name == CONTENT_TYPE else "-".join(part.capitalize() for part in name.split("-"))
 
 
-def tally_rows(tally: Tally) -> list[Row]:
+def tally_rows(tally: Tally) -> list[FactRow]:
     rows = [(say("Objects"), count_words(tally.objects)), (say("Size"), size_in_full(tally.size_bytes))]
     return rows + [(class_words(name), share) for name, share in class_shares(tally.classes)]
 
 
-def class_shares(classes: Mapping[str, tuple[int, int]]) -> list[Row]:
+def class_shares(classes: Mapping[str, tuple[int, int]]) -> list[FactRow]:
     """Standard first, then what holds most."""
     ordered = sorted(classes.items(), key=lambda item: (item[0] != STANDARD, -item[1][1], item[0]))
     return [

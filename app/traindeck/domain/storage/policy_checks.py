@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from traindeck.domain.storage.access import CHANGING, Acl, abilities_words, covers, exposure
-from traindeck.domain.storage.json_places import Located, NamedTwice, NotJson, Place, Way, located
+from traindeck.domain.storage.json_places import JsonPath, Located, NamedTwice, NotJson, TextPosition, located
 from traindeck.domain.storage.policies import (
     BUCKET_ACTIONS,
     MOST_BYTES,
@@ -53,7 +53,7 @@ class Finding:
 
     title: Text
     hint: Text
-    place: Place | None = None
+    place: TextPosition | None = None
     is_error: bool = True
     """It cannot be sent so; else it can, and may be meant."""
 
@@ -135,7 +135,7 @@ class _Check:
         for number, statement in enumerate(statements):
             yield from self._statement(statement, ("Statement", number))
 
-    def _statement(self, statement: object, way: Way) -> Iterator[Finding]:
+    def _statement(self, statement: object, way: JsonPath) -> Iterator[Finding]:
         if not isinstance(statement, dict):
             yield self._error(way, text("A statement is an object."), text("Begin it with {{ and end it with }}."))
             return
@@ -159,7 +159,7 @@ class _Check:
         if "Condition" in statement:
             yield from self._conditions(statement["Condition"], (*way, "Condition"))
 
-    def _either(self, statement: dict[str, object], way: Way, name: str) -> Iterator[Finding]:
+    def _either(self, statement: dict[str, object], way: JsonPath, name: str) -> Iterator[Finding]:
         if name in statement and f"Not{name}" in statement:
             title = text("There is both “{name}” and “Not{name}”.", name=name)
             yield self._error((*way, f"Not{name}"), title, text("Leave one of them."))
@@ -171,7 +171,7 @@ class _Check:
             }
             yield self._error(way, text("“{name}” is missing.", name=name), hints[name])
 
-    def _principal(self, principal: object, way: Way) -> Iterator[Finding]:
+    def _principal(self, principal: object, way: JsonPath) -> Iterator[Finding]:
         if principal == "*":
             return
         if not isinstance(principal, dict) or not principal:
@@ -188,7 +188,7 @@ class _Check:
             if self._form is PolicyForm.OBS and name == "ID":
                 yield from self._accounts(value, (*way, name))
 
-    def _accounts(self, value: object, way: Way) -> Iterator[Finding]:
+    def _accounts(self, value: object, way: JsonPath) -> Iterator[Finding]:
         for at, account in self._each(value, way):
             if account != "*" and not _ACCOUNT.fullmatch(account):
                 yield self._error(
@@ -197,7 +197,7 @@ class _Check:
                     text("Write domain/<account id>, with :user/<user id>, :user/* or :agency/<name> behind it."),
                 )
 
-    def _actions(self, value: object, way: Way) -> Iterator[Finding]:
+    def _actions(self, value: object, way: JsonPath) -> Iterator[Finding]:
         yield from self._texts(value, way)
         for at, action in self._each(value, way):
             name = bare_action(action)
@@ -214,7 +214,7 @@ class _Check:
                     hint = text("Is {name} meant?", name=_ACTIONS[near[0]])
                 yield self._error(at, text("No action “{name}” is known.", name=action), hint, may_be=not near)
 
-    def _resources(self, value: object, way: Way) -> Iterator[Finding]:
+    def _resources(self, value: object, way: JsonPath) -> Iterator[Finding]:
         yield from self._texts(value, way)
         for at, resource in self._each(value, way):
             name = bare_resource(resource)
@@ -231,7 +231,7 @@ class _Check:
                     text("Write “{bucket}”, “{bucket}/*” or “{bucket}/folder/*”.", bucket=self._bucket),
                 )
 
-    def _pairs(self, statement: dict[str, object], way: Way) -> Iterator[Finding]:
+    def _pairs(self, statement: dict[str, object], way: JsonPath) -> Iterator[Finding]:
         """Actions that no resource of the statement fits, so that it never takes effect."""
         resources = [bare_resource(one) for one in texts_in(statement.get("Resource"))]
         if not resources:
@@ -255,7 +255,7 @@ class _Check:
                     may_be=True,
                 )
 
-    def _conditions(self, conditions: object, way: Way) -> Iterator[Finding]:
+    def _conditions(self, conditions: object, way: JsonPath) -> Iterator[Finding]:
         if not isinstance(conditions, dict):
             yield self._error(way, text("“Condition” is not an object."), text("Write an operator, a key and values."))
             return
@@ -277,7 +277,7 @@ class _Check:
             for key, value in keys.items():
                 yield from self._condition_values(operator, value, (*way, name, key))
 
-    def _condition_values(self, operator: str, value: object, way: Way) -> Iterator[Finding]:
+    def _condition_values(self, operator: str, value: object, way: JsonPath) -> Iterator[Finding]:
         values = value if isinstance(value, list) else [value]
         if not values or not all(isinstance(one, str | int | float | bool) for one in values):
             yield self._error(way, text("A condition needs values."), text("Write one text or number, or a list."))
@@ -288,7 +288,7 @@ class _Check:
                 at = (*way, number) if isinstance(value, list) else way
                 yield self._error(at, text("“{value}” does not fit {operator}.", value=one, operator=operator), problem)
 
-    def _unknown(self, members: dict[str, object], way: Way, known: Sequence[str]) -> Iterator[Finding]:
+    def _unknown(self, members: dict[str, object], way: JsonPath, known: Sequence[str]) -> Iterator[Finding]:
         for name in members:
             if name in known:
                 continue
@@ -300,7 +300,7 @@ class _Check:
                 hint = text("Is {name} meant?", name=near[0])
             yield self._error((*way, name), text("“{name}” is nothing that belongs here.", name=name), hint)
 
-    def _texts(self, value: object, way: Way) -> Iterator[Finding]:
+    def _texts(self, value: object, way: JsonPath) -> Iterator[Finding]:
         if isinstance(value, str) and value.strip():
             return
         if not isinstance(value, list) or not value:
@@ -311,7 +311,7 @@ class _Check:
                 title = text("“{name}” holds something that is no text.", name=way[-1])
                 yield self._error((*way, number), title, text("Write it in double quotes."))
 
-    def _each(self, value: object, way: Way) -> Iterator[tuple[Way, str]]:
+    def _each(self, value: object, way: JsonPath) -> Iterator[tuple[JsonPath, str]]:
         if isinstance(value, str):
             yield way, value
         elif isinstance(value, list):
@@ -319,7 +319,7 @@ class _Check:
                 if isinstance(one, str):
                     yield (*way, number), one
 
-    def _error(self, way: Way, title: Text, hint: Text, *, may_be: bool = False) -> Finding:
+    def _error(self, way: JsonPath, title: Text, hint: Text, *, may_be: bool = False) -> Finding:
         return Finding(title, hint, self._document.place(way), is_error=not may_be)
 
 

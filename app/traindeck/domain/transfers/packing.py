@@ -180,7 +180,7 @@ class Cutter:
         while self._open and self._is_too_much(member):
             # A sample larger than a shard is cut after all.
             at = self._sample_at if belongs and self._sample_at else len(self._open)
-            full.append(gather_or_raise(self._open[:at]))
+            full.append(samples_together(self._open[:at]))
             self._open = self._open[at:]
             self._bytes = sum(one.tar_bytes for one in self._open)
             self._sample_at = 0
@@ -194,14 +194,14 @@ class Cutter:
 
     def rest(self) -> list[list[Member]]:
         last, self._open, self._bytes = self._open, [], 0
-        return [gather_or_raise(last)] if last else []
+        return [samples_together(last)] if last else []
 
     def _is_too_much(self, member: Member) -> bool:
         is_larger = archive_bytes(self._bytes + member.tar_bytes) > self._most_bytes
         return is_larger or len(self._open) >= self._most_files
 
 
-def gather_or_raise(members: Iterable[Member]) -> list[Member]:
+def samples_together(members: Iterable[Member]) -> list[Member]:
     """In the order they came, but a sample in one stretch: a folder `a.d/` sorts between `a.c` and `a.e`."""
     samples: dict[str, list[Member]] = {}
     for member in members:
@@ -210,7 +210,7 @@ def gather_or_raise(members: Iterable[Member]) -> list[Member]:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class MemberSpan:
     """A stretch of the content of one member."""
 
     number: int
@@ -218,7 +218,7 @@ class Span:
     size_bytes: int
 
 
-class Layout:
+class ShardLayout:
     """Where everything stands in one shard."""
 
     def __init__(self, members: Sequence[Member]) -> None:
@@ -232,17 +232,17 @@ class Layout:
         """Where the content of a member begins."""
         return self._starts[number] + self.members[number].header_bytes
 
-    def spans(self, begin: int, end: int) -> Iterator[tuple[Span, int]]:
+    def spans(self, begin: int, end: int) -> Iterator[tuple[MemberSpan, int]]:
         """The stretches of files from here to there, and where in the shard each begins."""
         number = max(0, bisect_right(self._starts, begin) - 1)
         while number < len(self.members) and self._starts[number] < end:
             data = self.offset(number)
             first, last = max(begin, data), min(end, data + self.members[number].size_bytes)
             if first < last:
-                yield Span(number, first - data, last - first), first
+                yield MemberSpan(number, first - data, last - first), first
             number += 1
 
-    def pieces(self, begin: int, end: int) -> Iterator[bytes | Span]:
+    def pieces(self, begin: int, end: int) -> Iterator[bytes | MemberSpan]:
         """What stands from here to there: bytes that follow from the names, and stretches of files."""
         number = max(0, bisect_right(self._starts, begin) - 1)
         while number < len(self.members) and self._starts[number] < end:
@@ -251,7 +251,7 @@ class Layout:
             data = start + member.header_bytes
             first, last = max(begin, data), min(end, data + member.size_bytes)
             if first < last:
-                yield Span(number, first - data, last - first)
+                yield MemberSpan(number, first - data, last - first)
             padding = padded(member.size_bytes) - member.size_bytes
             yield from _within(bytes(padding), data + member.size_bytes, begin, end)
             number += 1
@@ -265,7 +265,7 @@ def _within(data: bytes, start: int, begin: int, end: int) -> Iterator[bytes]:
         yield piece
 
 
-def index_line(shard: str, layout: Layout, number: int, md5: bytes) -> str:
+def index_line(shard: str, layout: ShardLayout, number: int, md5: bytes) -> str:
     member = layout.members[number]
     line = {
         "path": member.path, "shard": shard, "offset": layout.offset(number), "size": member.size_bytes,

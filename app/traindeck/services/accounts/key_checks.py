@@ -29,7 +29,7 @@ TRIAL_NAME = ".traindeck-write-check"
 _TRIED_BUCKETS = 3
 
 
-Found = Callable[[CheckUp], None]
+OnCheck = Callable[[CheckUp], None]
 
 
 def unseen(_: CheckUp) -> None:
@@ -42,7 +42,7 @@ class KeyChecks:
     def __init__(self, calls: BlockingCalls) -> None:
         self._calls = calls
 
-    async def run(self, profile: Profile, credentials: Credentials, found: Found = unseen) -> CheckUp:
+    async def run(self, profile: Profile, credentials: Credentials, found: OnCheck = unseen) -> CheckUp:
         """`found` is told the state of things as they come."""
         round_ = _Round(profile, credentials, self._calls, found)
         try:
@@ -54,7 +54,7 @@ class KeyChecks:
 class _Round:
     """One time through all of them."""
 
-    def __init__(self, profile: Profile, credentials: Credentials, calls: BlockingCalls, found: Found) -> None:
+    def __init__(self, profile: Profile, credentials: Credentials, calls: BlockingCalls, found: OnCheck) -> None:
         self._profile = profile
         self._credentials = credentials
         self._calls = calls

@@ -26,7 +26,7 @@ from traindeck.services.accounts.environment import (
     SECRET,
     environment_profile,
 )
-from traindeck.services.accounts.key_checks import Found, KeyChecks, unseen
+from traindeck.services.accounts.key_checks import KeyChecks, OnCheck, unseen
 from traindeck.services.accounts.secrets import SessionSecrets
 
 if TYPE_CHECKING:
@@ -132,13 +132,13 @@ class ProfileService:
         self._connections.forget(name)
         return keys_are_gone
 
-    async def check(self, name: str, found: Found = unseen) -> CheckUp:
+    async def check(self, name: str, found: OnCheck = unseen) -> CheckUp:
         """Ask the services themselves; `found` is told what is known so far, and what cannot be asked is not green."""
         profile, credentials = await self._connections.way_in(name)
-        told = await self._checks.run(profile, credentials, found)
-        if told.accepted:
+        check_up = await self._checks.run(profile, credentials, found)
+        if check_up.accepted:
             self._connections.release(name)
-        return told
+        return check_up
 
 
 def _refuse_unusable_profile(profile: Profile) -> None:

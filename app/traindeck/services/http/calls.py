@@ -23,6 +23,14 @@ SocketOption = tuple[int, int, int | bytes]
 _here = threading.local()
 
 
+class NotReached(Exception):
+    """No connection could be made: nothing was sent."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
 class _Call:
     """One call in one worker, with a handle of its own on the socket it uses now.
 

@@ -33,7 +33,7 @@ _SIGNED = re.compile(
 _TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})")
 _DETAIL_LIMIT = 2000
 
-Kind = TypeVar("Kind", bound=AppError, covariant=True)
+Family = TypeVar("Family", bound=AppError, covariant=True)
 
 
 def without_keys(detail: str, credentials: Credentials) -> str:
@@ -67,7 +67,7 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ErrorResponse:
     """A refusal as it came over the wire."""
 
     service: Service
@@ -111,21 +111,21 @@ def check_usable(url: str, credentials: Credentials) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning(Generic[Kind]):
+class Meaning(Generic[Family]):
     """A kind of error and its two sentences, whose fields are filled when it happens."""
 
-    kind: type[Kind]
+    kind: type[Family]
     title: Text
     hint: Text
 
-    def made(self, detail: str, **fields: object) -> Kind:
+    def made(self, detail: str, **fields: object) -> Family:
         return self.kind(_filled(self.title, fields), _filled(self.hint, fields), detail)
 
 
 class Refusal(Meaning[AppError]):
     """What an answer means. Fields: host, proxy, key, status, code, words; place and bucket (name) it is about."""
 
-    def __call__(self, answer: Answer, place: str = "", bucket: str = "") -> AppError:
+    def __call__(self, answer: ErrorResponse, place: str = "", bucket: str = "") -> AppError:
         error = self.made(
             answer.detail,
             **answer.service.fields,
@@ -141,14 +141,14 @@ class Refusal(Meaning[AppError]):
         return error
 
 
-class Trouble(Meaning[Kind]):
+class Trouble(Meaning[Family]):
     """What went wrong on the way there. Fields: host, proxy, key."""
 
-    def __call__(self, service: Service, detail: str) -> Kind:
+    def __call__(self, service: Service, detail: str) -> Family:
         return self.made(detail, **service.fields)
 
 
-Rule = Callable[[Answer, str, str], AppError]
+Rule = Callable[[ErrorResponse, str, str], AppError]
 """From an answer, the place and the bucket it is about: a Refusal, or a function where a code has several causes."""
 
 
@@ -223,7 +223,7 @@ cut_off = Trouble(ServiceTrouble,
 # fmt: on
 
 
-def expired_token(answer: Answer, *_: str) -> AppError:
+def expired_token(answer: ErrorResponse, *_: str) -> AppError:
     keys = answer.service.credentials
     title = text("The temporary keys {key} are no longer valid.", key=keys.hint)
     if keys.expires is not None and keys.expires <= datetime.now(UTC):
@@ -231,7 +231,7 @@ def expired_token(answer: Answer, *_: str) -> AppError:
     return KeysRefused(title, text("Get new ones in the console and paste them."), answer.detail)
 
 
-def wrong_clock(answer: Answer, *_: str) -> AppError:
+def wrong_clock(answer: ErrorResponse, *_: str) -> AppError:
     off_by = _minutes_off(answer.date)
     title = (
         text("The clock of this computer is off by {minutes} minutes.", minutes=off_by)
@@ -243,7 +243,7 @@ def wrong_clock(answer: Answer, *_: str) -> AppError:
     )
 
 
-def by_status(answer: Answer, *_: str) -> AppError:
+def by_status(answer: ErrorResponse, *_: str) -> AppError:
     """For codes without a rule of their own."""
     match answer.status:
         case 407:

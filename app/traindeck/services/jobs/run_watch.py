@@ -86,7 +86,7 @@ class RunWatch:
         return self._account(profile).last_answer
 
     def trouble(self, profile: str) -> AppError | None:
-        return self._account(profile).trouble
+        return self._connections.refusal(profile) or self._account(profile).trouble
 
     def next_look(self, profile: str) -> datetime | None:
         return self._account(profile).next_look
@@ -222,7 +222,9 @@ class RunWatch:
     async def _without_keys(self, profile: str, account: _Account, error: KeysRefused) -> None:
         """Ask nothing until there are others; then go on at once."""
         log.warning("watching: %s %s", error, error.detail)
-        account.trouble, account.next_look = error, None
+        # Where they are held, `Connections` says so, for as long as it is true.
+        account.trouble = None if self._connections.refusal(profile) else error
+        account.next_look = None
         self.connection_state.tell(profile)
         await self._connections.until_usable(profile)
 

@@ -44,7 +44,7 @@ LOOK_UPS_S = (2.0, 5.0, 10.0, 20.0, 40.0)
 _UPLOADS = 8
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
-Stage = Callable[[Text], None]
+OnStage = Callable[[Text], None]
 _NO_KEYS = text("The keys are refused. Waiting for new ones…")
 
 
@@ -87,7 +87,7 @@ class Submission:
             )
         return profile
 
-    async def submit(self, spec: JobSpec, base: Path, profile: str | None = None, *, stage: Stage = _quiet) -> Run:
+    async def submit(self, spec: JobSpec, base: Path, profile: str | None = None, *, stage: OnStage = _quiet) -> Run:
         """Freeze, upload, send. The run is in the records from the first moment on."""
         stage = safely(stage)
         forms.refuse(forms.validate(spec))
@@ -98,7 +98,7 @@ class Submission:
         bundle = await self._bundles.freeze(Path(spec.code_folder), spec.boot, spec.ignore)
         return await self._send_new(spec, chosen, bundle, "", stage)
 
-    async def rerun(self, run_id: str, *, changes: Sequence[str] = (), stage: Stage = _quiet) -> Run:
+    async def rerun(self, run_id: str, *, changes: Sequence[str] = (), stage: OnStage = _quiet) -> Run:
         """The same again, with the code as it was then."""
         stage = safely(stage)
         before = await self._records.get(run_id)
@@ -164,7 +164,7 @@ class Submission:
         passed_s = max(0.0, (self._clock() - (run.submitted or run.created)).total_seconds())
         return (0.0, *(moment - passed_s for moment in self._look_ups_s if moment > passed_s))
 
-    async def _send_new(self, spec: JobSpec, profile: str, bundle: Bundle, parent: str, stage: Stage) -> Run:
+    async def _send_new(self, spec: JobSpec, profile: str, bundle: Bundle, parent: str, stage: OnStage) -> Run:
         now = self._clock()
         chance = random.SystemRandom()
         name = run_name(spec.name, now.astimezone(), "".join(chance.choices(_ALPHABET, k=4)))
@@ -185,7 +185,7 @@ class Submission:
             self.changed.tell(run)
             return await self._send(run, bundle, stage)
 
-    async def _send(self, run: Run, bundle: Bundle, stage: Stage) -> Run:
+    async def _send(self, run: Run, bundle: Bundle, stage: OnStage) -> Run:
         async def upload(connection: Connection) -> None:
             await self._upload(connection, bundle, ObjectPath.parse(run.code_url), stage)
 
@@ -209,7 +209,7 @@ class Submission:
         stage(text("Sending the job…"))
         return await self._request(run, stage)
 
-    async def _request(self, run: Run, stage: Stage) -> Run:
+    async def _request(self, run: Run, stage: OnStage) -> Run:
         spec = run.spec.for_run(run.name)
 
         async def create(connection: Connection) -> Run:
@@ -279,7 +279,7 @@ class Submission:
             checked=self._clock(),
         )
 
-    async def _upload(self, connection: Connection, bundle: Bundle, folder: ObjectPath, stage: Stage) -> None:
+    async def _upload(self, connection: Connection, bundle: Bundle, folder: ObjectPath, stage: OnStage) -> None:
         slots = asyncio.Semaphore(_UPLOADS)
         done = 0
 

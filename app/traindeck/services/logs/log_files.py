@@ -39,7 +39,7 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class BytesWanted:
     """The service's own bytes are needed from here on; the first `overlap` of them are held already."""
 
     start: int
@@ -79,7 +79,7 @@ class LogFile:
     def gaps(self) -> tuple[Gap, ...]:
         return tuple(Gap(part.offset, part.stands_for) for part in self._stretches() if part.length == 0)
 
-    def keep(self, chunk: LogChunk, *, rough: bool) -> Added | Wanted:
+    def keep(self, chunk: LogChunk, *, rough: bool) -> Added | BytesWanted:
         """Append what is new in a look; where that is not the service's own bytes, only if `rough`."""
         with self._alone():
             held, stretches = self._held()
@@ -105,7 +105,7 @@ class LogFile:
                 self._note(stretches)
             return self._append(fresh, held)
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> BytesWanted:
         with self._alone():
             return _wanted(*self._held())
 
@@ -204,9 +204,9 @@ def _true_from(stretches: list[_Stretch]) -> int:
     return stretches[-1].offset + stretches[-1].length if stretches else 0
 
 
-def _wanted(held: int, stretches: list[_Stretch]) -> Wanted:
+def _wanted(held: int, stretches: list[_Stretch]) -> BytesWanted:
     overlap = min(OVERLAP_BYTES, held - _true_from(stretches))
-    return Wanted(_seen(held, stretches) - overlap, overlap)
+    return BytesWanted(_seen(held, stretches) - overlap, overlap)
 
 
 def _has_exactly(chunk: LogChunk, new: int) -> bool:

@@ -15,7 +15,7 @@ from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import LogChunk
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.tasks import Listeners
-from traindeck.services.logs.log_files import Added, Gap, LogFile, Wanted
+from traindeck.services.logs.log_files import Added, BytesWanted, Gap, LogFile
 
 if TYPE_CHECKING:
     from traindeck.store.runs import RunStore
@@ -75,7 +75,7 @@ class RunLogs:
         file = self._file(run_id, task)
         kept = await self._calls.run(lambda _: file.keep(chunk, rough=part is None))
         count = 0
-        if isinstance(kept, Wanted) and part is not None:
+        if isinstance(kept, BytesWanted) and part is not None:
             count, is_whole = await self._fetch(run_id, task, part, kept, chunk.full_size)
             if is_whole or not (is_last or self._waited_enough(run_id, task)):
                 return count
@@ -85,7 +85,7 @@ class RunLogs:
             count += kept.count
         return count
 
-    async def _fetch(self, run_id: str, task: str, part: FetchPart, wanted: Wanted, end: int) -> tuple[int, bool]:
+    async def _fetch(self, run_id: str, task: str, part: FetchPart, wanted: BytesWanted, end: int) -> tuple[int, bool]:
         """How many bytes came, and whether they reach to `end`."""
         file, count = self._file(run_id, task), 0
         while wanted.start + wanted.overlap < end:

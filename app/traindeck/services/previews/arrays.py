@@ -11,7 +11,7 @@ from math import prod
 
 from traindeck.domain.previews import Fact, NotShown, Tensor, TensorsPage, shape_words
 from traindeck.domain.texts import Text, text
-from traindeck.services.previews.steps import Reading, Source, Steps, damaged, need, plain
+from traindeck.services.previews.steps import ByteSource, Reading, Steps, damaged, need, plain
 
 MAGIC = b"\x93NUMPY"
 _LONGEST_HEADER = 64 * 1024
@@ -46,7 +46,7 @@ class Header:
         return None if self.item_bytes is None else prod(self.shape) * self.item_bytes
 
 
-def read_header(source: Source, offset: int = 0) -> Reading[Header]:
+def read_header(source: ByteSource, offset: int = 0) -> Reading[Header]:
     begin = yield from need(source, offset, 10, 512)
     if not begin.startswith(MAGIC):
         raise damaged("no NumPy header")
@@ -62,7 +62,7 @@ def read_header(source: Source, offset: int = 0) -> Reading[Header]:
     return _header(words, start + length)
 
 
-def npy_steps(source: Source) -> Steps:
+def npy_steps(source: ByteSource) -> Steps:
     header = yield from read_header(source)
     notes: tuple[Text, ...] = ()
     wanted = header.size_bytes
@@ -136,7 +136,7 @@ def _fields(descr: object) -> str:
     return "{" + ", ".join(fields) + "}"
 
 
-def _sample(source: Source, header: Header) -> Reading[str]:
+def _sample(source: ByteSource, header: Header) -> Reading[str]:
     """The first values as they lie in the file."""
     if not header.item_bytes or header.item_bytes > 4096:
         return ""
@@ -181,7 +181,7 @@ def is_safetensors(head: bytes, size_bytes: int) -> bool:
     return head[8:9] == b"{" and 2 <= length <= size_bytes - 8 and head[9:10] in b'"} \t\r\n'
 
 
-def safetensors_steps(source: Source) -> Steps:
+def safetensors_steps(source: ByteSource) -> Steps:
     length = struct.unpack("<Q", (yield from need(source, 0, 8, 64 * 1024)))[0]
     if source.size_bytes is not None and length > source.size_bytes - 8:
         raise damaged(f"a header of {length} bytes")

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from traindeck.domain.previews import Tensor, TensorsPage
 from traindeck.domain.texts import text
 from traindeck.services.previews.steps import (
+    ByteSource,
     Enough,
     Reading,
-    Source,
     Steps,
     cut_off,
     damaged,
@@ -47,7 +47,7 @@ def looks_like_checkpoint(head: bytes) -> bool:
     return bool(at) and 0 < name_bytes < length and len(name) == min(name_bytes, len(head) - at) and b"\0" not in name
 
 
-def mindspore_steps(source: Source) -> Steps:
+def mindspore_steps(source: ByteSource) -> Steps:
     tensors: list[Tensor] = []
     last: _Value | None = None
     at, count = 0, 0
@@ -74,7 +74,7 @@ def mindspore_steps(source: Source) -> Steps:
     yield TensorsPage(what, (), tuple(tensors))
 
 
-def _value(source: Source, at: int) -> Reading[tuple[_Value | None, int]]:
+def _value(source: ByteSource, at: int) -> Reading[tuple[_Value | None, int]]:
     begin = yield from source.take(at, 20, _AHEAD)
     if not begin or begin.startswith(_CHECKSUM):
         return None, at
@@ -95,7 +95,7 @@ def _value(source: Source, at: int) -> Reading[tuple[_Value | None, int]]:
     return value, end
 
 
-def _tensor(source: Source, at: int, end: int, value: _Value) -> Reading[None]:
+def _tensor(source: ByteSource, at: int, end: int, value: _Value) -> Reading[None]:
     while at < end:
         number, wire, length, start = yield from _field(source, at)
         at = _checked_end(source, start, length if wire == _BYTES else 0)
@@ -123,7 +123,7 @@ def _add_dim(value: _Value, dim: int) -> None:
     value.dims.append(dim)
 
 
-def _field(source: Source, at: int, known: bytes = b"") -> Reading[tuple[int, int, int, int]]:
+def _field(source: ByteSource, at: int, known: bytes = b"") -> Reading[tuple[int, int, int, int]]:
     """Number and kind, a length or the number itself, and where what follows begins."""
     head = known or (yield from source.take(at, 20, _AHEAD))
     tag, place = _varint_in(head, 0)
@@ -141,11 +141,11 @@ def _field(source: Source, at: int, known: bytes = b"") -> Reading[tuple[int, in
     return number, wire, length, at + place
 
 
-def _words(source: Source, at: int, length: int) -> Reading[str]:
+def _words(source: ByteSource, at: int, length: int) -> Reading[str]:
     return (yield from need(source, at, min(length, _LONGEST_WORDS))).decode("utf-8", "replace")
 
 
-def _checked_end(source: Source, at: int, length: int) -> int:
+def _checked_end(source: ByteSource, at: int, length: int) -> int:
     if source.size_bytes is not None and at + length > source.size_bytes:
         raise cut_off()
     return at + length

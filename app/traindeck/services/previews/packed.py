@@ -7,7 +7,7 @@ import lzma
 import zlib
 from typing import Protocol
 
-from traindeck.services.previews.steps import Enough, Reading, Source, damaged
+from traindeck.services.previews.steps import ByteSource, Enough, Reading, damaged
 
 _CHUNK = 128 * 1024
 _PIECE = 256 * 1024
@@ -67,12 +67,12 @@ def packing_of(head: bytes) -> str:
     return next((form for magic, form in MAGICS.items() if head.startswith(magic)), "")
 
 
-class Unpacked:
+class UnpackedSource:
     """The content of a packed object; it can only be read forwards."""
 
     size_bytes: int | None = None
 
-    def __init__(self, source: Source, form: str) -> None:
+    def __init__(self, source: ByteSource, form: str) -> None:
         self._source = source
         self._form = form
         self._unpacker = _unpacker(form)

@@ -7,7 +7,7 @@ import struct
 from traindeck.domain.previews import NotShown, PicturePage
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import text
-from traindeck.services.previews.steps import Source, Steps, damaged, need, too_much
+from traindeck.services.previews.steps import ByteSource, Steps, damaged, need, too_much
 
 MOST_BYTES = 20 * 1000 * 1000
 MOST_PIXELS = 64_000_000
@@ -37,7 +37,7 @@ def format_of(head: bytes) -> str:
 _BMP_HEADERS = {struct.pack("<I", length) for length in (12, 40, 52, 56, 64, 108, 124)}
 
 
-def picture_steps(source: Source, form: str, head: bytes) -> Steps:
+def picture_steps(source: ByteSource, form: str, head: bytes) -> Steps:
     size = source.size_bytes or 0
     if size > MOST_BYTES:
         raise too_much(

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from traindeck.domain.errors import AppError, NotFound
-from traindeck.domain.previews import BytesPage, NotShown, Page, TextPage
+from traindeck.domain.previews import BytesPage, NotShown, PreviewPage, TextPage
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
@@ -24,14 +24,14 @@ from traindeck.services.previews import texts as plain_text
 from traindeck.services.previews import texts as tables
 from traindeck.services.previews.steps import (
     HEAD_BYTES,
+    ByteSource,
     Enough,
     Reading,
-    Source,
     Steps,
-    Stored,
+    StoredBytes,
     Want,
 )
-from traindeck.services.storage.data_ports import DataPlane, Found
+from traindeck.services.storage.data_ports import DataPlane, ObjectHead
 
 if TYPE_CHECKING:
     from traindeck.services.storage.planes import Planes
@@ -81,7 +81,7 @@ _JSON_LINES = (".jsonl", ".ndjson")
 
 def preview_steps(name: str, size_bytes: int) -> Steps:
     """The preview of an object of this name and size."""
-    source = Stored(size_bytes)
+    source = StoredBytes(size_bytes)
     if not size_bytes:
         yield TextPage("", notes=(text("The object is empty."),))
         return
@@ -93,8 +93,8 @@ def preview_steps(name: str, size_bytes: int) -> Steps:
         yield from _content(source, name, head)
 
 
-def _unpacked(source: Source, form: str, name: str) -> Steps:
-    inside = packed.Unpacked(source, form)
+def _unpacked(source: ByteSource, form: str, name: str) -> Steps:
+    inside = packed.UnpackedSource(source, form)
     try:
         head = yield from inside.take(0, HEAD_BYTES)
     except Enough:
@@ -111,7 +111,7 @@ def _unpacked(source: Source, form: str, name: str) -> Steps:
     yield _dumped(text("Packed with {form}", form=form), begin)
 
 
-def _content(source: Source, name: str, head: bytes) -> Steps:
+def _content(source: ByteSource, name: str, head: bytes) -> Steps:
     size, ending = source.size_bytes or 0, _ending(name)
     if picture := pictures.format_of(head):
         yield from pictures.picture_steps(source, picture, head)
@@ -135,7 +135,7 @@ def _content(source: Source, name: str, head: bytes) -> Steps:
         yield _dumped(text("Unknown kind of file"), head)
 
 
-def _text(source: Source, name: str, encoding: plain_text.Encoding) -> Steps:
+def _text(source: ByteSource, name: str, encoding: plain_text.Encoding) -> Steps:
     ending = _ending(name)
     if ending in (".csv", ".tsv"):
         yield from tables.csv_steps(source, encoding, is_tsv=ending == ".tsv")
@@ -145,7 +145,7 @@ def _text(source: Source, name: str, encoding: plain_text.Encoding) -> Steps:
         yield from plain_text.text_steps(source, encoding)
 
 
-def _recognised(source: Source, name: str, head: bytes) -> Reading[Text | None]:
+def _recognised(source: ByteSource, name: str, head: bytes) -> Reading[Text | None]:
     """Kinds that are named and no more."""
     size = source.size_bytes or 0
     for magic, title in _KNOWN:
@@ -167,7 +167,7 @@ def _named(title: str) -> Text:
     return text("{title} file", title=title)
 
 
-def _dumped(what: Text, head: bytes) -> Page:
+def _dumped(what: Text, head: bytes) -> PreviewPage:
     notes = (text("There is no preview of this kind of file; these are its first bytes."),)
     return BytesPage(what, dump_of(head[:_DUMPED]), notes=notes)
 
@@ -198,7 +198,7 @@ Result = TypeVar("Result")
 class ObjectPreview:
     """One object, page by page, pinned to the state it was first seen in; used by one task at a time."""
 
-    def __init__(self, planes: Planes, calls: BlockingCalls, profile: str, found: Found) -> None:
+    def __init__(self, planes: Planes, calls: BlockingCalls, profile: str, found: ObjectHead) -> None:
         self.found = found
         self._planes = planes
         self._calls = calls
@@ -209,7 +209,7 @@ class ObjectPreview:
         self._fetched = self._requests = 0
         self._is_over = False
 
-    async def next_page(self) -> Page | None:
+    async def next_page(self) -> PreviewPage | None:
         """None: there is no more."""
         self._fetched = self._requests = 0
         error: Enough | None = None
@@ -224,7 +224,7 @@ class ObjectPreview:
                 self._reply = await self._fetched_for(step)
         return None
 
-    def _work(self, error: Enough | None, token: CancelToken) -> Page | Want | None:
+    def _work(self, error: Enough | None, token: CancelToken) -> PreviewPage | Want | None:
         """In a worker: as far as the parser comes with what is here."""
         while True:
             token.check()
@@ -253,7 +253,7 @@ class ObjectPreview:
                 self._reply = b""
                 return step
 
-    def _step(self, error: Enough | None) -> Page | Want | None:
+    def _step(self, error: Enough | None) -> PreviewPage | Want | None:
         if error is not None:
             return self._steps.throw(error)
         reply, self._reply = self._reply, None
@@ -283,10 +283,10 @@ async def open_preview(planes: Planes, calls: BlockingCalls, profile: str, path:
     return ObjectPreview(planes, calls, profile, await head_of(planes, profile, path))
 
 
-async def head_of(planes: Planes, profile: str, path: ObjectPath) -> Found:
+async def head_of(planes: Planes, profile: str, path: ObjectPath) -> ObjectHead:
     """How the object is now; NotFound: it is gone."""
 
-    async def look(plane: DataPlane) -> Found | None:
+    async def look(plane: DataPlane) -> ObjectHead | None:
         return await plane.head(path)
 
     found = await planes.run(profile, look)
@@ -295,7 +295,7 @@ async def head_of(planes: Planes, profile: str, path: ObjectPath) -> Found:
     return found
 
 
-async def fetched(planes: Planes, profile: str, found: Found, offset: int, length: int) -> bytes:
+async def fetched(planes: Planes, profile: str, found: ObjectHead, offset: int, length: int) -> bytes:
     """These bytes of the object as it was found; Conflict: it is another one now."""
     pieces: list[bytes] = []
 

@@ -11,7 +11,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from traindeck.domain.previews import NotShown, Page
+from traindeck.domain.previews import NotShown, PreviewPage
 from traindeck.domain.texts import Text, text
 
 HEAD_BYTES = 256 * 1024
@@ -31,7 +31,7 @@ class Want:
     ahead: int = 0
 
 
-Step = Want | Page | None
+Step = Want | PreviewPage | None
 Steps = Generator[Step, bytes, None]
 Reading = Generator[Step, bytes, Result]
 
@@ -40,7 +40,7 @@ class Enough(Exception):
     """Thrown into a parser in place of bytes: so much was read for this page; a parser may show what it has."""
 
 
-class Source(Protocol):
+class ByteSource(Protocol):
     """Where the bytes of a preview come from: the object, or what is packed in it."""
 
     size_bytes: int | None
@@ -49,7 +49,7 @@ class Source(Protocol):
         """The bytes there; fewer only at the end."""
 
 
-class Stored:
+class StoredBytes:
     """The object as it is stored."""
 
     def __init__(self, size_bytes: int) -> None:
@@ -59,7 +59,7 @@ class Stored:
         return (yield Want(offset, length, ahead))
 
 
-def need(source: Source, offset: int, length: int, ahead: int = 0) -> Reading[bytes]:
+def need(source: ByteSource, offset: int, length: int, ahead: int = 0) -> Reading[bytes]:
     """All of these bytes; damaged where they are not there."""
     if length < 0 or offset < 0:
         raise damaged()

@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from traindeck.domain.previews import ArchivePage, Fact, Member, MemberKind
+from traindeck.domain.previews import ArchiveMember, ArchivePage, Fact, MemberKind
 from traindeck.domain.texts import Text, text
-from traindeck.services.previews.packed import Unpacked
+from traindeck.services.previews.packed import UnpackedSource
 from traindeck.services.previews.steps import (
     MOST_ROWS,
+    ByteSource,
     Enough,
     Reading,
-    Source,
     Steps,
     damaged,
     need,
@@ -32,7 +32,7 @@ _PAX_RECORD = re.compile(rb"(\d{1,7}) ([^=\n]{1,100})=")
 class _Found:
     """A header and what stood before it for it."""
 
-    member: Member | None
+    member: ArchiveMember | None
     next_at: int
     body_bytes: int
 
@@ -44,10 +44,10 @@ def is_tar_header(block: bytes) -> bool:
     return given is not None and given in _sums(block)
 
 
-def tar_steps(source: Source, form: str = "") -> Steps:
+def tar_steps(source: ByteSource, form: str = "") -> Steps:
     """`form`: what it is packed with."""
     offset, shown = 0, 0
-    members: list[Member] = []
+    members: list[ArchiveMember] = []
     while True:
         try:
             found = yield from _next(source, offset)
@@ -79,17 +79,17 @@ def tar_steps(source: Source, form: str = "") -> Steps:
     yield _page(members, form, notes, False)
 
 
-def _begin_page(source: Source) -> None:
-    if isinstance(source, Unpacked):
+def _begin_page(source: ByteSource) -> None:
+    if isinstance(source, UnpackedSource):
         source.new_page()
 
 
-def _page(members: list[Member], form: str, notes: tuple[Text, ...], has_more: bool) -> ArchivePage:
+def _page(members: list[ArchiveMember], form: str, notes: tuple[Text, ...], has_more: bool) -> ArchivePage:
     facts = (Fact(text("Packed with"), form),) if form else ()
     return ArchivePage(text("Tar archive"), facts, tuple(members), has_more=has_more, notes=notes)
 
 
-def _next(source: Source, offset: int) -> Reading[_Found | None]:
+def _next(source: ByteSource, offset: int) -> Reading[_Found | None]:
     """The entry there; None: the archive ends."""
     name, target, size = "", "", None
     modified: datetime | None = None
@@ -135,7 +135,7 @@ def _next(source: Source, offset: int) -> Reading[_Found | None]:
         return _Found(member, after + _padded(stored), stored)
 
 
-def _member(block: bytes, name: str, size: int) -> Member:
+def _member(block: bytes, name: str, size: int) -> ArchiveMember:
     """`name`: the whole of it, where it did not fit into the header."""
     if not name:
         name = _words(block[:100])
@@ -149,7 +149,9 @@ def _member(block: bytes, name: str, size: int) -> Member:
         member_kind = MemberKind.LINK
     is_file = member_kind is MemberKind.FILE
     target = plain(_words(block[157:257])) if member_kind is MemberKind.LINK else ""
-    return Member(plain(name), size if is_file else 0, None, _moment(_octal(block[136:148])), member_kind, target)
+    return ArchiveMember(
+        plain(name), size if is_file else 0, None, _moment(_octal(block[136:148])), member_kind, target
+    )
 
 
 def _pax(body: bytes) -> dict[str, str]:

@@ -14,8 +14,8 @@ from traindeck.domain.texts import Text, text
 from traindeck.services.previews.steps import (
     MOST_ROWS,
     PAGE_BYTES,
+    ByteSource,
     Reading,
-    Source,
     Step,
     Steps,
     one_line,
@@ -65,7 +65,7 @@ def encoding_of(head: bytes, *, is_whole: bool) -> Encoding | None:
     return None
 
 
-def text_steps(source: Source, encoding: Encoding) -> Steps:
+def text_steps(source: ByteSource, encoding: Encoding) -> Steps:
     decoder = codecs.getincrementaldecoder(encoding.name)("replace")
     offset = len(encoding.mark)
     is_first = True
@@ -121,13 +121,13 @@ _LOOKED_AT = 100
 _NUMBER = re.compile(r"[+-]?(\d[\d,. ]*|\.\d+)([eE][+-]?\d+)?%?|[+-]?(nan|inf)", re.IGNORECASE)
 _BREATH = 2000
 
-Rows = list[tuple[str, ...]]
+Records = list[tuple[str, ...]]
 
 
 class _Lines:
     """Whole lines of a text, page by page."""
 
-    def __init__(self, source: Source, encoding: Encoding) -> None:
+    def __init__(self, source: ByteSource, encoding: Encoding) -> None:
         self._source = source
         self._decoder = codecs.getincrementaldecoder(encoding.name)("replace")
         self._offset = len(encoding.mark)
@@ -163,7 +163,7 @@ def delimiter_of(lines: list[str], *, is_tsv: bool = False) -> str:
     return best
 
 
-def csv_steps(source: Source, encoding: Encoding, *, is_tsv: bool = False) -> Steps:
+def csv_steps(source: ByteSource, encoding: Encoding, *, is_tsv: bool = False) -> Steps:
     reader = _Csv(_Lines(source, encoding), is_tsv)
     columns: tuple[str, ...] | None = None
     count = 0
@@ -196,11 +196,11 @@ class _Csv:
     def has_more(self) -> bool:
         return self._lines.has_more
 
-    def next(self) -> Reading[Rows]:
+    def next(self) -> Reading[Records]:
         lines = yield from self._lines.next()
         if not self._delimiter:
             self._delimiter = delimiter_of(lines, is_tsv=self._is_tsv)
-        rows: Rows = []
+        rows: Records = []
         for number, record in enumerate(self._records(lines)):
             if number % _BREATH == _BREATH - 1:
                 yield None
@@ -242,7 +242,7 @@ class _Csv:
             self.notes.append(note)
 
 
-def _headed(rows: Rows) -> tuple[tuple[str, ...], Rows]:
+def _headed(rows: Records) -> tuple[tuple[str, ...], Records]:
     """The first row names the columns unless it looks like the others."""
     if not rows:
         return (), []
@@ -254,13 +254,13 @@ def _headed(rows: Rows) -> tuple[tuple[str, ...], Rows]:
     return tuple(str(number + 1) for number in range(len(first))), rows
 
 
-def json_lines_steps(source: Source, encoding: Encoding) -> Steps:
+def json_lines_steps(source: ByteSource, encoding: Encoding) -> Steps:
     lines = _Lines(source, encoding)
     columns: dict[str, None] = {}
     notes: list[Text] = []
     count = 0
     while True:
-        rows: Rows = []
+        rows: Records = []
         for number, line in enumerate((yield from lines.next())):
             if number % _BREATH == _BREATH - 1:
                 yield None

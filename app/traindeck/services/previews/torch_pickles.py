@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from traindeck.domain.previews import Fact, Tensor, TensorsPage
 from traindeck.domain.texts import Text, text
-from traindeck.services.previews.steps import Reading, Source, Steps, damaged, plain
+from traindeck.services.previews.steps import ByteSource, Reading, Steps, damaged, plain
 
 OLD_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 """How a checkpoint of PyTorch before 1.6 begins."""
@@ -226,7 +226,7 @@ def checkpoint_page(content: bytes, what: Text) -> Reading[TensorsPage]:
     return _page(machine, what)
 
 
-def old_checkpoint_steps(source: Source) -> Steps:
+def old_checkpoint_steps(source: ByteSource) -> Steps:
     """Before PyTorch 1.6: five pickles in a row, the fourth describes the tensors, whose numbers come behind all."""
     content = yield from source.take(0, _MOST_OLD)
     stream = io.BytesIO(content)

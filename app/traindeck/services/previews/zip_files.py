@@ -11,9 +11,9 @@ from datetime import datetime
 from itertools import islice
 
 from traindeck.domain.previews import (
+    ArchiveMember,
     ArchivePage,
     Fact,
-    Member,
     MemberKind,
     NotShown,
     Tensor,
@@ -23,8 +23,8 @@ from traindeck.domain.texts import Text, text
 from traindeck.services.previews.arrays import Header, read_header
 from traindeck.services.previews.steps import (
     MOST_ROWS,
+    ByteSource,
     Reading,
-    Source,
     Step,
     Steps,
     damaged,
@@ -48,7 +48,7 @@ _DATA_PICKLE = re.compile(r"([^/]+/)?data\.pkl")
 class Entry:
     """One entry of the central directory."""
 
-    member: Member
+    member: ArchiveMember
     name: str
     method: int
     packed_bytes: int
@@ -57,7 +57,7 @@ class Entry:
     """Where its own header is."""
 
 
-def zip_steps(source: Source, name: str) -> Steps:
+def zip_steps(source: ByteSource, name: str) -> Steps:
     directory = yield from _directory(source)
     entries = _entries(source, directory)
     first = yield from _some(entries, _MEMBERS_A_PAGE)
@@ -86,7 +86,7 @@ class _Directory:
     count: int
 
 
-def _directory(source: Source) -> Reading[_Directory]:
+def _directory(source: ByteSource) -> Reading[_Directory]:
     size = source.size_bytes
     if size is None:
         raise NotShown(
@@ -116,7 +116,7 @@ def _directory(source: Source) -> Reading[_Directory]:
     return _Directory(start + shift, length, shift, count)
 
 
-def _entries(source: Source, directory: _Directory) -> Generator[Step | Entry, bytes, None]:
+def _entries(source: ByteSource, directory: _Directory) -> Generator[Step | Entry, bytes, None]:
     """Entries among the steps of reading them."""
     at, end = directory.start, directory.start + directory.length
     kept, kept_at = b"", at
@@ -137,7 +137,7 @@ def _entries(source: Source, directory: _Directory) -> Generator[Step | Entry, b
         at += length
 
 
-def _piece(source: Source, at: int, end: int) -> Reading[bytes]:
+def _piece(source: ByteSource, at: int, end: int) -> Reading[bytes]:
     # The longest entry is below 200 kB; names and comments are shorter by far.
     return (yield from need(source, at, min(2 * _PIECE, end - at)))
 
@@ -151,7 +151,7 @@ def _entry(fields: tuple[int, ...], raw_name: bytes, extra: bytes, directory: _D
     kind = MemberKind.FOLDER if name.endswith("/") else MemberKind.FILE
     if external >> 16 & 0o170000 == 0o120000:
         kind = MemberKind.LINK
-    member = Member(plain(name), size, packed, _moment(date, time), kind)
+    member = ArchiveMember(plain(name), size, packed, _moment(date, time), kind)
     return Entry(member, name, method, packed, bool(flags & 1), at + directory.shift)
 
 
@@ -228,7 +228,7 @@ def _listing(first: list[Entry], entries: Generator[Step | Entry, bytes, None], 
         found = upcoming
 
 
-def _arrays(source: Source, entries: list[Entry], directory: _Directory) -> Steps:
+def _arrays(source: ByteSource, entries: list[Entry], directory: _Directory) -> Steps:
     """Each array's own header."""
     arrays = [entry for entry in entries if entry.name.endswith(".npy")]
     facts = (Fact(text("Arrays"), f"{len(arrays):,}"),)
@@ -245,7 +245,7 @@ def _arrays(source: Source, entries: list[Entry], directory: _Directory) -> Step
         yield TensorsPage(text("NumPy arrays"), facts, tuple(tensors), has_more=has_more)
 
 
-def _array_header(source: Source, entry: Entry) -> Reading[Header | None]:
+def _array_header(source: ByteSource, entry: Entry) -> Reading[Header | None]:
     try:
         begin = yield from _content(source, entry, 1 << 16, is_begin=True)
         return _run(read_header(_Bytes(begin)))
@@ -274,7 +274,7 @@ def _run(reading: Reading[Header]) -> Header:
         return found
 
 
-def _content(source: Source, entry: Entry, most: int, *, is_begin: bool = False) -> Reading[bytes]:
+def _content(source: ByteSource, entry: Entry, most: int, *, is_begin: bool = False) -> Reading[bytes]:
     """What an entry holds, or its beginning."""
     if entry.is_encrypted:
         raise NotShown(text("The content is encrypted."), text("Download it and open it with its password."))

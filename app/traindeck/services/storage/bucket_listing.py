@@ -19,7 +19,7 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.clock import Clock, utc_now
 from traindeck.services.accounts.connections import Connections
-from traindeck.services.storage.listing import Piece, Span, Sweep, level_pieces
+from traindeck.services.storage.listing import KeyRange, Piece, Sweep, level_pieces
 
 if TYPE_CHECKING:
     from traindeck.store.object_index import ObjectIndex
@@ -29,14 +29,14 @@ _STALE = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ListingProgress:
     """How far a listing is: rows that came, and rows that were not as they were known."""
 
     found: int
     changed: int
 
 
-OnProgress = Callable[[Progress], None]
+OnListingProgress = Callable[[ListingProgress], None]
 
 
 class BucketListing:
@@ -57,10 +57,10 @@ class BucketListing:
         self._connections = connections
         self._calls = calls
         self._clock = clock
-        self._left: dict[str, tuple[datetime, list[Span]]] = {}
+        self._left: dict[str, tuple[datetime, list[KeyRange]]] = {}
         self._sweeping: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def list_level(self, folder: str, on_progress: OnProgress) -> None:
+    async def list_level(self, folder: str, on_progress: OnListingProgress) -> None:
         """What one folder holds, without looking into the folders in it."""
         source = (await self._connections.open(self._profile)).storage
         began = self._clock()
@@ -70,10 +70,10 @@ class BucketListing:
                 changed += await self._calls.run(partial(self._keep_level, folder, piece))
                 found += len(piece.rows) + len(piece.folders)
                 has_folders = has_folders or bool(piece.folders)
-                on_progress(Progress(found, changed))
+                on_progress(ListingProgress(found, changed))
         await self._calls.run(lambda _: self.index.note_listed(folder, deep=not has_folders, as_of=began))
 
-    async def list_below(self, folder: str, on_progress: OnProgress) -> None:
+    async def list_below(self, folder: str, on_progress: OnListingProgress) -> None:
         """Everything below a folder; one that was stopped is gone on with."""
         found, changed = 0, 0
 
@@ -81,7 +81,7 @@ class BucketListing:
             nonlocal found, changed
             changed += await self._calls.run(lambda _: self.index.replace(folder, piece.after, piece.upto, piece.rows))
             found += len(piece.rows)
-            on_progress(Progress(found, changed))
+            on_progress(ListingProgress(found, changed))
 
         async with self._sweeping[folder]:
             source = (await self._connections.open(self._profile)).storage

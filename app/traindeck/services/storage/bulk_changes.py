@@ -23,7 +23,7 @@ AT_ONCE = 8
 MOST_TOLD = 1000
 _QUEUED = 2000
 
-Work = Callable[[ObjectEntry], Awaitable[bool]]
+ChangeObject = Callable[[ObjectEntry], Awaitable[bool]]
 """Whether there was anything to change."""
 
 
@@ -46,8 +46,8 @@ async def each(
         await Sweep(source, folder).run(hand_on)
 
 
-async def tally(source: PageSource, chosen: Sequence[ObjectEntry], told: Callable[[Tally], None]) -> Tally:
-    """Count them; `told` hears how far it is."""
+async def tally(source: PageSource, chosen: Sequence[ObjectEntry], on_progress: Callable[[Tally], None]) -> Tally:
+    """Count them; `on_progress` hears how far it is."""
     objects = size_bytes = 0
     classes: dict[str, tuple[int, int]] = {}
 
@@ -59,7 +59,7 @@ async def tally(source: PageSource, chosen: Sequence[ObjectEntry], told: Callabl
             known = classes.get(name, (0, 0))
             classes[name] = (known[0] + 1, known[1] + size)
             objects, size_bytes = objects + 1, size_bytes + size
-        safely(told)(Tally(objects, size_bytes, dict(classes)))
+        safely(on_progress)(Tally(objects, size_bytes, dict(classes)))
 
     await each(source, chosen, count)
     return Tally(objects, size_bytes, classes)
@@ -70,8 +70,8 @@ class BulkChange:
     """Does the same to each object, several at once; one that fails does not keep the others from it."""
 
     source: PageSource
-    work: Work
-    told: Callable[[BulkReport], None]
+    work: ChangeObject
+    on_progress: Callable[[BulkReport], None]
     report: BulkReport = field(default_factory=BulkReport)
 
     async def run(self, chosen: Sequence[ObjectEntry]) -> BulkReport:
@@ -118,10 +118,10 @@ class BulkChange:
             was.failed + (error is not None),
             failures,
         )
-        safely(self.told)(self.report)
+        safely(self.on_progress)(self.report)
 
 
-def changing(objects: ObsObjects, change: HeadChange) -> Work:
+def changing(objects: ObsObjects, change: HeadChange) -> ChangeObject:
     """Say the same differently about each."""
     change.check()
     only_class = change == HeadChange(storage_class=change.storage_class)
@@ -134,7 +134,7 @@ def changing(objects: ObsObjects, change: HeadChange) -> Work:
     return work
 
 
-def restoring(objects: ObsObjects, days: int, speed: RestoreSpeed) -> Work:
+def restoring(objects: ObsObjects, days: int, speed: RestoreSpeed) -> ChangeObject:
     """Make those readable that are archived."""
 
     async def work(entry: ObjectEntry) -> bool:

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Awaitable
 
 from traindeck.domain.errors import ServiceTrouble
 from traindeck.services.http.calls import FIRST_S, PATIENCE_S
-from traindeck.services.storage.data_ports import DataPlane, Found, Sink
+from traindeck.services.storage.data_ports import DataPlane, ObjectHead, Sink
 
 
 async def read_through(
-    plane: DataPlane, found: Found, sink: Sink, *, offset: int = 0, length: int | None = None
+    plane: DataPlane, found: ObjectHead, sink: Sink, *, offset: int = 0, length: int | None = None
 ) -> int:
     """Feed `sink` with each byte once; Conflict: the object became another one. The answer counts them.
 

@@ -42,7 +42,7 @@ class InMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredObject:
     """What the service says it has now."""
 
     etag: str
@@ -50,7 +50,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ObjectHead:
     """An object as its head tells it."""
 
     path: ObjectPath
@@ -83,7 +83,7 @@ class Fragment:
 
 
 @dataclass(slots=True, unsafe_hash=True)  # not frozen: four times as fast to make, and there may be a million
-class Row:
+class ObjectRow:
     """One object of a listing."""
 
     key: str
@@ -94,8 +94,8 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    rows: list[Row]
+class ListingPage:
+    rows: list[ObjectRow]
     folders: list[str]
     next_marker: str  # empty: this was the last
 
@@ -143,7 +143,7 @@ class DataPlane(Protocol):
         web_headers: Mapping[str, str] | None = None,
         storage_class: str = "",
         if_match: str = "",
-    ) -> Stored:
+    ) -> StoredObject:
         """When it returns the service has confirmed size and MD5.
 
         Without `content_type` it follows from the name. Conflict: it is not as in `if_match` any more; not every
@@ -159,14 +159,14 @@ class DataPlane(Protocol):
         length: int | None = None,
         if_match: str = "",
         version: str = "",
-    ) -> Found:
+    ) -> ObjectHead:
         """Feed `sink` with the bytes asked for, in order and once; tried again only before the first of them."""
 
-    async def head(self, path: ObjectPath, version: str = "") -> Found | None: ...
+    async def head(self, path: ObjectPath, version: str = "") -> ObjectHead | None: ...
 
     async def page(
         self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
-    ) -> Page: ...
+    ) -> ListingPage: ...
 
     async def begin_upload(self, target: ObjectPath, metadata: Mapping[str, str] | None = None) -> str:
         """The upload's id; NotOffered: this service takes files in one piece only."""
@@ -189,7 +189,7 @@ class DataPlane(Protocol):
     async def parts(self, target: ObjectPath, upload_id: str) -> list[Part] | None:
         """None: the service does not know this upload."""
 
-    async def finish_upload(self, target: ObjectPath, upload_id: str, parts: Sequence[Part]) -> Stored:
+    async def finish_upload(self, target: ObjectPath, upload_id: str, parts: Sequence[Part]) -> StoredObject:
         """A lost answer is looked up, not taken for a failure."""
 
     async def abort_upload(self, target: ObjectPath, upload_id: str) -> None:
@@ -199,7 +199,7 @@ class DataPlane(Protocol):
 
     async def copy(
         self, source: ObjectPath, target: ObjectPath, *, metadata: Mapping[str, str] | None = None, if_match: str = ""
-    ) -> Stored:
+    ) -> StoredObject:
         """Within the service; without `metadata` the target keeps the source's."""
 
     async def remove(self, bucket: str, keys: Sequence[str]) -> list[NotRemoved]:

@@ -12,7 +12,7 @@ from traindeck.domain.storage.buckets import BucketContents
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import safely
-from traindeck.services.ports import OnProgress
+from traindeck.services.ports import OnBucketProgress
 from traindeck.services.storage.data_ports import Fragment, NotRemoved, Version
 from traindeck.services.storage.wire.data_plane import WireDataPlane
 
@@ -25,10 +25,10 @@ Row = TypeVar("Row")
 class Emptying:
     """One bucket on its way to being empty; on the loop of the plane."""
 
-    def __init__(self, plane: WireDataPlane, bucket: str, on_progress: OnProgress) -> None:
+    def __init__(self, plane: WireDataPlane, bucket: str, on_progress: OnBucketProgress) -> None:
         self._plane = plane
         self._bucket = bucket
-        self._told = safely(on_progress)
+        self._on_progress = safely(on_progress)
         self._so_far = BucketContents()
         self._left = 0
         self._first_left: NotRemoved | None = None
@@ -108,7 +108,7 @@ class Emptying:
 
     def _tell(self, more: BucketContents) -> None:
         self._so_far += more
-        self._told(self._so_far)
+        self._on_progress(self._so_far)
 
 
 async def _each(pages: AsyncGenerator[list[Row], None], work: Callable[[Sequence[Row]], Awaitable[None]]) -> None:

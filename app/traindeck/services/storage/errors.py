@@ -14,7 +14,7 @@ from traindeck.domain.errors import (
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.services.http.errors import (
-    Answer,
+    ErrorResponse,
     Refusal,
     by_code,
     by_status,
@@ -170,7 +170,7 @@ _BY_STATUS = dict.fromkeys(range(300, 400), elsewhere) | {
 _OF_PLACES = {403: _no_access, 404: _missing}
 
 
-def obs_error(answer: Answer, place: ObjectPath | None) -> AppError:
+def obs_error(answer: ErrorResponse, place: ObjectPath | None) -> AppError:
     """The error for a refused request about `place` (None: about the account)."""
     rule = _BY_CODE.get(answer.code)
     if rule is None and place is not None:

@@ -126,8 +126,8 @@ def _readable(value: str) -> str:
         return value
 
 
-def _restore(told: str) -> Restore | None:
-    found = _RESTORING.search(told)
+def _restore(written: str) -> Restore | None:
+    found = _RESTORING.search(written)
     if found is None:
         return None
     if found[1] == "true":
@@ -135,6 +135,6 @@ def _restore(told: str) -> Restore | None:
     return Restore(RestoreState.DONE, http_moment(found[2] or ""))
 
 
-def _expiry(told: str) -> datetime | None:
-    found = _EXPIRY.search(told)
+def _expiry(written: str) -> datetime | None:
+    found = _EXPIRY.search(written)
     return http_moment(found[1]) if found else None

@@ -14,7 +14,7 @@ from traindeck.domain.errors import NotFound, ServiceTrouble
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import gather_or_raise
-from traindeck.services.storage.data_ports import Page, Row
+from traindeck.services.storage.data_ports import ListingPage, ObjectRow
 
 _LOW, _HIGH, _TOP = 0x20, 0x7F, 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
@@ -22,19 +22,19 @@ _DIGITS = "0123456789"
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class KeyRange:
     """Names behind the one and up to the other; None is the end of all."""
 
     after: str
     upto: str | None
 
 
-def spans_between(after: str, edges: list[str], upto: str | None, most: int) -> list[Span]:
+def spans_between(after: str, edges: list[str], upto: str | None, most: int) -> list[KeyRange]:
     """The range parted at some of the edges, evenly chosen."""
     inside = sorted(edge for edge in set(edges) if edge > after and (upto is None or edge < upto))
     step = max(1, -(-len(inside) // most))
     cuts: list[str | None] = [after, *inside[step - 1 :: step], upto]
-    return [Span(start or "", end) for start, end in pairwise(cuts)]
+    return [KeyRange(start or "", end) for start, end in pairwise(cuts)]
 
 
 def beyond_family(first: str, last: str) -> str:
@@ -88,7 +88,7 @@ class PageSource(Protocol):
 
     async def page(
         self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
-    ) -> Page: ...
+    ) -> ListingPage: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +97,11 @@ class Piece:
 
     after: str
     upto: str | None
-    rows: Sequence[Row]
+    rows: Sequence[ObjectRow]
     folders: Sequence[str] = ()
 
 
-Take = Callable[[Piece], Awaitable[None]]
+TakePiece = Callable[[Piece], Awaitable[None]]
 
 
 async def level_pieces(source: PageSource, folder: ObjectPath) -> AsyncGenerator[Piece, None]:
@@ -126,7 +126,7 @@ async def entries(source: PageSource, folder: ObjectPath) -> AsyncGenerator[list
                 yield found
 
 
-def entry_of(bucket: str, row: Row) -> ObjectEntry:
+def entry_of(bucket: str, row: ObjectRow) -> ObjectEntry:
     path = ObjectPath(bucket, row.key)
     if path.is_folder and row.size_bytes == 0:
         return ObjectEntry(path)  # an empty object that marks a folder
@@ -142,13 +142,13 @@ def nothing_there(path: ObjectPath) -> NotFound:
 
 async def pages_ahead(
     source: PageSource, folder: ObjectPath, *, is_strict: bool = False
-) -> AsyncGenerator[Sequence[Row], None]:
+) -> AsyncGenerator[Sequence[ObjectRow], None]:
     """Everything below a folder in the order of names; the next page is on its way while one is looked at.
 
     After some pages the rest is asked for by several at once. `is_strict`: it is not; should a service keep another
     order than it ought to, names would be lost between the ranges.
     """
-    come: asyncio.Queue[Sequence[Row] | None] = asyncio.Queue()
+    come: asyncio.Queue[Sequence[ObjectRow] | None] = asyncio.Queue()
     room = asyncio.Semaphore(_PAGES_AHEAD)
 
     async def take(piece: Piece) -> None:
@@ -160,7 +160,7 @@ async def pages_ahead(
         for number in count():
             assert after is not None
             if number == _PAGES_ALONE and not is_strict:
-                await Sweep(source, folder, spans=[Span(after, None)], in_order=True).run(take)
+                await Sweep(source, folder, spans=[KeyRange(after, None)], in_order=True).run(take)
                 return
             page = await source.page(folder.bucket, folder.key, marker=after)
             before, after = after, _end_of(page, after)
@@ -217,7 +217,7 @@ class Sweep:
         source: PageSource,
         folder: ObjectPath,
         *,
-        spans: Sequence[Span] | None = None,
+        spans: Sequence[KeyRange] | None = None,
         at_once: int = AT_ONCE,
         in_order: bool = False,
     ) -> None:
@@ -226,7 +226,7 @@ class Sweep:
         self._at_once = at_once
         self._in_order = in_order
         self._is_begun = spans is not None
-        self._stretches = [_Stretch(span.after, span.upto) for span in spans or (Span("", None),)]
+        self._stretches = [_Stretch(span.after, span.upto) for span in spans or (KeyRange("", None),)]
         self._waiting: deque[_Stretch] = deque(self._stretches)
         self._moved = asyncio.Condition()
         self._handing = asyncio.Lock()
@@ -236,18 +236,18 @@ class Sweep:
         self._fruitless = 0
 
     @property
-    def left(self) -> list[Span]:
+    def left(self) -> list[KeyRange]:
         """What was not handed on yet, for another sweep to go on with."""
-        going_on = [Span(stretch.after, stretch.upto) for stretch in self._stretches if not stretch.is_done]
-        return [*(Span(piece.after, piece.upto) for piece in self._in_hand), *going_on]
+        going_on = [KeyRange(stretch.after, stretch.upto) for stretch in self._stretches if not stretch.is_done]
+        return [*(KeyRange(piece.after, piece.upto) for piece in self._in_hand), *going_on]
 
-    async def run(self, take: Take) -> None:
+    async def run(self, take: TakePiece) -> None:
         """Hand on everything, piece by piece; with `in_order` by name, else as it comes."""
         if not self._is_begun:
             await self._begin(take)
         await gather_or_raise(self._work(take) for _ in range(self._at_once))
 
-    async def _begin(self, take: Take) -> None:
+    async def _begin(self, take: TakePiece) -> None:
         """A small folder is one page; a larger one shows by its levels where it may be parted."""
         first, level = await gather_or_raise((self._page(""), self._level(self._folder.key)))
         upto = _end_of(first, "")
@@ -263,7 +263,7 @@ class Sweep:
         step = 1 if self._in_order else max(1, len(spans) // self._at_once)
         self._waiting = deque(one for start in range(step) for one in self._stretches[start::step])
 
-    async def _edges(self, level: Page) -> list[str]:
+    async def _edges(self, level: ListingPage) -> list[str]:
         edges, folders = list(level.folders), level.folders
         for _ in range(_DEPTH):
             if len(edges) >= _SPANS // 2 or not folders:
@@ -273,13 +273,13 @@ class Sweep:
             edges += folders
         return edges
 
-    async def _page(self, after: str) -> Page:
+    async def _page(self, after: str) -> ListingPage:
         return await self._source.page(self._folder.bucket, self._folder.key, marker=after)
 
-    async def _level(self, path: str) -> Page:
+    async def _level(self, path: str) -> ListingPage:
         return await self._source.page(self._folder.bucket, path, delimiter="/")
 
-    async def _work(self, take: Take) -> None:
+    async def _work(self, take: TakePiece) -> None:
         while (stretch := await self._next()) is not None:
             while not stretch.is_done:
                 if self._in_order:
@@ -318,7 +318,7 @@ class Sweep:
                 return other
         return None
 
-    async def _came(self, stretch: _Stretch, page: Page, take: Take) -> None:
+    async def _came(self, stretch: _Stretch, page: ListingPage, take: TakePiece) -> None:
         next_after = _end_of(page, stretch.after)
         self._absorb(stretch, next_after)
         # While the page was on its way somebody may have taken the far end.
@@ -357,7 +357,7 @@ class Sweep:
             self._stretches.remove(following)
             stretch.upto = following.upto
 
-    async def _hand_on(self, take: Take) -> None:
+    async def _hand_on(self, take: TakePiece) -> None:
         async with self._handing:
             while self._stretches:
                 head = self._stretches[0]
@@ -376,7 +376,7 @@ class Sweep:
                 await self._moved.wait()
 
 
-def _end_of(page: Page, after: str) -> str | None:
+def _end_of(page: ListingPage, after: str) -> str | None:
     if not page.next_marker:
         return None
     if page.next_marker <= after:

@@ -16,7 +16,7 @@ from traindeck.domain.texts import text
 from traindeck.services.previews.reading import fetched, head_of
 from traindeck.services.previews.texts import Encoding, encoding_of
 from traindeck.services.storage.contents import BytesBody
-from traindeck.services.storage.data_ports import DataPlane, Found, Stored
+from traindeck.services.storage.data_ports import DataPlane, ObjectHead, StoredObject
 
 if TYPE_CHECKING:
     from traindeck.services.storage.planes import Planes
@@ -29,7 +29,7 @@ UTF_8 = Encoding("utf-8")
 class EditedText:
     """A text as it is stored, and how."""
 
-    found: Found
+    found: ObjectHead
     encoding: Encoding
     words: str
     """With the ends of lines that are in the file."""
@@ -122,7 +122,7 @@ async def save_text_as(planes: Planes, profile: str, edited: EditedText, shown: 
     return EditedText(_as_stored(like, content, stored), edited.encoding, words)
 
 
-async def _put(like: Found, content: bytes, pinned: str, plane: DataPlane) -> Stored:
+async def _put(like: ObjectHead, content: bytes, pinned: str, plane: DataPlane) -> StoredObject:
     """With the type, class and notes of what was there."""
     put = partial(
         plane.put,
@@ -141,7 +141,7 @@ async def _put(like: Found, content: bytes, pinned: str, plane: DataPlane) -> St
         return await put()  # such a service cannot look; we have, a moment ago
 
 
-def _as_stored(like: Found, content: bytes, stored: Stored) -> Found:
+def _as_stored(like: ObjectHead, content: bytes, stored: StoredObject) -> ObjectHead:
     return replace(like, size_bytes=len(content), etag=stored.etag, version=stored.version, modified=None)
 
 

@@ -53,9 +53,14 @@ class UnfinishedUploads:
             take(await self._planes.run(profile, partial(_of_each, portion, _held)))
 
     async def end(
-        self, profile: str, uploads: Sequence[UnfinishedUpload], told: Callable[[int], None], *, ours_too: bool = False
+        self,
+        profile: str,
+        uploads: Sequence[UnfinishedUpload],
+        on_progress: Callable[[int], None],
+        *,
+        ours_too: bool = False,
     ) -> Ended:
-        """Throw their parts away; our own transfers keep theirs unless `ours_too`. `told` gets how many are done."""
+        """Throw their parts away; our own transfers keep theirs unless `ours_too`. `on_progress`: how many are done."""
         done = Ended()
         for portion in _portions(uploads):
             # Looked up again each time: a transfer may have begun meanwhile.
@@ -67,7 +72,7 @@ class UnfinishedUploads:
                     done.ended.append(upload)
                 else:
                     done.failed.append((upload, error))
-            safely(told)(len(done.ended) + len(done.failed) + len(done.kept))
+            safely(on_progress)(len(done.ended) + len(done.failed) + len(done.kept))
         return done
 
 

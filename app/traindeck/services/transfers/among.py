@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 from traindeck.domain.errors import AppError
 from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath
 from traindeck.domain.transfers.records import Item
-from traindeck.services.storage.data_ports import DataPlane, Row, Version
+from traindeck.services.storage.data_ports import DataPlane, ObjectRow, Version
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 
 
@@ -20,14 +20,14 @@ class Keyed(Protocol):
 
 
 Found = TypeVar("Found", bound=Keyed)
-Listed = Callable[[str, str], Awaitable[tuple[Sequence[Found], str]]]
+ListPage = Callable[[str, str], Awaitable[tuple[Sequence[Found], str]]]
 """A page of a listing: from a prefix and a marker to rows and the next marker."""
 
 
-async def objects_among(plane: DataPlane, bucket: str, keys: Sequence[str]) -> dict[str, Row]:
+async def objects_among(plane: DataPlane, bucket: str, keys: Sequence[str]) -> dict[str, ObjectRow]:
     """Those of these keys that are there."""
 
-    async def page(prefix: str, marker: str) -> tuple[Sequence[Row], str]:
+    async def page(prefix: str, marker: str) -> tuple[Sequence[ObjectRow], str]:
         found = await plane.page(bucket, prefix, marker=marker)
         return found.rows, found.next_marker
 
@@ -56,7 +56,7 @@ async def markers_among(plane: DataPlane, bucket: str, keys: Sequence[str]) -> d
     return await _among(page, keys)
 
 
-async def _among(page: Listed[Found], keys: Sequence[str]) -> dict[str, Found]:
+async def _among(page: ListPage[Found], keys: Sequence[str]) -> dict[str, Found]:
     wanted = sorted(set(keys))
     names, prefix = set(wanted), _beginning(wanted)
     found: dict[str, Found] = {}

@@ -15,14 +15,14 @@ from traindeck.domain.transfers.records import Item, ItemState, is_plain_md5, is
 from traindeck.domain.transfers.sync_rules import Pair, paired
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.files import local_error
-from traindeck.services.storage.data_ports import Found, Row
+from traindeck.services.storage.data_ports import ObjectHead, ObjectRow
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.comparing import has_content, time_ns, whole_md5
 from traindeck.services.transfers.digests import file_digests
 from traindeck.services.transfers.local_tree import LocalEntry
 from traindeck.services.transfers.orphans import target_of
 from traindeck.services.transfers.planning import (
-    Listed,
+    NamedRow,
     Outline,
     Planner,
     entry_of,
@@ -146,7 +146,7 @@ def _md5_of(place: Path, token: CancelToken) -> str | AppError:
         return local_error(error, place)
 
 
-def _is_same(place: Path, found: Found, token: CancelToken) -> bool | None:
+def _is_same(place: Path, found: ObjectHead, token: CancelToken) -> bool | None:
     try:
         if place.stat().st_size != found.size_bytes:
             return False
@@ -190,7 +190,7 @@ class CheckPlanner(Planner):
         if await self._disk.run(lambda _: is_file(source)):
             into = target.join(source.name) if target.is_folder else target
             entry, found = await self._disk.run(lambda _: entry_of(source)), await self._plane.head(into)
-            pair = Pair(entry, Listed("", one_row(found)) if found else None)
+            pair = Pair(entry, NamedRow("", one_row(found)) if found else None)
             await self._keep(self._found([pair], into.key.__add__))
             return Outline(str(source))
         folder = target.as_folder()
@@ -201,7 +201,7 @@ class CheckPlanner(Planner):
                 await self._keep(self._found(pairs, folder.key.__add__))
         return Outline(str(source), self._has_gaps)
 
-    def _found(self, pairs: Sequence[Pair[LocalEntry, Listed]], key_of: Callable[[str], str]) -> list[Item]:
+    def _found(self, pairs: Sequence[Pair[LocalEntry, NamedRow]], key_of: Callable[[str], str]) -> list[Item]:
         items: list[Item] = []
         for entry, listed in ((pair.left, pair.right) for pair in pairs):
             if entry is None:
@@ -212,7 +212,7 @@ class CheckPlanner(Planner):
                 items.append(_compared(item, row) if item.error is None else item)
         return items
 
-    def _only_there(self, listed: Listed) -> list[Item]:
+    def _only_there(self, listed: NamedRow) -> list[Item]:
         """The markers of folders are left alone, and names that are ignored."""
         name, row = listed.name, listed.row
         if not self._rules.both_sides or not name or (name.endswith("/") and not row.size_bytes):
@@ -221,7 +221,7 @@ class CheckPlanner(Planner):
             return []
         return [Item(row.key, name, row.size_bytes, time_ns(row), etag=row.etag, state=ItemState.MISSING_HERE)]
 
-    async def _downloads(self, places: Sequence[tuple[Row, str]], target: Path) -> list[Item]:
+    async def _downloads(self, places: Sequence[tuple[ObjectRow, str]], target: Path) -> list[Item]:
         places = [one for one in places if not one[1].endswith("/")]
         files = [target / name if name else target for _, name in places]
         entries = await self._disk.run(lambda _: [known_entry(file) for file in files])
@@ -249,7 +249,7 @@ class CheckPlanner(Planner):
             if found is not None:
                 into = target.join(source.name) if target.is_folder else target
                 other = await self._plane.head(into)
-                pair = Pair(Listed("", one_row(found)), Listed("", one_row(other)) if other else None)
+                pair = Pair(NamedRow("", one_row(found)), NamedRow("", one_row(other)) if other else None)
                 await self._keep(self._both([pair], into))
                 return Outline(str(into))
             source = source.as_folder()
@@ -262,7 +262,7 @@ class CheckPlanner(Planner):
             raise nothing_at(str(source))
         return Outline(str(target))
 
-    def _both(self, pairs: Sequence[Pair[Listed, Listed]], target: ObjectPath) -> list[Item]:
+    def _both(self, pairs: Sequence[Pair[NamedRow, NamedRow]], target: ObjectPath) -> list[Item]:
         items: list[Item] = []
         for left, right in ((pair.left, pair.right) for pair in pairs):
             if left is None:
@@ -279,11 +279,11 @@ class CheckPlanner(Planner):
         return items
 
     @staticmethod
-    def _is_marker(listed: Listed) -> bool:
+    def _is_marker(listed: NamedRow) -> bool:
         return listed.name.endswith("/") and not listed.row.size_bytes
 
 
-def _compared(item: Item, row: Row | None) -> Item:
+def _compared(item: Item, row: ObjectRow | None) -> Item:
     """`item` is of the source, or of the file where that is the target."""
     if row is None:
         return replace(item, state=ItemState.MISSING_THERE)

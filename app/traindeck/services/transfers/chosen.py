@@ -10,7 +10,7 @@ from traindeck.domain.errors import AppError, InvalidInput, NotFound
 from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import Action, Item, ItemState, Kind, Order, refusal
-from traindeck.services.storage.data_ports import DataPlane, Row
+from traindeck.services.storage.data_ports import DataPlane, ObjectRow
 from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.among import markers_among, objects_among
 from traindeck.services.transfers.comparing import time_ns
@@ -20,7 +20,7 @@ _BATCH = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ChosenObjects:
     """An object or, where it ends with a slash or is empty, all below it; and the key that takes its place."""
 
     key: str
@@ -55,7 +55,7 @@ async def plan_chosen(active: ActiveTransfer) -> Outline:
     return Outline(str(root if order.kind is Kind.COPY else order.remote_source))
 
 
-async def _pieces(plane: DataPlane, order: Order) -> tuple[ObjectPath, ObjectPath, list[Piece]]:
+async def _pieces(plane: DataPlane, order: Order) -> tuple[ObjectPath, ObjectPath, list[ChosenObjects]]:
     """What it is about, below which source, and what the names are counted from at the target."""
     source = order.remote_source
     target = order.remote_target if order.kind is Kind.COPY else ObjectPath(source.bucket)
@@ -63,21 +63,23 @@ async def _pieces(plane: DataPlane, order: Order) -> tuple[ObjectPath, ObjectPat
         return source, target.as_folder(), pieces_of(order)
     if not source.is_folder and (order.kind is Kind.RESTORE or await plane.head(source) is not None):
         into = target.join(source.name) if target.is_folder else target
-        return source, into, [Piece(source.key, into.key)]
+        return source, into, [ChosenObjects(source.key, into.key)]
     source, target = source.as_folder(), target.as_folder()
-    return source, target, [Piece(source.key, target.key)]
+    return source, target, [ChosenObjects(source.key, target.key)]
 
 
-def pieces_of(order: Order) -> list[Piece]:
+def pieces_of(order: Order) -> list[ChosenObjects]:
     """What was chosen, in the order of the keys; of a copy with the keys that take their place."""
     start = order.remote_source.key
     to = order.remote_target.as_folder().key if order.target else ""
-    return sorted((Piece(start + old, to + new) for old, new in order.rules.chosen), key=lambda piece: piece.key)
+    return sorted(
+        (ChosenObjects(start + old, to + new) for old, new in order.rules.chosen), key=lambda piece: piece.key
+    )
 
 
 async def found_of(
-    plane: DataPlane, source: ObjectPath, pieces: Sequence[Piece], *, is_restored: bool = False
-) -> AsyncIterator[list[tuple[Row, str]]]:
+    plane: DataPlane, source: ObjectPath, pieces: Sequence[ChosenObjects], *, is_restored: bool = False
+) -> AsyncIterator[list[tuple[ObjectRow, str]]]:
     """Pages of what is there, each with the key that takes its place."""
     for is_folder, same in groupby(pieces, key=lambda piece: piece.is_folder):
         some = list(same)
@@ -93,12 +95,14 @@ async def found_of(
                 yield [(row, targets[row.key]) for row in there]
 
 
-async def _below(plane: DataPlane, folder: ObjectPath, *, is_restored: bool) -> AsyncIterator[list[Row]]:
+async def _below(plane: DataPlane, folder: ObjectPath, *, is_restored: bool) -> AsyncIterator[list[ObjectRow]]:
     marker = version = ""
     while True:
         if is_restored:
             versions = await plane.versions(folder.bucket, folder.key, after=marker, after_version=version)
-            rows = [Row(row.key, 0, row.modified, row.id) for row in versions.rows if row.is_latest and row.is_marker]
+            rows = [
+                ObjectRow(row.key, 0, row.modified, row.id) for row in versions.rows if row.is_latest and row.is_marker
+            ]
             marker, version = versions.next_key, versions.next_version
         else:
             page = await plane.page(folder.bucket, folder.key, marker=marker)
@@ -109,10 +113,10 @@ async def _below(plane: DataPlane, folder: ObjectPath, *, is_restored: bool) -> 
             return
 
 
-async def _named(plane: DataPlane, bucket: str, keys: Sequence[str], *, is_restored: bool) -> list[Row]:
+async def _named(plane: DataPlane, bucket: str, keys: Sequence[str], *, is_restored: bool) -> list[ObjectRow]:
     if is_restored:
         markers = await markers_among(plane, bucket, keys)
-        return [Row(row.key, 0, row.modified, row.id) for row in markers.values()]
+        return [ObjectRow(row.key, 0, row.modified, row.id) for row in markers.values()]
     return list((await objects_among(plane, bucket, keys)).values())
 
 
@@ -124,7 +128,7 @@ async def _plan_undoing(active: ActiveTransfer, plane: DataPlane) -> Outline:
         after = gone[-1].key
         names = {item.key: item for item in gone}
         markers = await markers_among(plane, source.bucket, list(names))
-        items = [_removed(Row(key, 0, row.modified, row.id), names[key].name) for key, row in markers.items()]
+        items = [_removed(ObjectRow(key, 0, row.modified, row.id), names[key].name) for key, row in markers.items()]
         await journal.plan(active.id, items)
     return Outline(str(source))
 
@@ -132,7 +136,7 @@ async def _plan_undoing(active: ActiveTransfer, plane: DataPlane) -> Outline:
 class _Goals:
     """Refuses what would write over, or into, what it is made from."""
 
-    def __init__(self, order: Order, pieces: Sequence[Piece]) -> None:
+    def __init__(self, order: Order, pieces: Sequence[ChosenObjects]) -> None:
         is_one_bucket = order.kind is Kind.COPY and order.remote_source.bucket == order.remote_target.bucket
         self._folders = {piece.key for piece in pieces if piece.is_folder} if is_one_bucket else set()
         self._objects = {piece.key for piece in pieces if not piece.is_folder} if is_one_bucket else set()
@@ -166,9 +170,9 @@ def _above(key: str) -> list[str]:
     return ["", *(key[:end] for end in ends)]
 
 
-def _copied(root: ObjectPath, row: Row, target: str) -> Item:
+def _copied(root: ObjectPath, row: ObjectRow, target: str) -> Item:
     return Item(row.key, target[len(root.key) :], row.size_bytes, time_ns(row), etag=row.etag)
 
 
-def _removed(row: Row, name: str) -> Item:
+def _removed(row: ObjectRow, name: str) -> Item:
     return Item(row.key, name, row.size_bytes, time_ns(row), etag=row.etag, action=Action.REMOVE)

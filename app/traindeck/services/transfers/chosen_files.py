@@ -13,13 +13,13 @@ from traindeck.domain.transfers.local_names import LocalNames
 from traindeck.domain.transfers.records import Item, ItemState, Order, refusal
 from traindeck.domain.transfers.sync_rules import Pair
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
-from traindeck.services.storage.data_ports import DataPlane, Row
+from traindeck.services.storage.data_ports import DataPlane, ObjectRow
 from traindeck.services.transfers.among import objects_among
 from traindeck.services.transfers.checking import CheckPlanner
 from traindeck.services.transfers.chosen import found_of, pieces_of
 from traindeck.services.transfers.local_tree import LocalEntry
 from traindeck.services.transfers.planning import (
-    Listed,
+    NamedRow,
     Outline,
     Planner,
     entry_of,
@@ -33,7 +33,7 @@ _BATCH = 1000
 Walk = Callable[[Path], AsyncIterator[list[LocalEntry]]]
 Walked = list[tuple[LocalEntry, str]]
 """Entries named from the source on, each with the key of its object."""
-ListAll = Callable[[ObjectPath], AsyncGenerator[list[Listed], None]]
+ListAll = Callable[[ObjectPath], AsyncGenerator[list[NamedRow], None]]
 _Piece = tuple[str, str]
 
 
@@ -85,7 +85,7 @@ class ChosenCheckPlanner(_FromThere, CheckPlanner):
             there = await objects_among(self._plane, target.bucket, [key for _, key in found])
             is_empty, start = False, len(target.key)
             pairs = [
-                Pair(Listed(key[start:], row), Listed(key[start:], there[key]) if key in there else None)
+                Pair(NamedRow(key[start:], row), NamedRow(key[start:], there[key]) if key in there else None)
                 for row, key in found
             ]
             await self._keep(self._both(pairs, target))
@@ -111,7 +111,7 @@ async def local_pieces(order: Order, disk: BlockingCalls, walk: Walk) -> AsyncIt
             yield [(LocalEntry(old, problem=error, is_gap=True), folder.key + new)]
 
 
-async def remote_pieces(order: Order, plane: DataPlane, listing: ListAll) -> AsyncIterator[list[Listed] | Item]:
+async def remote_pieces(order: Order, plane: DataPlane, listing: ListAll) -> AsyncIterator[list[NamedRow] | Item]:
     """Objects with the names they get at the target; an item tells of a piece of which there is nothing."""
     source = order.remote_source
     chosen = sorted(order.rules.chosen, key=lambda piece: piece[1])
@@ -120,13 +120,13 @@ async def remote_pieces(order: Order, plane: DataPlane, listing: ListAll) -> Asy
         for old, new in objects:
             if source.key + old not in rows:
                 yield _gone(ObjectPath(source.bucket, source.key + old), new)
-        yield [Listed(new, rows[source.key + old]) for old, new in objects if source.key + old in rows]
+        yield [NamedRow(new, rows[source.key + old]) for old, new in objects if source.key + old in rows]
     for old, new in (piece for piece in chosen if _is_folder(piece)):
         folder, is_empty = ObjectPath(source.bucket, source.key + old), True
         async with aclosing(listing(folder)) as pages:
             async for page in pages:
                 is_empty = False
-                yield [Listed(new + listed.name, listed.row) for listed in page]
+                yield [NamedRow(new + listed.name, listed.row) for listed in page]
         if is_empty:
             yield _gone(folder, new)
 
@@ -155,7 +155,7 @@ def _entry_of(source: Path, name: str) -> LocalEntry:
     return entry
 
 
-async def _beside(plane: DataPlane, order: Order, walked: Walked) -> dict[str, Row]:
+async def _beside(plane: DataPlane, order: Order, walked: Walked) -> dict[str, ObjectRow]:
     """Which of the keys are there; of a large folder only as much is listed as lies between them."""
     keys = [
         key
@@ -165,8 +165,8 @@ async def _beside(plane: DataPlane, order: Order, walked: Walked) -> dict[str, R
     return await objects_among(plane, order.remote_target.bucket, keys)
 
 
-def _paired(walked: Walked, rows: dict[str, Row]) -> list[Pair[LocalEntry, Listed]]:
-    return [Pair(entry, Listed(entry.name, rows[key]) if key in rows else None) for entry, key in walked]
+def _paired(walked: Walked, rows: dict[str, ObjectRow]) -> list[Pair[LocalEntry, NamedRow]]:
+    return [Pair(entry, NamedRow(entry.name, rows[key]) if key in rows else None) for entry, key in walked]
 
 
 def _gone(path: ObjectPath, name: str) -> Item:

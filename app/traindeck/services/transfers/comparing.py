@@ -30,7 +30,7 @@ from traindeck.domain.transfers.sync_rules import Side, is_same_time
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors
 from traindeck.runtime.tasks import gather_or_raise
-from traindeck.services.storage.data_ports import DataPlane, Found, Row
+from traindeck.services.storage.data_ports import DataPlane, ObjectHead, ObjectRow
 from traindeck.services.transfers.digests import etag_of_parts, file_digests
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ LEAST_PART_BYTES = 100 * 1024
 _USUAL = (5, 6, 8, 9, 10, 12, 15, 16, 20, 24, 25, 32, 48, 50, 64, 96, 100, 128, 200, 250, 256, 500, 512, 1000, 1024)
 
 
-def whole_md5(found: Found) -> str:
+def whole_md5(found: ObjectHead) -> str:
     """The MD5 of all of it as the service reports it, or as who sent it wrote it down; empty: neither."""
     if not found.is_encrypted and is_plain_md5(found.etag):
         return found.etag
@@ -59,14 +59,14 @@ def count_in(etag: str) -> int:
     return int(match[1]) if match else 0
 
 
-def part_layout(found: Found) -> int:
+def part_layout(found: ObjectHead) -> int:
     """The size of the parts it was sent in, where who sent it wrote that down and it can be; else 0."""
     kept = found.metadata.get(PART_BYTES_NAME, "")
     size = int(kept) if kept.isascii() and kept.isdecimal() and len(kept) < 16 else 0
     return size if _fits(found, size) else 0
 
 
-def likely_layouts(found: Found) -> list[int]:
+def likely_layouts(found: ObjectHead) -> list[int]:
     """Sizes of parts that would give as many parts as the ETag counts."""
     known = part_layout(found)
     if known:
@@ -77,7 +77,7 @@ def likely_layouts(found: Found) -> list[int]:
     return [size for size in sorted(sizes) if _fits(found, size)]
 
 
-def _fits(found: Found, size: int) -> bool:
+def _fits(found: ObjectHead, size: int) -> bool:
     count = count_in(found.etag)
     if found.is_encrypted or not count or count > MOST_PARTS or size < LEAST_PART_BYTES:
         return False
@@ -96,7 +96,7 @@ class Doubt:
     index: int
     place: Path
     local: Side
-    row: Row
+    row: ObjectRow
 
 
 class Sameness(Enum):
@@ -207,11 +207,11 @@ def _md5_of(place: Path, token: CancelToken) -> str:
         return ""
 
 
-def side_of(row: Row) -> Side:
+def side_of(row: ObjectRow) -> Side:
     return Side(row.size_bytes, time_ns(row), row.etag)
 
 
-def time_ns(row: Row) -> int:
+def time_ns(row: ObjectRow) -> int:
     return time_ns_of(row.modified)
 
 
@@ -234,7 +234,7 @@ def _nanoseconds(seconds: str) -> int:
     return int(whole) * 1_000_000_000 + int((rest + "000000000")[:9])
 
 
-def has_content(place: Path, found: Found, token: CancelToken) -> bool | None:
+def has_content(place: Path, found: ObjectHead, token: CancelToken) -> bool | None:
     """Whether a file has the content an object says it has; None: it does not say."""
     whole = whole_md5(found)
     with local_errors(place):

@@ -28,7 +28,7 @@ from traindeck.domain.transfers.records import (
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.disk_barrier import on_the_disk, write_for_later
 from traindeck.runtime.files import local_error, local_errors
-from traindeck.services.storage.data_ports import Found, Sink
+from traindeck.services.storage.data_ports import ObjectHead, Sink
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.among import Gathering
 from traindeck.services.transfers.bodies import (
@@ -58,7 +58,7 @@ class _Arrived:
 
     item: Item
     content: bytes
-    found: Found
+    found: ObjectHead
     moved: Moved
 
 
@@ -112,7 +112,7 @@ class Downloads:
     async def _fetch(self, item: Item) -> None:
         active, moved = self.active, Moved(self.active)
         if active.is_doubtful(item) and is_plain_md5(item.etag):
-            expected = Found(active.remote(item), item.size_bytes, item.etag)
+            expected = ObjectHead(active.remote(item), item.size_bytes, item.etag)
             if await active.context.disk.run(partial(_is_there, active.place(item), expected)):
                 moved.settle(item.size_bytes)
                 active.ended(item, ItemState.DONE, is_verified=True)
@@ -201,7 +201,7 @@ class RangedDownload(InParts):
     def __init__(self, active: ActiveTransfer, folders: Folders, item: Item) -> None:
         super().__init__(active, item)
         self._folders = folders
-        self._found: Found | None = None
+        self._found: ObjectHead | None = None
         self._digest: InOrder | None = None
         self._is_damaged = False
 
@@ -238,7 +238,7 @@ class RangedDownload(InParts):
         self._digest = InOrder(self.part, self.item, set(good)) if wants_whole else None
         return good
 
-    async def _is_finished(self, found: Found) -> bool:
+    async def _is_finished(self, found: ObjectHead) -> bool:
         """Whether an earlier program was done with it, and only did not write that down any more."""
         return await self.active.context.disk.run(partial(_is_there, self.active.place(self.item), found))
 
@@ -283,7 +283,7 @@ class RangedDownload(InParts):
         active.ended(self.item, ItemState.DONE, is_verified=bool(is_verified))
         return True
 
-    def _verified(self, found: Found, token: CancelToken) -> bool | None:
+    def _verified(self, found: ObjectHead, token: CancelToken) -> bool | None:
         """None: the service does not say what the content should be."""
         if self._digest is not None:
             return self._digest.whole(token) == whole_md5(found)
@@ -371,7 +371,7 @@ async def pinned_anew(active: ActiveTransfer, item: Item, error: Conflict) -> It
     return replace(item, etag=found.etag, size_bytes=found.size_bytes, part_bytes=0)
 
 
-def settle(active: ActiveTransfer, place: str | Path, found: Found) -> None:
+def settle(active: ActiveTransfer, place: str | Path, found: ObjectHead) -> None:
     """Time and rights as they were asked for; blocks."""
     rules = active.record.order.rules
     if rules.keep_times or rules.compare is CompareBy.SIZE_AND_TIME:
@@ -385,7 +385,7 @@ def settle(active: ActiveTransfer, place: str | Path, found: Found) -> None:
         Path(place).chmod(int(mode, 8) & 0o777)
 
 
-def _verified_whole(content: bytes, found: Found, active: ActiveTransfer, item: Item) -> bool:
+def _verified_whole(content: bytes, found: ObjectHead, active: ActiveTransfer, item: Item) -> bool:
     if len(content) != found.size_bytes:
         raise damaged(str(active.remote(item)))
     size = part_layout(found)
@@ -400,13 +400,13 @@ def _verified_whole(content: bytes, found: Found, active: ActiveTransfer, item: 
     return bool(expected)
 
 
-def _range_bytes(found: Found) -> int:
+def _range_bytes(found: ObjectHead) -> int:
     """The parts it was sent in, where that is known: then each can be verified alone."""
     size = part_layout(found)
     return size if 0 < size <= _MOST_RANGE_BYTES else RANGE_BYTES
 
 
-def _is_there(place: Path, found: Found, token: CancelToken) -> bool:
+def _is_there(place: Path, found: ObjectHead, token: CancelToken) -> bool:
     return _size_of(place) == found.size_bytes and bool(has_content(place, found, token))
 
 
@@ -427,7 +427,7 @@ def _prepare(folders: Folders, place: Path, part: Path, size: int) -> None:
             file.truncate(size)
 
 
-def _complete(active: ActiveTransfer, part: Path, place: Path, item: Item, found: Found) -> Item:
+def _complete(active: ActiveTransfer, part: Path, place: Path, item: Item, found: ObjectHead) -> Item:
     with local_errors(place):
         with part.open("r+b") as file:
             os.fsync(file.fileno())

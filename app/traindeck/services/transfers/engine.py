@@ -98,7 +98,7 @@ class TransferEngine:
             limit=self.limit,
             has_news=self._has_news,
             has_work=self._dispatch,
-            keys_refused=self._keys_refused,
+            keys_refused=self.hold_for_keys,
         )
         self._owned.push_async_callback(self._ledger.flush)
         self._scope = await self._owned.enter_async_context(TaskScope(self._report))
@@ -128,17 +128,17 @@ class TransferEngine:
                 self._has_news(active)
 
     async def add(
-        self, order: Order, *, needs_yes: bool = False, patience_s: float | None = None, takes_up: bool = False
+        self, order: Order, *, needs_confirmation: bool = False, patience_s: float | None = None, takes_up: bool = False
     ) -> int:
         """Begin a transfer.
 
-        `needs_yes`: only plan it, until `confirm`. `patience_s`: what cannot go on for so long fails.
+        `needs_confirmation`: only plan it, until `confirm`. `patience_s`: what cannot go on for so long fails.
         `takes_up`: go on with one of the same words that was left undone, and look at both sides anew.
         """
         record = await self._left_undone(order) if takes_up else None
         if record is None:
             record = await self._journal.add(order, self._clock())
-        if needs_yes:
+        if needs_confirmation:
             record = await self._journal.change(record.id, state=TransferState.READY)
         self._start(record, patience_s)
         return record.id
@@ -408,7 +408,8 @@ class TransferEngine:
         self._dirty.add(active.id)
         self._beat.set()
 
-    def _keys_refused(self, profile: str, error: KeysRefused) -> None:
+    def hold_for_keys(self, profile: str, error: KeysRefused) -> None:
+        """Told by `Connections`; and by its own transfers, so that nothing leaves while the news crosses threads."""
         for active in self._under_way.values():
             if active.record.order.profile == profile:
                 active.hold_for_keys(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -15,6 +16,9 @@ from traindeck.domain.transfers.records import Item, Kind, SentPart, TransferSta
 if TYPE_CHECKING:
     from traindeck.store.transfer_journal import TransferJournal
 
+
+OnBytes = Callable[[int, int | None], None]
+"""Told how many bytes are done, and how many there are in all (None while that is unknown)."""
 
 log = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from traindeck.domain.transfers.records import (
     part_count,
 )
 from traindeck.runtime.files import local_error
-from traindeck.services.storage.data_ports import Found, Part, Row
+from traindeck.services.storage.data_ports import ObjectHead, ObjectRow, Part
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.among import objects_among
 from traindeck.services.transfers.bodies import SourceChanged, is_same, look
@@ -147,7 +147,7 @@ def _first_half(item: Item) -> Action:
     return Action.MAKE_FOLDER if item.name.endswith("/") and not item.size_bytes else Action.MOVE
 
 
-def _is_arrived(item: Item, row: Row | None) -> bool:
+def _is_arrived(item: Item, row: ObjectRow | None) -> bool:
     if row is None or row.size_bytes != item.size_bytes:
         return False
     # An object that came in parts, or is encrypted, has another ETag at each place.
@@ -262,7 +262,7 @@ class PartedCopy(InParts):
     def memory_of(self, number: int) -> int:
         return 0
 
-    async def _source(self) -> Found:
+    async def _source(self) -> ObjectHead:
         found = await (await self.active.plane()).head(self.active.remote(self.item))
         if found is None:
             raise NotFound(
@@ -271,7 +271,7 @@ class PartedCopy(InParts):
             )
         return found
 
-    async def _begin_anew(self, found: Found, target: ObjectPath) -> None:
+    async def _begin_anew(self, found: ObjectHead, target: ObjectPath) -> None:
         active = self.active
         size = part_layout(found)
         if not size or part_count(found.size_bytes, size) > _MOST_SAME_PARTS:

@@ -17,7 +17,7 @@ from traindeck.domain.transfers.records import (
     SentPart,
     part_count,
 )
-from traindeck.services.storage.data_ports import Body, Found
+from traindeck.services.storage.data_ports import Body, ObjectHead
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.bodies import (
     CHANGED_TRIES,
@@ -188,7 +188,7 @@ class Source(Protocol):
     async def metadata(self, item: Item, part_bytes: int = 0) -> dict[str, str]:
         """What is kept with the object; `part_bytes`: how it will be cut, where it goes in parts."""
 
-    async def is_in(self, item: Item, found: Found) -> bool:
+    async def is_in(self, item: Item, found: ObjectHead) -> bool:
         """Whether the object has this very content."""
 
     def keeps_changing(self, item: Item) -> AppError: ...
@@ -245,7 +245,7 @@ class FileSource:
             )
         return kept
 
-    async def is_in(self, item: Item, found: Found) -> bool:
+    async def is_in(self, item: Item, found: ObjectHead) -> bool:
         return bool(await self.active.context.disk.run(partial(has_content, self._place(item), found)))
 
     def keeps_changing(self, item: Item) -> AppError:

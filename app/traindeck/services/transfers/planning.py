@@ -53,7 +53,7 @@ from traindeck.domain.transfers.sync_rules import (
 )
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors
-from traindeck.services.storage.data_ports import DataPlane, Found, Row
+from traindeck.services.storage.data_ports import DataPlane, ObjectHead, ObjectRow
 from traindeck.services.storage.listing import pages_ahead
 from traindeck.services.transfers.comparing import (
     Comparing,
@@ -80,11 +80,11 @@ class Outline:
 
 
 @dataclass(slots=True)
-class Listed:
+class NamedRow:
     """An object by its name below the folder that is listed."""
 
     name: str
-    row: Row
+    row: ObjectRow
 
 
 class Planner:
@@ -138,7 +138,7 @@ class Planner:
             into = target.join(source.name) if target.is_folder else target
             entry = await self._disk.run(lambda _: entry_of(source))
             there = await self._plane.head(into) if self._rules.compare else None
-            pair = Pair(entry, Listed("", one_row(there)) if there else None)
+            pair = Pair(entry, NamedRow("", one_row(there)) if there else None)
             await self._keep(await self._uploads([pair], into.key.__add__, source))
             return Outline(str(source))
         folder = target.as_folder()
@@ -150,7 +150,7 @@ class Planner:
                 async for pairs in paired(self._local(source), listing):
                     is_empty &= all(pair.left is None for pair in pairs)
                     await self._keep(await self._uploads(pairs, folder.key.__add__, source))
-            if is_empty and self._removals:  # more likely a disk that is not there than a wish
+            if is_empty and self._removals:  # more likely a disk that is not there than what was meant
                 raise NotFound(
                     text("There is nothing at {place}.", place=str(source)),
                     text("Check the spelling, and whether the file was moved."),
@@ -179,7 +179,7 @@ class Planner:
         return [item for item in items if item.action is not Action.MAKE_FOLDER]
 
     async def _uploads(
-        self, pairs: Sequence[Pair[LocalEntry, Listed]], key_of: Callable[[str], str], source: Path
+        self, pairs: Sequence[Pair[LocalEntry, NamedRow]], key_of: Callable[[str], str], source: Path
     ) -> list[Item]:
         items: list[Item] = []
         doubts: list[Doubt] = []
@@ -201,7 +201,7 @@ class Planner:
             items.append(_equal(item, self._rules.compare) if is_equal else item)
         return self._wanted(await self._without_doubts(items, doubts, source))
 
-    def _verdict(self, name: str, entry: LocalEntry, row: Row, known: Mapping[str, Known]) -> Verdict:
+    def _verdict(self, name: str, entry: LocalEntry, row: ObjectRow, known: Mapping[str, Known]) -> Verdict:
         if name.endswith("/"):
             return Verdict.EQUAL
         by = self._rules.compare
@@ -220,7 +220,7 @@ class Planner:
         await self._comparing.remember(root, sure)
         return items
 
-    def _removal(self, listed: Listed) -> Item | None:
+    def _removal(self, listed: NamedRow) -> Item | None:
         """What stands only at the target; ignored names are left alone there too, and the markers of folders."""
         if not self._rules.delete or listed.name.endswith("/") or not listed.name:
             return None
@@ -258,7 +258,7 @@ class Planner:
         await self._plan_only_here(target, seen)
         return Outline(str(target), self._has_gaps)
 
-    async def _downloads(self, placed: Sequence[tuple[Row, str]], target: Path) -> list[Item]:
+    async def _downloads(self, placed: Sequence[tuple[ObjectRow, str]], target: Path) -> list[Item]:
         comparing = self._comparing
         if comparing is None:
             return self._wanted([_fetch_item(row, place) for row, place in placed])
@@ -310,7 +310,7 @@ class Planner:
             if found is not None:
                 into = target.join(source.name) if target.is_folder else target
                 right = await self._plane.head(into) if self._rules.compare else None
-                item = self._copied(Listed("", one_row(found)), Listed("", one_row(right)) if right else None)
+                item = self._copied(NamedRow("", one_row(found)), NamedRow("", one_row(right)) if right else None)
                 await self._keep([item])
                 return Outline(str(into))
             source = source.as_folder()
@@ -339,7 +339,7 @@ class Planner:
             raise nothing_at(str(source))
         return Outline(str(target))
 
-    def _copied_pair(self, pair: Pair[Listed, Listed]) -> Item | None:
+    def _copied_pair(self, pair: Pair[NamedRow, NamedRow]) -> Item | None:
         if pair.left is None:
             removal = self._removal(pair.right) if pair.right else None
             # The key of an item is that of its source, and another object of the source may be called so.
@@ -349,7 +349,7 @@ class Planner:
             return None
         return self._copied(pair.left, pair.right)
 
-    def _copied(self, left: Listed, right: Listed | None) -> Item:
+    def _copied(self, left: NamedRow, right: NamedRow | None) -> Item:
         row = left.row
         item = Item(row.key, left.name, row.size_bytes, time_ns(row), etag=row.etag)
         if right is None or self._rules.compare is None:
@@ -359,7 +359,7 @@ class Planner:
             return item
         return replace(item, state=ItemState.EQUAL, is_verified=bool(row.etag) and row.etag == right.row.etag)
 
-    async def _listing(self, folder: ObjectPath) -> AsyncGenerator[list[Listed], None]:
+    async def _listing(self, folder: ObjectPath) -> AsyncGenerator[list[NamedRow], None]:
         start, last = len(folder.key), ""
         async with aclosing(pages_ahead(self._plane, folder, is_strict=self._rules.delete)) as pages:
             async for rows in pages:
@@ -367,7 +367,7 @@ class Planner:
                     _check_order([last, *(row.key for row in rows)])
                 if rows:
                     last = rows[-1].key
-                    yield [Listed(row.key[start:], row) for row in rows]
+                    yield [NamedRow(row.key[start:], row) for row in rows]
 
 
 def _check_order(keys: Sequence[str]) -> None:
@@ -377,7 +377,7 @@ def _check_order(keys: Sequence[str]) -> None:
             raise Unexpected(f"{key!a} is listed after {before!a}")
 
 
-async def _nothing() -> AsyncGenerator[list[Listed], None]:
+async def _nothing() -> AsyncGenerator[list[NamedRow], None]:
     return
     yield []
 
@@ -399,7 +399,7 @@ class SeenNames:
         return hash(folded(name) if self._folds else name)
 
 
-def placed(names: LocalNames, listed: Listed) -> str:
+def placed(names: LocalNames, listed: NamedRow) -> str:
     """Where an object stands below a folder of this computer; a marker of a folder ends with a slash."""
     if not listed.name.endswith("/"):
         return names.place(listed.name)
@@ -487,7 +487,7 @@ def upload_item(key: str, entry: LocalEntry) -> Item:
     )
 
 
-def _fetch_item(row: Row, name: str) -> Item:
+def _fetch_item(row: ObjectRow, name: str) -> Item:
     action = Action.MAKE_FOLDER if name.endswith("/") else Action.MOVE
     return Item(row.key, name, row.size_bytes, time_ns(row), etag=row.etag, action=action)
 
@@ -502,8 +502,8 @@ def shown_item(item: Item) -> Item:
     return replace(item, key=key, name=name)
 
 
-def one_row(found: Found) -> Row:
-    return Row(found.path.key, found.size_bytes, found.modified, found.etag, found.storage_class)
+def one_row(found: ObjectHead) -> ObjectRow:
+    return ObjectRow(found.path.key, found.size_bytes, found.modified, found.etag, found.storage_class)
 
 
 def _side(entry: LocalEntry) -> Side:

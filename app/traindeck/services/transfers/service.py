@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -22,7 +23,7 @@ from traindeck.services.storage.contents import BytesBody
 from traindeck.services.storage.planes import Planes
 from traindeck.services.transfers.among import names_taken
 from traindeck.services.transfers.engine import TransferEngine
-from traindeck.services.transfers.ledger import Transfer
+from traindeck.services.transfers.ledger import OnBytes, Transfer
 
 if TYPE_CHECKING:
     from traindeck.runtime.clock import Clock
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
-Counted = Callable[[int, int | None], None]
-"""Bytes done and bytes in all (None while unknown)."""
 
 _PLAIN = Rules()
 _PAGE = 10_000
@@ -63,6 +62,7 @@ class Transfers:
         self._bytes_per_s = 0.0
         self._rows: dict[int, Transfer] = {}
         self._forgotten: set[int] = set()
+        self._news = count(1)
         self._agreed: set[int] = set()  # of which the journal may not know yet
         self._scope = TaskScope(self._report)
         self._starting = asyncio.Lock()
@@ -119,7 +119,7 @@ class Transfers:
         self._ask("pause", transfer_id, lambda engine: engine.pause(transfer_id))
 
     def resume(self, transfer_id: int) -> None:
-        self._ask("go on", transfer_id, lambda engine: engine.resume(transfer_id))
+        self._ask("resume", transfer_id, lambda engine: engine.resume(transfer_id))
 
     def confirm(self, transfer_id: int) -> None:
         """Do what was planned and shown."""
@@ -176,11 +176,20 @@ class Transfers:
             engine.resume_with(profile)
 
         if self._started is not None:
-            self._ask("go on with", 0, resume)
+            self._ask(f"{next(self._news)}: resume with {profile}", 0, resume)
 
     def _on_keys(self, profile: str) -> None:
-        if self._connections.refusal(profile) is None:
+        """In the order in which they come: each under a name of its own, none stands for another."""
+        refusal = self._connections.refusal(profile)
+        if refusal is None:
             self.resume_with(profile)
+            return
+
+        async def hold(engine: TransferEngine) -> None:
+            engine.hold_for_keys(profile, refusal)
+
+        if self._started is not None:
+            self._ask(f"{next(self._news)}: hold with {profile}", 0, hold)
 
     async def take_up(self) -> None:
         """Go on with what earlier programs left undone, and show what they did."""
@@ -191,14 +200,14 @@ class Transfers:
     # Moving
 
     async def upload(
-        self, profile: str, source: Path, target: ObjectPath, *, rules: Rules = _PLAIN, progress: Counted | None = None
+        self, profile: str, source: Path, target: ObjectPath, *, rules: Rules = _PLAIN, progress: OnBytes | None = None
     ) -> int:
         """Send a file, or a folder as a whole into the target folder; the answer counts the files."""
         order = Order(Kind.UPLOAD, profile, _here(source), str(target), rules)
         return _count(await self.move(order, progress=progress))
 
     async def download(
-        self, profile: str, source: ObjectPath, target: Path, *, rules: Rules = _PLAIN, progress: Counted | None = None
+        self, profile: str, source: ObjectPath, target: Path, *, rules: Rules = _PLAIN, progress: OnBytes | None = None
     ) -> int:
         """Fetch an object, or a folder as a whole into the target folder; the answer counts the files."""
         order = Order(Kind.DOWNLOAD, profile, str(source), _here(target), rules)
@@ -211,7 +220,7 @@ class Transfers:
         target: ObjectPath,
         *,
         may_replace: bool = False,
-        progress: Counted | None = None,
+        progress: OnBytes | None = None,
     ) -> int:
         """Bring a folder as a few tar archives into the target folder; the answer counts those, and their index.
 
@@ -226,7 +235,7 @@ class Transfers:
             raise
 
     async def fetch(
-        self, profile: str, source: ObjectPath, target: Path, *, progress: Counted | None = None
+        self, profile: str, source: ObjectPath, target: Path, *, progress: OnBytes | None = None
     ) -> list[Path]:
         """As download, but the answer names the files, spelled as the target was."""
         order = Order(Kind.DOWNLOAD, profile, str(source), _here(target))
@@ -239,12 +248,14 @@ class Transfers:
             after = page[-1].key
         return places
 
-    async def begin(self, order: Order, *, needs_yes: bool = False, is_preview: bool = False) -> int:
+    async def begin(self, order: Order, *, needs_confirmation: bool = False, is_preview: bool = False) -> int:
         """Start a transfer that goes on by itself."""
         _check_words(order)
         takes_up = self._patience_s is not None and not is_preview
         return await self._call(
-            lambda engine: engine.add(order, needs_yes=needs_yes, patience_s=self._patience_s, takes_up=takes_up)
+            lambda engine: engine.add(
+                order, needs_confirmation=needs_confirmation, patience_s=self._patience_s, takes_up=takes_up
+            )
         )
 
     async def planned(self, order: Order, *, is_preview: bool = False) -> Transfer:
@@ -256,7 +267,7 @@ class Transfers:
 
         async def add() -> None:
             try:
-                added.set_result(await self.begin(order, needs_yes=True, is_preview=is_preview))
+                added.set_result(await self.begin(order, needs_confirmation=True, is_preview=is_preview))
             except asyncio.CancelledError:
                 added.cancel()
                 raise
@@ -293,11 +304,11 @@ class Transfers:
         self._rows.pop(transfer_id, None)
         self._forgotten.add(transfer_id)
 
-    async def move(self, order: Order, *, progress: Counted | None = None) -> Transfer:
+    async def move(self, order: Order, *, progress: OnBytes | None = None) -> Transfer:
         """All of it; raises when anything could not be moved."""
         return await self.finished(await self.begin(order), progress=progress)
 
-    async def finished(self, transfer_id: int, *, progress: Counted | None = None) -> Transfer:
+    async def finished(self, transfer_id: int, *, progress: OnBytes | None = None) -> Transfer:
         """How it ended; who is cancelled while waiting leaves it to go on."""
 
         def show(row: Transfer) -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 from traindeck.domain.texts import say
 from traindeck.ui.accounts.profile_dialog import CredentialsDrop, ProfileDialog
 from traindeck.ui.kit.dialogs import shown
-from traindeck.ui.shell.feature import Feature, News, Shell
+from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.viewmodels.accounts.accounts import is_kept_here
 from traindeck.viewmodels.accounts.profile_form import ProfileForm
+from traindeck.viewmodels.rooms import AccountsRoom, JobsRoom, StorageRoom
 from traindeck.viewmodels.shell.commands import Command
-from traindeck.viewmodels.shell.rooms import AccountsRoom, JobsRoom, StorageRoom
 
 
 class AccountsFeature(Feature):
@@ -28,7 +28,7 @@ class AccountsFeature(Feature):
         self._drop = CredentialsDrop(shell.window)
         self._drop.dropped.connect(self.connect_account)
 
-    def news(self) -> News:
+    def news(self) -> Subscriptions:
         return [
             (self._room.accounts.changed, self._changed),
             (self._room.keys.paste_wanted, self.change_account),

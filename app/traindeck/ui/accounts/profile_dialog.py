@@ -50,24 +50,24 @@ class CheckCard(QFrame):
         self._grid.setColumnStretch(2, 1)
         self.setVisible(False)
 
-    def show_findings(self, told: CheckUp | None) -> None:
+    def show_findings(self, check_up: CheckUp | None) -> None:
         """None: nobody has been asked."""
-        if told == self._shown:
+        if check_up == self._shown:
             return
-        self._shown = told
+        self._shown = check_up
         while (item := self._grid.takeAt(0)) is not None:
             if (old := item.widget()) is not None:
                 old.hide()
                 old.deleteLater()
-        self.setVisible(told is not None)
-        if told is None:
+        self.setVisible(check_up is not None)
+        if check_up is None:
             return
         verdict = sentence(
-            say("Checking…") if told.is_running and told.accepted is None else say(told.verdict),
-            {True: "verdict-good", False: "verdict-bad", None: "heading"}[told.accepted],
+            say("Checking…") if check_up.is_running and check_up.accepted is None else say(check_up.verdict),
+            {True: "verdict-good", False: "verdict-bad", None: "heading"}[check_up.accepted],
         )
         self._grid.addWidget(verdict, 0, 0, 1, 3)
-        for row, check in enumerate(told.checks, 1):
+        for row, check in enumerate(check_up.checks, 1):
             self._add(row, check)
 
     def _add(self, row: int, check: Check) -> None:
@@ -156,7 +156,7 @@ def _credentials_in(mime: QMimeData) -> Path | None:
 
 _WIDTH = 600
 _MORE_HEIGHT = 290
-# What other programs and the desk leave of the screen.
+# What other programs and the desktop leave of the screen.
 _SCREEN_SHARE = 0.9
 
 
@@ -359,7 +359,7 @@ class ProfileDialog(TakesFile, QDialog):
         self.save.setText(
             say("Checking…") if state.busy else say("Save and check again") if state.saved else say("Save and check")
         )
-        self.checks.show_findings(state.told)
+        self.checks.show_findings(state.check_up)
 
     def _show_values(self) -> None:
         fields = self._form.state.fields

@@ -15,11 +15,11 @@ from traindeck.ui.jobs.run_list_view import RunListView
 from traindeck.ui.jobs.run_page_view import RunPageView
 from traindeck.ui.kit.dialogs import chosen_file, chosen_place
 from traindeck.ui.logs.log_view import LogView
-from traindeck.ui.shell.feature import Feature, News, Shell
+from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.ui.shell.main_window import Make
 from traindeck.viewmodels.jobs.run_page import RunPage
+from traindeck.viewmodels.rooms import JobsRoom, StorageRoom
 from traindeck.viewmodels.shell.commands import Command
-from traindeck.viewmodels.shell.rooms import JobsRoom, StorageRoom
 
 _RUN = "run."
 _TOML = "TOML (*.toml)"
@@ -42,7 +42,7 @@ class JobsFeature(Feature):
             "job": lambda: JobFormView(room.form, room.places, theme),
         }
 
-    def news(self) -> News:
+    def news(self) -> Subscriptions:
         room, refresh = self._room, self.shell.commands.refresh
         return [
             (room.form.submitted, self._follow),

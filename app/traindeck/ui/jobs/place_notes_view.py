@@ -12,17 +12,17 @@ from traindeck.domain.texts import say
 from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, set_role
-from traindeck.viewmodels.jobs.place_notes import PlaceNote, Remedy, Tone
+from traindeck.viewmodels.jobs.place_notes import PlaceNote, Remedy, Severity
 
-_ROLES = {Tone.PLAIN: "small", Tone.WARNING: "warn", Tone.TROUBLE: "error"}
+_ROLES = {Severity.PLAIN: "small", Severity.WARNING: "warn", Severity.TROUBLE: "error"}
 
-Take = Callable[[PlaceNote, Remedy], None]
+TakeRemedy = Callable[[PlaceNote, Remedy], None]
 
 
 class PlaceNotesView(QWidget):
     """Below the field; gone while there is nothing to say."""
 
-    def __init__(self, take: Take) -> None:
+    def __init__(self, take: TakeRemedy) -> None:
         super().__init__()
         self._take = take
         self._notes: list[PlaceNote] = []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 from PySide6.QtCore import (
     QItemSelection,
@@ -16,21 +18,87 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QLabel, QMenu, QStackedLayout, QTableView, QWidget
 
-from traindeck.domain.jobs.job import Run
-from traindeck.domain.texts import say
+from traindeck.domain.jobs.job import Run, duration_words
+from traindeck.domain.texts import exact_words, say
 from traindeck.ui.kit.cards import EmptyPage
 from traindeck.ui.kit.cells import StateChipDelegate
 from traindeck.ui.kit.layouts import column_of
-from traindeck.ui.kit.table_models import RunTableModel
-from traindeck.ui.kit.tables import Keyed, plain_table
+from traindeck.ui.kit.table_models import TONE_ROLE, RowsModel
+from traindeck.ui.kit.tables import NUMBERS, KeyedView, plain_table
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.jobs.run_list import RunList
+from traindeck.viewmodels.jobs.run_page import age_words, all_state_words, state_words, tone_of
 from traindeck.viewmodels.ports import Confirm
 
 _WITH_AGE, _WITH_PROFILE = 45 * SPACE, 55 * SPACE
 
 
-class RunTable(Keyed, QTableView):
+class RunTableModel(RowsModel[Run]):
+    """The runs as a table."""
+
+    COLUMNS = 5
+    NAME, STATE, TIME, AGE, PROFILE = range(COLUMNS)
+
+    def __init__(self, runs: RunList) -> None:
+        super().__init__()
+        self._runs = runs
+        runs.changed.connect(self._on_changed)
+        runs.ticked.connect(self._on_ticked)
+        self._on_changed()
+
+    def key(self, row: Run) -> Hashable:
+        return row.id
+
+    def headers(self) -> Sequence[str]:
+        return (say("Name"), say("State"), say("Run time"), say("Age"), say("Profile"))
+
+    def longest(self) -> dict[int, Sequence[str]]:
+        """What a column must have room for; the name takes the rest."""
+        return {
+            self.STATE: all_state_words(),
+            self.TIME: ("00:00:00", self.headers()[self.TIME]),
+            self.PROFILE: ("my-profile", self.headers()[self.PROFILE]),
+            self.AGE: (say("{count} min", count=59), say("now"), self.headers()[self.AGE]),
+        }
+
+    def cell(self, row: Run, column: int, role: int) -> Any:
+        now = self._runs.clock()
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._words(row, column, now)
+        if role == TONE_ROLE and column == self.STATE:
+            return tone_of(row)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return self._tool_tip(row, column)
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return f"{self.headers()[column]}: {self._words(row, column, now)}"
+        if role == Qt.ItemDataRole.TextAlignmentRole and column == self.TIME:
+            return NUMBERS
+        return None
+
+    def _words(self, run: Run, column: int, now: datetime) -> str:
+        if column == self.STATE:
+            return state_words(run)
+        if column == self.NAME:
+            return run.name
+        if column == self.TIME:
+            return duration_words(run.run_seconds(now))
+        return run.profile if column == self.PROFILE else age_words(run.created, now)
+
+    def _tool_tip(self, run: Run, column: int) -> str:
+        if column == self.STATE:
+            return str(run.reason) or state_words(run)
+        return exact_words(run.created) if column == self.AGE else run.name
+
+    def _on_changed(self) -> None:
+        self.show(self._runs.state.runs)
+
+    def _on_ticked(self) -> None:
+        live = sum(not run.state.is_over for run in self._runs.state.runs)
+        self.column_changed(self.TIME, 0, live - 1)
+        self.column_changed(self.AGE, 0, self.rowCount() - 1)
+
+
+class RunTable(KeyedView, QTableView):
     """Rows of runs that know the keys of the list."""
 
     again_wanted = Signal()

@@ -9,14 +9,14 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from traindeck.domain.jobs.job import RunState, duration_words
 from traindeck.domain.storage.objects import size_words
-from traindeck.domain.texts import Text, say
+from traindeck.domain.texts import Text, exact_words, say
 from traindeck.ui.kit.cards import Facts, card, fill_scrolling, plain
 from traindeck.ui.kit.cells import StateChip
 from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.run_page import RunPage, RunPageState, Tone, moment_words, tone_of
-from traindeck.viewmodels.ports import Confirm
+from traindeck.viewmodels.jobs.run_page import RunPage, RunPageState, tone_of
+from traindeck.viewmodels.ports import Confirm, Tone
 
 _MOST_OUTPUTS = 200
 
@@ -107,7 +107,7 @@ class RunPageView(QWidget):
         self.check.setEnabled(busy is None)
         self._moments.show_facts(
             [
-                *((str(words), moment_words(moment)) for words, moment in state.moments),
+                *((str(words), exact_words(moment)) for words, moment in state.moments),
                 (say("Run time"), duration_words(run.run_seconds(self._page.now))),
                 (say("Profile"), run.profile),
                 (say("Job id"), run.job_id or "–"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtCore import QObject, QRect, QSize, Qt
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import (
     QApplication,
@@ -14,10 +14,10 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.jobs.job import Run
 from traindeck.ui.kit.table_models import BADGE_ROLE, SHARE_ROLE, TONE_ROLE, tone_color
+from traindeck.ui.kit.tables import Index
 from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.run_page import Tone, state_words, tone_of
-
-Index = QModelIndex | QPersistentModelIndex
+from traindeck.viewmodels.jobs.run_page import state_words, tone_of
+from traindeck.viewmodels.ports import Tone
 
 
 class _CellDelegate(QStyledItemDelegate):
@@ -35,7 +35,7 @@ class _CellDelegate(QStyledItemDelegate):
         style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, option.widget)
 
     def _paint_chip(self, painter: QPainter, option: QStyleOptionViewItem, words: str, tone: Tone) -> None:
-        ink, ground = tone_color(tone)
+        ink, paper = tone_color(tone)
         metrics = option.fontMetrics
         room: QRect = option.rect.adjusted(HALF, 0, -HALF, 0)
         height = metrics.height() + HALF
@@ -44,7 +44,7 @@ class _CellDelegate(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self._theme.color(ground))
+        painter.setBrush(self._theme.color(paper))
         painter.drawRoundedRect(chip, height / 2, height / 2)
         painter.setPen(self._theme.color(ink))
         inside = chip.adjusted(SPACE - 1, 0, -SPACE + 1, 0)

@@ -77,7 +77,7 @@ def _ending(dialog: QDialog) -> asyncio.Future[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerButton:
     """A button of a question: what it stands for and what it says."""
 
     id: str
@@ -92,7 +92,7 @@ class Question(QDialog):
     """
 
     def __init__(
-        self, title: str, hint: str, answers: Sequence[Answer], parent: QWidget | None = None, typed: str = ""
+        self, title: str, hint: str, answers: Sequence[AnswerButton], parent: QWidget | None = None, typed: str = ""
     ) -> None:
         super().__init__(parent)
         self.answer = CANCEL
@@ -139,7 +139,7 @@ class Question(QDialog):
             if button.objectName():  # Cancel has none and is always open
                 button.setEnabled(words.strip().casefold() == self._word.casefold())
 
-    def _add(self, answer: Answer) -> None:
+    def _add(self, answer: AnswerButton) -> None:
         # All on one side: the system's order by role would tear them apart.
         button = QPushButton(answer.label)
         self.buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
@@ -155,7 +155,7 @@ def _choose(question: Question, answer: str) -> None:
     question.accept()
 
 
-async def asked(parent: QWidget | None, title: str, hint: str, *answers: Answer, typed: str = "") -> str:
+async def asked(parent: QWidget | None, title: str, hint: str, *answers: AnswerButton, typed: str = "") -> str:
     """The id of the answer, or CANCEL."""
     question = Question(title, hint, answers, _still_there(parent), typed)
     await shown(question)

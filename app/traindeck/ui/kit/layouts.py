@@ -6,13 +6,13 @@ from typing import Any
 
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
 
-Part = QWidget | QLayout | int | tuple[Any, ...]
+LayoutItem = QWidget | QLayout | int | tuple[Any, ...]
 """What stands there; with how much of what is left it takes, and its alignment; a number alone is empty room."""
 Margins = int | tuple[int, int, int, int]
 
 
 def row_of(
-    *parts: Part, inside: QWidget | None = None, margins: Margins | None = None, spacing: int | None = None
+    *parts: LayoutItem, inside: QWidget | None = None, margins: Margins | None = None, spacing: int | None = None
 ) -> QHBoxLayout:
     """Beside one another; `margins` are left, top, right, bottom, those of the style where none are given."""
     box = QHBoxLayout(inside) if inside is not None else QHBoxLayout()
@@ -21,7 +21,7 @@ def row_of(
 
 
 def column_of(
-    *parts: Part, inside: QWidget | None = None, margins: Margins | None = None, spacing: int | None = None
+    *parts: LayoutItem, inside: QWidget | None = None, margins: Margins | None = None, spacing: int | None = None
 ) -> QVBoxLayout:
     """One below the other."""
     box = QVBoxLayout(inside) if inside is not None else QVBoxLayout()
@@ -29,7 +29,7 @@ def column_of(
     return box
 
 
-def _fill(box: QBoxLayout, parts: tuple[Part, ...], margins: Margins | None, spacing: int | None) -> None:
+def _fill(box: QBoxLayout, parts: tuple[LayoutItem, ...], margins: Margins | None, spacing: int | None) -> None:
     if margins is not None:
         box.setContentsMargins(*((margins,) * 4 if isinstance(margins, int) else margins))
     if spacing is not None:

@@ -23,7 +23,7 @@ from shiboken6 import isValid
 from traindeck.domain.errors import AppError, Unexpected
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel
-from traindeck.ui.kit.dialogs import Answer, asked
+from traindeck.ui.kit.dialogs import AnswerButton, asked
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import PagePlace, PageState, PropertyPage
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
@@ -193,7 +193,7 @@ class PropertyDialog(QDialog):
             self._load(place)
 
     async def _ask_and_reload(self, place: PagePlace) -> None:
-        answer = Answer("discard", say("Discard and reload"), "danger")
+        answer = AnswerButton("discard", say("Discard and reload"), "danger")
         question = say("Discard the changes on “{page}”?", page=place.page.title)
         if await asked(self, question, "", answer) == answer.id:
             self._load(place)
@@ -285,12 +285,12 @@ class PropertyDialog(QDialog):
 
     async def _may_leave(self) -> bool:
         if any(place.state is PageState.SAVING for place in self.places):
-            answer = Answer("leave", say("Close anyway"), "danger")
+            answer = AnswerButton("leave", say("Close anyway"), "danger")
             hint = say("Nobody knows then whether the service took it; open the properties again to see.")
             return await asked(self, say("It is still being saved."), hint, answer) == answer.id
         changed = [place for place in self.places if self._is_changed(place)]
         names = ", ".join(place.page.title for place in changed)
-        save, discard = Answer("save", say("Save"), "primary"), Answer("discard", say("Discard"), "danger")
+        save, discard = AnswerButton("save", say("Save"), "primary"), AnswerButton("discard", say("Discard"), "danger")
         answer_id = await asked(self, say("Save the changes?"), say("Changed: {pages}", pages=names), save, discard)
         if answer_id == save.id:
             return await self._save_all(changed)

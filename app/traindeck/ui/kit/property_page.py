@@ -137,7 +137,7 @@ class PagePlace(QStackedWidget):
             self.setCurrentWidget(self._built())
 
     def _built(self) -> QWidget:
-        """The page comes in when it is first seen: dressing all of them at once would take too long."""
+        """The page comes in when it is first seen: styling all of them at once would take too long."""
         if self._room is None:
             self._room = _scrolled(self.page)
             self.addWidget(self._room)
@@ -187,7 +187,7 @@ def page_column(page: QWidget) -> QVBoxLayout:
     return column_of(inside=page, margins=2 * SPACE, spacing=SPACE + HALF)
 
 
-def told(words: str, role: str = "dim") -> QLabel:
+def help_label(words: str, role: str = "dim") -> QLabel:
     """A sentence that can be copied."""
     label = sentence(words, role)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

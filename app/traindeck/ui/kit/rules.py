@@ -13,15 +13,15 @@ from traindeck.ui.kit.cards import card, plain
 from traindeck.ui.kit.fields import PairTable
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
-from traindeck.ui.kit.property_page import page_column, sentence, told
-from traindeck.ui.kit.tables import Keyed
+from traindeck.ui.kit.property_page import help_label, page_column, sentence
+from traindeck.ui.kit.tables import KeyedView
 from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
 from traindeck.viewmodels.jobs.form_values import Rows
 
 _MOST_SHOWN = 6
 
 
-class _Lines(Keyed, QListWidget):
+class _Lines(KeyedView, QListWidget):
     delete_wanted = Signal()
 
     def keys(self) -> Mapping[Qt.Key, SignalInstance]:
@@ -105,13 +105,13 @@ class RulesPage(PropertyPage, Generic[Rule]):
         self._is_showing = False
         self._most = most
         self.rules = RuleList(theme, name, empty)
-        self.others, self.wrong = told("", "small"), told("", "error")
+        self.others, self.wrong = help_label("", "small"), help_label("", "error")
 
     def lay_out(self, intro: str, detail: QWidget) -> None:
         """`detail` is the form, with `others` and `wrong` somewhere in it."""
         self._detail = detail
         column = page_column(self)
-        column.addWidget(told(intro))
+        column.addWidget(help_label(intro))
         column.addWidget(self.rules)
         column.addWidget(detail)
         column.addStretch(1)
@@ -209,7 +209,7 @@ def show_words(label: QLabel, words: str) -> None:
     label.setVisible(bool(words))
 
 
-Check = Callable[[str, str], Text | None]
+PairCheck = Callable[[str, str], Text | None]
 """What is wrong with this name and value."""
 
 
@@ -218,7 +218,7 @@ class PairsCard(QWidget):
 
     edited = Signal()
 
-    def __init__(self, title: str, value_title: str, hint: str, check: Check, theme: Theme) -> None:
+    def __init__(self, title: str, value_title: str, hint: str, check: PairCheck, theme: Theme) -> None:
         super().__init__()
         self._check = check
         self._problem: Text | None = None

@@ -3,36 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from PySide6.QtCore import QModelIndex, Qt
 
-from traindeck.domain.jobs.job import Run, duration_words
-from traindeck.domain.storage.objects import size_words
-from traindeck.domain.texts import say
-from traindeck.ui.kit.tables import NUMBERS, Index, TitledModel
-from traindeck.viewmodels.jobs.run_list import RunList
-from traindeck.viewmodels.jobs.run_page import (
-    Tone,
-    age_words,
-    all_state_words,
-    moment_words,
-    state_words,
-    tone_of,
-)
-from traindeck.viewmodels.transfers.transfer_list import TransferList, TransferRow
-from traindeck.viewmodels.transfers.transfer_words import (
-    counts_words,
-    kind_sign,
-    kind_words,
-    progress_words,
-    rate_words,
-    reason_words,
-    source_words,
-    transfer_tone,
-    way_words,
-)
+from traindeck.ui.kit.tables import Index, TitledModel
+from traindeck.viewmodels.ports import Tone
 
 Row = TypeVar("Row")
 
@@ -132,134 +108,8 @@ class RowsModel(TitledModel, Generic[Row]):
         self.endMoveRows()
 
 
-class RunTableModel(RowsModel[Run]):
-    """The runs as a table."""
-
-    COLUMNS = 5
-    NAME, STATE, TIME, AGE, PROFILE = range(COLUMNS)
-
-    def __init__(self, runs: RunList) -> None:
-        super().__init__()
-        self._runs = runs
-        runs.changed.connect(self._on_changed)
-        runs.ticked.connect(self._on_ticked)
-        self._on_changed()
-
-    def key(self, row: Run) -> Hashable:
-        return row.id
-
-    def headers(self) -> Sequence[str]:
-        return (say("Name"), say("State"), say("Run time"), say("Age"), say("Profile"))
-
-    def longest(self) -> dict[int, Sequence[str]]:
-        """What a column must have room for; the name takes the rest."""
-        return {
-            self.STATE: all_state_words(),
-            self.TIME: ("00:00:00", self.headers()[self.TIME]),
-            self.PROFILE: ("my-profile", self.headers()[self.PROFILE]),
-            self.AGE: (say("{count} min", count=59), say("now"), self.headers()[self.AGE]),
-        }
-
-    def cell(self, row: Run, column: int, role: int) -> Any:
-        now = self._runs.clock()
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._words(row, column, now)
-        if role == TONE_ROLE and column == self.STATE:
-            return tone_of(row)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return self._tool_tip(row, column)
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            return f"{self.headers()[column]}: {self._words(row, column, now)}"
-        if role == Qt.ItemDataRole.TextAlignmentRole and column == self.TIME:
-            return NUMBERS
-        return None
-
-    def _words(self, run: Run, column: int, now: datetime) -> str:
-        if column == self.STATE:
-            return state_words(run)
-        if column == self.NAME:
-            return run.name
-        if column == self.TIME:
-            return duration_words(run.run_seconds(now))
-        return run.profile if column == self.PROFILE else age_words(run.created, now)
-
-    def _tool_tip(self, run: Run, column: int) -> str:
-        if column == self.STATE:
-            return str(run.reason) or state_words(run)
-        return moment_words(run.created) if column == self.AGE else run.name
-
-    def _on_changed(self) -> None:
-        self.show(self._runs.state.runs)
-
-    def _on_ticked(self) -> None:
-        live = sum(not run.state.is_over for run in self._runs.state.runs)
-        self.column_changed(self.TIME, 0, live - 1)
-        self.column_changed(self.AGE, 0, self.rowCount() - 1)
-
-
-class TransferTableModel(RowsModel[TransferRow]):
-    """The transfers as a table."""
-
-    COLUMNS = 7
-    DIRECTION, SOURCE, TARGET, PROGRESS, FILES, SIZE, RATE = range(COLUMNS)
-
-    def __init__(self, transfers: TransferList) -> None:
-        super().__init__()
-        self._transfers = transfers
-        transfers.changed.connect(self._on_changed)
-        self._on_changed()
-
-    def key(self, row: TransferRow) -> Hashable:
-        return row.id
-
-    def headers(self) -> Sequence[str]:
-        return ("", say("From"), say("To"), say("Progress"), say("Files"), say("Size"), say("Rate"))
-
-    def cell(self, row: TransferRow, column: int, role: int) -> Any:
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._words(row, column)
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            if column == self.DIRECTION:
-                return kind_words(row)
-            return f"{self.headers()[column]}: {self._words(row, column)}"
-        if role == SHARE_ROLE and column == self.PROGRESS:
-            return row.share
-        if role == TONE_ROLE and column == self.PROGRESS:
-            return transfer_tone(row)
-        if role == BADGE_ROLE and column == self.PROGRESS:
-            return row.transfer.is_verified
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return reason_words(row) if column == self.PROGRESS else self._tip(row, column)
-        if role == Qt.ItemDataRole.TextAlignmentRole and column in (self.SIZE, self.RATE):
-            return NUMBERS
-        return None
-
-    def _tip(self, row: TransferRow, column: int) -> str:
-        if column == self.DIRECTION:
-            return kind_words(row)
-        if column in (self.SOURCE, self.TARGET):
-            return way_words(row)
-        return self._words(row, column)
-
-    def _words(self, row: TransferRow, column: int) -> str:
-        transfer = row.transfer
-        texts = {
-            self.DIRECTION: kind_sign(row),
-            self.SOURCE: source_words(row),
-            self.TARGET: transfer.target,
-            self.PROGRESS: progress_words(row),
-            self.FILES: counts_words(row),
-            self.SIZE: size_words(transfer.total_bytes),
-            self.RATE: rate_words(row),
-        }
-        return texts[column]
-
-    def _on_changed(self) -> None:
-        self.show(self._transfers.state.rows)
-
-
 def tone_color(tone: Tone) -> tuple[str, str]:
-    """The theme's names for the ink and the ground of a tone."""
+    """The theme's names for the ink and the background of a tone."""
     return {
         Tone.WAITING: ("link", "info_soft"),
         Tone.RUNNING: ("link", "info_soft"),

@@ -1,4 +1,4 @@
-"""What all tables and lists of rows have in common: how they look, their keys, and objects dropped on them."""
+"""What all tables and lists of rows have in common: how they look, and their keys."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from PySide6.QtCore import (
     Qt,
     SignalInstance,
 )
-from PySide6.QtGui import QDragMoveEvent, QDropEvent, QKeyEvent
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
-from traindeck.domain.storage.objects import ObjectPath
 from traindeck.ui.kit.theme import ROW
-from traindeck.ui.storage.object_drag import steer
 
 if TYPE_CHECKING:
     _View = QAbstractItemView
@@ -75,7 +73,7 @@ class TitledModel(QAbstractTableModel):
         return None
 
 
-class Keyed(_View):
+class KeyedView(_View):
     """A view that tells which of its keys were pressed; one held down counts once."""
 
     def keys(self) -> Mapping[Qt.Key, SignalInstance]:
@@ -94,34 +92,3 @@ class Keyed(_View):
             super().keyPressEvent(event)
         elif not event.isAutoRepeat():
             wanted.emit()
-
-
-class TakesObjects(_View):
-    """A view onto whose rows objects and files can be dropped, and from which objects are dragged."""
-
-    drag_wanted: Any
-
-    def take_drops(self) -> None:
-        self.setAcceptDrops(True)
-        self.setDropIndicatorShown(True)
-        self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
-        self.setDragDropOverwriteMode(True)  # on a row, never between two
-
-    def target_at(self, index: QModelIndex) -> ObjectPath | None:
-        raise NotImplementedError
-
-    def startDrag(self, actions: Qt.DropAction) -> None:
-        self.drag_wanted.emit()
-
-    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        super().dragMoveEvent(event)
-        if event.isAccepted():
-            steer(event, self.target_at(self.indexAt(event.position().toPoint())))
-            event.accept()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        target = self.target_at(self.indexAt(event.position().toPoint()))
-        steer(event, target)
-        super().dropEvent(event)
-        if event.isAccepted():
-            steer(event, target)  # Qt tells who dragged it that what was proposed was done

@@ -174,7 +174,7 @@ class Theme(QObject):
     def _apply(self, system: Qt.ColorScheme) -> None:
         dark = self._chosen == DARK or (self._chosen == SYSTEM and system == Qt.ColorScheme.Dark)
         self.colors = DARK_COLORS if dark else LIGHT_COLORS
-        # Taken off first: where one sheet replaces another, Qt dresses every widget several times over.
+        # Taken off first: where one sheet replaces another, Qt styles every widget several times over.
         self._application.setStyleSheet("")
         self._application.setPalette(_palette(self.colors))
         tokens = {field.name: getattr(self.colors, field.name) for field in fields(self.colors)}
@@ -188,7 +188,7 @@ def set_role(widget: QWidget, role: str) -> None:
     """Give a widget its part in the style sheet: primary, danger, flat, title, heading, dim, error, card, chip…"""
     widget.setProperty("role", role)
     if not widget.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):
-        return  # it is dressed when it is first shown
+        return  # it is styled when it is first shown
     widget.style().unpolish(widget)
     widget.style().polish(widget)
     # Only this makes a frame ask the style sheet for its padding again.

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from traindeck.domain.texts import say
 from traindeck.ui.lab.lab_page_view import LabPageView
-from traindeck.ui.shell.feature import Feature, News, Shell
+from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.viewmodels.lab.lab_page import LabPage
 from traindeck.viewmodels.shell.commands import Command
 
@@ -23,7 +23,7 @@ class LabFeature(Feature):
         self._lab = lab
         self._emptied = emptied
 
-    def news(self) -> News:
+    def news(self) -> Subscriptions:
         return [(self._lab.emptied, self._emptied)]
 
     def commands(self) -> Iterable[Command]:

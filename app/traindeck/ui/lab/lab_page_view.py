@@ -8,11 +8,10 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QToolButton, QWi
 
 from traindeck.domain.lab import LabOwner, LabSight, LabState, user_words
 from traindeck.domain.storage.objects import count_words, size_words
-from traindeck.domain.texts import say
+from traindeck.domain.texts import exact_words, say
 from traindeck.ui.kit.cards import Facts, card, fill_scrolling, plain
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.run_page import moment_words
 from traindeck.viewmodels.lab.lab_page import LabPage, LabPageState
 from traindeck.viewmodels.ports import ConfirmLoss
 from traindeck.viewmodels.shell.status import age_words
@@ -240,14 +239,14 @@ def _note_words(state: LabPageState) -> str:
 def _last_truth(state: LabPageState) -> str:
     if state.seen_at is None:
         return say("It has not answered yet.")
-    return say("Last answer: {time}.", time=moment_words(state.seen_at))
+    return say("Last answer: {time}.", time=exact_words(state.seen_at))
 
 
 def _facts(sight: LabSight | None) -> list[tuple[str, str]]:
     pid = "–" if sight is None or sight.pid is None else str(sight.pid)
     return [
         (say("Process"), pid),
-        (say("Started"), moment_words(sight.started if sight else None)),
+        (say("Started"), exact_words(sight.started if sight else None)),
         (say("Version"), (sight.version if sight else "") or "–"),
         (say("Ends with"), _owner_words(sight)),
     ]

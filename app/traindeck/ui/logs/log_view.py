@@ -32,7 +32,7 @@ from traindeck.ui.kit.cards import EmptyPage
 from traindeck.ui.kit.cells import StateChip
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.run_page import Tone, tone_of
+from traindeck.viewmodels.jobs.run_page import tone_of
 from traindeck.viewmodels.logs.log_feed import (
     MOST_LINES,
     LogBatch,
@@ -42,6 +42,7 @@ from traindeck.viewmodels.logs.log_feed import (
     folded,
     hits_in,
 )
+from traindeck.viewmodels.ports import Tone
 
 _REBUILD_FROM = 1000
 """So many lines at once are faster set as a whole than added: adding 5,000 to a full view takes 45 ms, setting 6 ms."""
@@ -226,7 +227,7 @@ class LogSearch(QObject):
         self._counting = self._finding = None
         self._again.stop()
         if self._wanted:
-            self._counting = self._count(told=True)
+            self._counting = self._count(as_it_goes=True)
         self._resume()
 
     def find(self, *, backwards: bool = False) -> None:
@@ -253,7 +254,7 @@ class LogSearch(QObject):
         # What was under way held places of lines that are gone.
         self._finding = None
         if self._wanted:
-            self._counting = self._count(told=False)
+            self._counting = self._count(as_it_goes=False)
             self._next.start()
 
     def _on_grew(self) -> None:
@@ -264,11 +265,11 @@ class LogSearch(QObject):
         if self._counting is not None:
             self._again.start()
             return
-        self._counting = self._count(told=False)
+        self._counting = self._count(as_it_goes=False)
         self._resume()
 
-    def _count(self, *, told: bool) -> Iterator[None]:
-        """`told`: tell what is found so far; else the old number stays until there is a new one."""
+    def _count(self, *, as_it_goes: bool) -> Iterator[None]:
+        """`as_it_goes`: tell what is found so far; else the old number stays until there is a new one."""
         document = self._pane.document()
         place = QTextCursor(document)  # moves with the lines while others work on them
         place.setKeepPositionOnInsert(True)
@@ -282,7 +283,7 @@ class LogSearch(QObject):
             if not block.isValid():
                 self.counted.emit(hits, True)
                 return
-            if told:
+            if as_it_goes:
                 self.counted.emit(hits, False)
             place.setPosition(block.position())
             yield

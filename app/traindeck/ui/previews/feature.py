@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.ui.kit.dialogs import shown
 from traindeck.ui.previews.preview_view import PreviewFollower, PreviewView
-from traindeck.ui.shell.feature import Feature, News, Shell
+from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.ui.shell.main_window import Make
 from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.storage.object_list import ObjectList
 from traindeck.ui.storage.text_editor_dialog import TextEditorDialog
-from traindeck.viewmodels.shell.rooms import PreviewsRoom, StorageRoom
+from traindeck.viewmodels.rooms import PreviewsRoom, StorageRoom
 
 
 class PreviewsFeature(Feature):
@@ -26,7 +26,7 @@ class PreviewsFeature(Feature):
     def panels(self) -> Mapping[str, Make]:
         return {"preview": lambda: PreviewView(self._room.preview, self.shell.theme)}
 
-    def news(self) -> News:
+    def news(self) -> Subscriptions:
         return [(self._room.preview.wanted, self._toggle), (self._room.preview.edit_wanted, self.edit_text)]
 
     def extend(self, view: ObjectList) -> None:

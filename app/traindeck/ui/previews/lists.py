@@ -19,13 +19,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from traindeck.domain.previews import Fact, Member, MemberKind, TablePage, Tensor, shape_words
+from traindeck.domain.previews import ArchiveMember, Fact, MemberKind, TablePage, Tensor, shape_words
 from traindeck.domain.storage.objects import size_words
-from traindeck.domain.texts import say
+from traindeck.domain.texts import moment_words, say
 from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.tables import NUMBERS, Index, TitledModel, plain_table
 from traindeck.ui.kit.theme import HALF, SPACE, set_role
-from traindeck.viewmodels.jobs.run_page import moment_words
 
 Row = TypeVar("Row")
 Key = int | float | str
@@ -169,7 +168,7 @@ def tensor_columns() -> list[ListColumn[Tensor]]:
     ]
 
 
-def member_columns() -> list[ListColumn[Member]]:
+def member_columns() -> list[ListColumn[ArchiveMember]]:
     return [
         ListColumn(say("Name"), _member_name, lambda member: member.name.casefold()),
         ListColumn(say("Size"), _member_size, lambda member: member.size_bytes, True, "999.9 MB"),
@@ -188,22 +187,22 @@ def _bytes(tensor: Tensor) -> int:
     return -1 if tensor.size_bytes is None else tensor.size_bytes
 
 
-def _member_name(member: Member) -> str:
+def _member_name(member: ArchiveMember) -> str:
     return f"{member.name} → {member.target}" if member.target else member.name
 
 
-def _member_size(member: Member) -> str:
+def _member_size(member: ArchiveMember) -> str:
     return size_words(member.size_bytes) if member.kind is MemberKind.FILE else ""
 
 
-def _member_time(member: Member) -> str:
+def _member_time(member: ArchiveMember) -> str:
     if member.modified is None:
         return ""
     # A zip archive does not say in which zone its times are.
     return moment_words(member.modified)[:10] if member.modified.tzinfo else f"{member.modified:%Y-%m-%d}"
 
 
-def _member_moment(member: Member) -> float:
+def _member_moment(member: ArchiveMember) -> float:
     return 0.0 if member.modified is None else member.modified.replace(tzinfo=None).toordinal()
 
 

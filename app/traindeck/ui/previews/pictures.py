@@ -10,7 +10,6 @@ from PySide6.QtCore import (
     QByteArray,
     QIODevice,
     QModelIndex,
-    QPersistentModelIndex,
     QPoint,
     QRect,
     QSize,
@@ -29,10 +28,9 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say
+from traindeck.ui.kit.tables import Index
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.previews.picture_grid import PictureGrid
-
-Index = QModelIndex | QPersistentModelIndex
 
 _SIDE = 12 * SPACE
 _CELL = QSize(_SIDE + 2 * SPACE, _SIDE + 5 * SPACE)

@@ -11,8 +11,8 @@ from traindeck.domain.previews import (
     ArchivePage,
     BytesPage,
     Fact,
-    Page,
     PicturePage,
+    PreviewPage,
     TablePage,
     TensorsPage,
     TextPage,
@@ -52,7 +52,7 @@ class PreviewView(QWidget):
         self._preview = preview
         self._theme = theme
         self._is_docked = False
-        self._shown: tuple[Page, ...] = ()
+        self._shown: tuple[PreviewPage, ...] = ()
         self.name = ElidedLabel()
         set_role(self.name, "strong")
         self.about = ElidedLabel()
@@ -166,7 +166,7 @@ class PreviewView(QWidget):
         self._show_pages(self._preview.state.pages)
         self._say_how_much()
 
-    def _show_pages(self, pages: tuple[Page, ...]) -> None:
+    def _show_pages(self, pages: tuple[PreviewPage, ...]) -> None:
         """All of them, or those behind what is there."""
         known = len(self._shown)
         if pages[:known] != self._shown or not known:
@@ -175,7 +175,7 @@ class PreviewView(QWidget):
         for number, page in enumerate(pages[known:], known):
             self._show_page(page, is_first=number == 0)
 
-    def _show_page(self, page: Page, *, is_first: bool) -> None:
+    def _show_page(self, page: PreviewPage, *, is_first: bool) -> None:
         match page:
             case TextPage() if is_first and not page.text and page.notes:
                 self.message.say(say(page.notes[0]), "")

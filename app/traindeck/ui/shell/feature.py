@@ -9,7 +9,7 @@ from PySide6.QtCore import SignalInstance
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from traindeck.domain.texts import Text, say
-from traindeck.ui.kit.dialogs import CANCEL, Answer, asked, window_in_sight
+from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, asked, window_in_sight
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.main_window import MainWindow, Make
 from traindeck.viewmodels.shell.commands import Command, Commands
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # questions are asked before anything of this needs to be loa
     from traindeck.ui.storage.object_list import ObjectList
     from traindeck.viewmodels.ports import Loss, Tasks, Way
 
-News = Sequence[tuple[SignalInstance, Callable[..., None]]]
+Subscriptions = Sequence[tuple[SignalInstance, Callable[..., None]]]
 
 
 class Shell:
@@ -87,16 +87,16 @@ class Shell:
     # questions
 
     async def confirm(self, question: Text, action: Text) -> bool:
-        answer = Answer("yes", say(action), "danger")
+        answer = AnswerButton("yes", say(action), "danger")
         return await asked(self._asking, say(question), "", answer) == answer.id
 
     async def choose(self, question: Text, facts: Sequence[Text], ways: Sequence[Way]) -> str:
-        answers = [Answer(way.id, say(way.action), "primary" if way.is_advised else "") for way in ways]
+        answers = [AnswerButton(way.id, say(way.action), "primary" if way.is_advised else "") for way in ways]
         answer = await asked(self._in_sight, say(question), "\n\n".join(say(fact) for fact in facts), *answers)
         return "" if answer == CANCEL else answer
 
     async def confirm_loss(self, loss: Loss) -> bool:
-        answer = Answer("yes", say(loss.action), "danger")
+        answer = AnswerButton("yes", say(loss.action), "danger")
         facts = "\n\n".join(say(fact) for fact in loss.facts)
         typed = say(loss.typed) if loss.typed else ""
         return await asked(self._asking, say(loss.question), facts, answer, typed=typed) == answer.id
@@ -136,7 +136,7 @@ class Feature:
     def extend(self, view: ObjectList) -> None:
         """Add to a new list of objects; what is added to its commands is in its context menu and in the palette."""
 
-    def news(self) -> News:
+    def news(self) -> Subscriptions:
         """What view-models tell this window, for as long as it is there."""
         return ()
 

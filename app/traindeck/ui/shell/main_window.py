@@ -25,7 +25,7 @@ from traindeck.ui.shell.bars import NoticeBar
 from traindeck.ui.shell.menus import Menus
 from traindeck.viewmodels.shell.commands import Commands
 from traindeck.viewmodels.shell.notices import Notices
-from traindeck.viewmodels.shell.preferences import Layout, WindowState
+from traindeck.viewmodels.shell.preferences import WindowLayout, WindowState
 
 Make = Callable[[], QWidget]
 
@@ -276,7 +276,7 @@ class MainWindow(QMainWindow):
 
     def save_layout(self) -> None:
         geometry, docks = bytes(self.saveGeometry().data()), bytes(self.saveState(LAYOUT_VERSION).data())
-        self._state.save(LAYOUT_VERSION, Layout(geometry, docks))
+        self._state.save(LAYOUT_VERSION, WindowLayout(geometry, docks))
 
     def reset_layout(self) -> None:
         """As at the first start."""
@@ -376,7 +376,7 @@ class MainWindow(QMainWindow):
         panel_id = self._due.pop(0)
         make = self._makes.get(panel_id) if panel_id in self._in_front else None  # else once it is seen
         if make is not None and panel_id not in self._half_made:
-            # Putting it into its dock, where it is dressed and laid out, costs as much again: in a turn of its own.
+            # Putting it into its dock, where it is styled and laid out, costs as much again: in a turn of its own.
             widget = make()
             self._makes[panel_id] = lambda: widget
             self._half_made.add(panel_id)

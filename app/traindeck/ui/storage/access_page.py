@@ -27,11 +27,11 @@ from traindeck.domain.storage.buckets import StorageClass
 from traindeck.domain.storage.policies import Template
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import card
-from traindeck.ui.kit.dialogs import Answer, asked
+from traindeck.ui.kit.dialogs import AnswerButton, asked
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.property_page import sentence
-from traindeck.ui.kit.tables import Keyed, plain_table
+from traindeck.ui.kit.tables import KeyedView, plain_table
 from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
 from traindeck.ui.storage.policy_editor import PolicyEditor
 from traindeck.viewmodels.ports import Loss
@@ -97,7 +97,7 @@ def grantees_name(kind: Grantees) -> str:
 _MOST_SHOWN = 6
 
 
-class _Rows(Keyed, QTableWidget):
+class _Rows(KeyedView, QTableWidget):
     delete_wanted = Signal()
 
     def keys(self) -> Mapping[Qt.Key, SignalInstance]:
@@ -270,7 +270,7 @@ class AccessPage(PropertyPage):
         return await self._model.save(self._confirmed)
 
     async def _confirmed(self, loss: Loss) -> bool:
-        answer = Answer("yes", say(loss.action), "danger")
+        answer = AnswerButton("yes", say(loss.action), "danger")
         facts = "\n\n".join(say(fact) for fact in loss.facts)
         return await asked(self, say(loss.question), facts, answer) == answer.id
 

@@ -9,11 +9,10 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from traindeck.domain.storage.objects import ObjectPath, size_words
-from traindeck.domain.texts import say
+from traindeck.domain.texts import moment_words, say
 from traindeck.ui.kit.fields import PlaceCompletion
 from traindeck.ui.kit.layouts import row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.run_page import moment_words
 from traindeck.viewmodels.storage.browser_rows import BrowserRows
 from traindeck.viewmodels.storage.object_browser import BrowserState
 from traindeck.viewmodels.storage.places import MissingPlace
@@ -139,7 +138,7 @@ def footing_words(state: BrowserState, rows: BrowserRows, selected: int) -> str:
             )
         )
     if rows.as_of is not None:
-        parts.append(say("as of {moment}", moment=moment_words(rows.as_of)[11:16]))
+        parts.append(say("as of {moment}", moment=moment_words(rows.as_of)[11:]))
     elif rows.count or rows.look.search:
         parts.append(say("so far"))
     return " · ".join(parts)

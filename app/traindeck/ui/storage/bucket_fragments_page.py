@@ -18,10 +18,10 @@ from traindeck.domain.storage.bucket_settings import MOST_DAYS
 from traindeck.domain.storage.buckets import Held, UnfinishedUpload
 from traindeck.domain.storage.objects import count_words, size_words
 from traindeck.domain.texts import moment_words, say
-from traindeck.ui.kit.dialogs import Answer, asked
+from traindeck.ui.kit.dialogs import AnswerButton, asked
 from traindeck.ui.kit.layouts import row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
-from traindeck.ui.kit.property_page import number_box, page_column, told
+from traindeck.ui.kit.property_page import help_label, number_box, page_column
 from traindeck.ui.kit.tables import NUMBERS, Index, TitledModel, plain_table
 from traindeck.ui.kit.theme import ROW, SPACE, set_role
 from traindeck.viewmodels.ports import Tasks
@@ -131,7 +131,7 @@ class BucketFragmentsPage(PropertyPage):
         self._look = ""
         self._is_whole = False
         self.model, self.table = FragmentsModel(), QTableView()
-        self.summary, self.result = told("", "strong"), told("", "dim")
+        self.summary, self.result = help_label("", "strong"), help_label("", "dim")
         self.chosen = QPushButton(say("Throw away the chosen…"))
         self.older = QPushButton(say("Throw away those older than"))
         self.all = QPushButton(say("Throw away all not in use…"))
@@ -163,7 +163,7 @@ class BucketFragmentsPage(PropertyPage):
         ending = row_of((self.result, 1), (self.stop, 0, Qt.AlignmentFlag.AlignTop))
         page = page_column(self)
         page.addWidget(
-            told(say("Uploads by parts that were never finished are in no listing and cost money all the same."))
+            help_label(say("Uploads by parts that were never finished are in no listing and cost money all the same."))
         )
         page.addWidget(self.summary)
         page.addWidget(table, 1)
@@ -274,7 +274,7 @@ class BucketFragmentsPage(PropertyPage):
         facts.append(say("Another program that is just sending one of them has to begin anew."))
         if kept:
             facts.append(say("{count} stay: a transfer goes on with them.", count=count_words(kept)))
-        answer = Answer("end", say("Throw away"), "danger")
+        answer = AnswerButton("end", say("Throw away"), "danger")
         if await asked(self.window(), question, "\n".join(facts), answer) != answer.id:
             return
         self.stop.show()

@@ -17,10 +17,10 @@ from traindeck.domain.storage.object_facts import class_words, size_in_full
 from traindeck.domain.storage.objects import bytes_of, count_words, size_words
 from traindeck.domain.texts import moment_words, say
 from traindeck.ui.kit.cards import Facts, card
-from traindeck.ui.kit.dialogs import Answer, asked
+from traindeck.ui.kit.dialogs import AnswerButton, asked
 from traindeck.ui.kit.fields import ChoiceBox, Field, WheelGuard
 from traindeck.ui.kit.property_dialog import PropertyPage
-from traindeck.ui.kit.property_page import page_column, told
+from traindeck.ui.kit.property_page import help_label, page_column
 from traindeck.viewmodels.storage.bucket_settings import BucketService
 
 
@@ -51,7 +51,9 @@ class BucketGeneralPage(PropertyPage):
         column = page_column(self)
         column.addWidget(card(say("Facts"), [self.facts]))
         column.addWidget(card(say("Settings"), [self.class_field, self.versioning_field, self.quota_field]))
-        column.addWidget(told(say("Number and size of objects are counted by the service now and then."), "small"))
+        column.addWidget(
+            help_label(say("Number and size of objects are counted by the service now and then."), "small")
+        )
         column.addStretch(1)
         self.storage_class.chosen.connect(self._on_edited)
         self.versioning.chosen.connect(self._on_edited)
@@ -151,7 +153,7 @@ class BucketGeneralPage(PropertyPage):
     async def _is_meant(self) -> bool:
         if self._known.versioning is not Versioning.NEVER:
             return True
-        answer = Answer("on", say("Switch on"), "primary")
+        answer = AnswerButton("on", say("Switch on"), "primary")
         hint = say("It cannot be switched off again, only suspended. Older versions count for the size and the bill.")
         return await asked(self.window(), say("Switch on versioning?"), hint, answer) == answer.id
 

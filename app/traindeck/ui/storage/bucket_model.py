@@ -11,22 +11,19 @@ from PySide6.QtCore import (
     QAbstractItemModel,
     QMimeData,
     QModelIndex,
-    QPersistentModelIndex,
     Qt,
     QUrl,
     Signal,
 )
 
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, size_words
-from traindeck.domain.texts import say
+from traindeck.domain.texts import moment_words, say
+from traindeck.ui.kit.tables import Index
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.storage.object_drag import URLS, carried_in
-from traindeck.viewmodels.jobs.run_page import moment_words
 from traindeck.viewmodels.storage.bucket_access import PublicMarks
 from traindeck.viewmodels.storage.bucket_tree import MOST_ROWS, BucketTree, Folder
 from traindeck.viewmodels.storage.moving import OBJECTS, CutObjects
-
-Index = QModelIndex | QPersistentModelIndex
 
 
 @dataclass(slots=True, eq=False)
@@ -204,7 +201,7 @@ class BucketModel(QAbstractItemModel):
         if column == self.SIZE:
             return "" if entry.is_folder else size_words(entry.size_bytes)
         if column == self.MODIFIED:
-            return moment_words(entry.modified)[:16] if entry.modified else ""
+            return moment_words(entry.modified) if entry.modified else ""
         if entry.path.is_folder:
             level = self._tree.level(entry.path)
             if level.trouble is not None:

@@ -29,11 +29,11 @@ from traindeck.domain.storage.bucket_settings import (
 )
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import card
-from traindeck.ui.kit.dialogs import Answer, asked
+from traindeck.ui.kit.dialogs import AnswerButton, asked
 from traindeck.ui.kit.fields import Field, PairTable, WheelGuard
 from traindeck.ui.kit.layouts import row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
-from traindeck.ui.kit.property_page import Days, number_box, one_line, page_column, told
+from traindeck.ui.kit.property_page import Days, help_label, number_box, one_line, page_column
 from traindeck.ui.kit.rules import RulesPage, show_words
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
 from traindeck.viewmodels.jobs.form_values import Rows, merged, rows_from_text
@@ -75,7 +75,7 @@ class BucketLifecyclePage(RulesPage[LifecycleRule]):
         self.old_cold = Days(say("Move old versions to COLD after"), 90)
         self.abort = Days(say("End unfinished uploads after"), 7)
         self._days = (self.warm, self.cold, self.expire, self.old_warm, self.old_cold, self.old_expire, self.abort)
-        self.locked = told("")
+        self.locked = help_label("")
         self._form = QWidget()
         self._guard = WheelGuard()
         self._guard.watch(*(days.number for days in self._days))
@@ -198,7 +198,7 @@ class BucketLifecyclePage(RulesPage[LifecycleRule]):
     async def _is_meant(self, rules: list[LifecycleRule]) -> bool:
         facts = [await self._about(rule) for rule in rules[:_MOST_COUNTED]]
         facts += [lifecycle_line(rule) for rule in rules[_MOST_COUNTED:]]
-        answer = Answer("save", say("Save rules that delete"), "danger")
+        answer = AnswerButton("save", say("Save rules that delete"), "danger")
         hint = "\n\n".join([*facts, say("What is deleted cannot be brought back.")])
         return await asked(self.window(), say("These rules delete objects by themselves."), hint, answer) == answer.id
 
@@ -243,7 +243,7 @@ class BucketCorsPage(RulesPage[CorsRule]):
         self.methods = {name: QCheckBox(name) for name in CORS_METHODS}
         self.age = number_box(_NOT_SET, 2**31 - 1)
         self.age.setSpecialValueText(say("not set"))
-        self.warning = told("", "warn")
+        self.warning = help_label("", "warn")
         self._guard = WheelGuard()
         self._guard.watch(self.age)
         self.lay_out(say("Browsers let pages of other sites use the bucket only where a rule allows it."), self._form())
@@ -348,10 +348,10 @@ class BucketTagsPage(PropertyPage):
         self._limits: TagLimits = OBS_TAGS
         self._rows: Rows = ()
         self.table = PairTable(theme, say("Tags"), say("Value"))
-        self.limits = told("", "small")
-        self.wrong = told("", "error")
+        self.limits = help_label("", "small")
+        self.wrong = help_label("", "error")
         column = page_column(self)
-        column.addWidget(told(say("Tags sort buckets, for example by project or cost centre, also on the bill.")))
+        column.addWidget(help_label(say("Tags sort buckets, for example by project or cost centre, also on the bill.")))
         column.addWidget(self.table)
         column.addWidget(self.wrong)
         column.addWidget(self.limits)

@@ -25,9 +25,10 @@ from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, t
 from traindeck.ui.kit.context_menu import Keys, context_menu
 from traindeck.ui.kit.dialogs import choose_files, choose_folder
 from traindeck.ui.kit.layouts import column_of, row_of
-from traindeck.ui.kit.tables import Keyed, TakesObjects
+from traindeck.ui.kit.tables import KeyedView
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.storage.bucket_model import BucketModel
+from traindeck.ui.storage.object_drag import TakesObjects
 from traindeck.viewmodels.ports import Confirm
 from traindeck.viewmodels.shell.commands import CONTEXT, Command, Commands, always
 from traindeck.viewmodels.storage.bucket_access import PublicMarks
@@ -37,7 +38,7 @@ from traindeck.viewmodels.storage.buckets import BucketRemovals, Removal
 _KEYS_OF_THE_TREE = ("F5", "Del")
 
 
-class ObjectTree(Keyed, TakesObjects, QTreeView):
+class ObjectTree(KeyedView, TakesObjects, QTreeView):
     """Rows that take what is dropped on them, and know the keys of the tree."""
 
     delete_wanted = Signal()

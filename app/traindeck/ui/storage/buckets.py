@@ -167,7 +167,7 @@ Form = Callable[[], NewBucketForm]
 """A new bucket of the account in use."""
 Rights = Callable[[str, str], BucketAccess]
 """Who gets, in this account, into this bucket."""
-Show = Callable[[str, str, str], object]
+ShowSettings = Callable[[str, str, str], object]
 """Shows, of this account, the settings of this bucket, beginning with the page of this title."""
 
 
@@ -185,7 +185,7 @@ class BucketParts:
         confirm: ConfirmLoss,
         window: QWidget,
         profile: Callable[[], str],
-        show: Show,
+        show: ShowSettings,
     ) -> None:
         self._theme = theme
         self._scope = scope

@@ -16,12 +16,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from traindeck.domain.texts import say
+from traindeck.domain.texts import moment_words, say
 from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.tables import Index, TitledModel, plain_table
 from traindeck.ui.kit.theme import SPACE, set_role
-from traindeck.viewmodels.jobs.run_page import moment_words
 from traindeck.viewmodels.storage.deleting import DeletedObjects
 
 
@@ -50,7 +49,7 @@ class _Rows(TitledModel):
             return None
         if index.column() == 0:
             return gone.name
-        return moment_words(gone.deleted)[:16] if gone.deleted else ""
+        return moment_words(gone.deleted) if gone.deleted else ""
 
     def _on_grew(self, first: int) -> None:
         self.beginInsertRows(QModelIndex(), first, len(self._deleted.rows) - 1)

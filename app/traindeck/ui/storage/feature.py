@@ -10,20 +10,20 @@ from PySide6.QtWidgets import QWidget
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import say
 from traindeck.ui.kit.property_dialog import PropertyDialogs
-from traindeck.ui.shell.feature import Feature, News, Shell
+from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.ui.shell.main_window import Make
 from traindeck.ui.storage.browser_tabs import BrowserTabs
 from traindeck.ui.storage.browser_view import BrowserView
+from traindeck.ui.storage.bucket_commands import add_pack
 from traindeck.ui.storage.bucket_view import BucketView
 from traindeck.ui.storage.buckets import BucketParts, BucketSettingsDialogs
 from traindeck.ui.storage.deleted_dialog import DeletedDialog
 from traindeck.ui.storage.object_actions import ObjectActions
 from traindeck.ui.storage.object_list import ObjectList
 from traindeck.ui.storage.object_properties import ObjectPropertiesExtension
-from traindeck.ui.transfers.bucket_commands import add_pack
 from traindeck.viewmodels.accounts.accounts import Accounts
+from traindeck.viewmodels.rooms import StorageRoom
 from traindeck.viewmodels.shell.commands import CONTEXT, Command
-from traindeck.viewmodels.shell.rooms import StorageRoom
 from traindeck.viewmodels.storage.buckets import NewBucketForm
 
 
@@ -64,7 +64,7 @@ class StorageFeature(Feature):
     def panels(self) -> Mapping[str, Make]:
         return {"buckets": self._tree}
 
-    def news(self) -> News:
+    def news(self) -> Subscriptions:
         room = self._room
         return [
             (room.buckets.opened, self.open_bucket),

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import say
-from traindeck.ui.kit.dialogs import CANCEL, Answer, asked, asked_line, choose_folder
+from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, asked, asked_line, choose_folder
 from traindeck.ui.storage.bucket_model import local_paths
 from traindeck.ui.storage.object_drag import carried_in, drag, mime_of
 from traindeck.ui.storage.object_list import ObjectList
@@ -175,9 +175,9 @@ class ObjectActions(QObject):
             self._window,
             title,
             "\n".join(lines),
-            Answer(Taken.REPLACE.value, say("Replace"), "danger"),
-            Answer(Taken.KEEP_BOTH.value, say("Keep both"), "primary"),
-            Answer(Taken.SKIP.value, say("Skip them")),
+            AnswerButton(Taken.REPLACE.value, say("Replace"), "danger"),
+            AnswerButton(Taken.KEEP_BOTH.value, say("Keep both"), "primary"),
+            AnswerButton(Taken.SKIP.value, say("Skip them")),
         )
         return None if answer == CANCEL else Taken(answer)
 

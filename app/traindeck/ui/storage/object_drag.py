@@ -1,16 +1,22 @@
-"""Objects in a QMimeData: put in, taken out, and what letting go of them means."""
+"""Objects that are dragged: put into a QMimeData, taken out, what letting go of them means, and the views for it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QMimeData, Qt, QUrl
-from PySide6.QtGui import QCursor, QDrag, QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import QMimeData, QModelIndex, Qt, QUrl
+from PySide6.QtGui import QCursor, QDrag, QDragMoveEvent, QDropEvent, QGuiApplication
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QWidget
 
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.viewmodels.storage.moving import OBJECTS, Carried
+
+if TYPE_CHECKING:
+    _View = QAbstractItemView
+else:
+    _View = object
 
 URLS = "text/uri-list"
 
@@ -59,3 +65,34 @@ def steer(event: QDropEvent, target: ObjectPath | None) -> None:
         if keys & Qt.KeyboardModifier.ShiftModifier or (is_here and not keys & Qt.KeyboardModifier.ControlModifier):
             action = Qt.DropAction.MoveAction
     event.setDropAction(action)
+
+
+class TakesObjects(_View):
+    """A view onto whose rows objects and files can be dropped, and from which objects are dragged."""
+
+    drag_wanted: Any
+
+    def take_drops(self) -> None:
+        self.setAcceptDrops(True)
+        self.setDropIndicatorShown(True)
+        self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
+        self.setDragDropOverwriteMode(True)  # on a row, never between two
+
+    def target_at(self, index: QModelIndex) -> ObjectPath | None:
+        raise NotImplementedError
+
+    def startDrag(self, actions: Qt.DropAction) -> None:
+        self.drag_wanted.emit()
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        super().dragMoveEvent(event)
+        if event.isAccepted():
+            steer(event, self.target_at(self.indexAt(event.position().toPoint())))
+            event.accept()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        target = self.target_at(self.indexAt(event.position().toPoint()))
+        steer(event, target)
+        super().dropEvent(event)
+        if event.isAccepted():
+            steer(event, target)  # Qt tells who dragged it that what was proposed was done

@@ -20,12 +20,11 @@ from PySide6.QtGui import QFont, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from traindeck.domain.storage.objects import Column, ObjectPath, Shown, size_words
-from traindeck.domain.texts import say
-from traindeck.ui.kit.tables import NUMBERS, Index, Keyed, TakesObjects, TitledModel, plain_table
+from traindeck.domain.texts import exact_words, moment_words, say
+from traindeck.ui.kit.tables import NUMBERS, Index, KeyedView, TitledModel, plain_table
 from traindeck.ui.kit.theme import SPACE, Theme
 from traindeck.ui.storage.bucket_model import local_paths
-from traindeck.ui.storage.object_drag import URLS, carried_in
-from traindeck.viewmodels.jobs.run_page import moment_words
+from traindeck.ui.storage.object_drag import URLS, TakesObjects, carried_in
 from traindeck.viewmodels.storage.moving import OBJECTS, CutObjects
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 
@@ -145,7 +144,7 @@ class ObjectModel(TitledModel):
         if column == SIZE:
             return size_words(entry.size_bytes if row.size is None else row.size.size_bytes)
         if column == MODIFIED:
-            return moment_words(entry.modified)[:16] if entry.modified else ""
+            return moment_words(entry.modified) if entry.modified else ""
         return entry.storage_class
 
     def _tool_tip(self, index: Index) -> str:
@@ -157,7 +156,7 @@ class ObjectModel(TitledModel):
                 "{count} objects below, {size}, as of {moment}",
                 count=f"{row.size.count:,}",
                 size=f"{row.size.size_bytes:,} B",
-                moment=moment_words(row.size.as_of),
+                moment=exact_words(row.size.as_of),
             )
         if index.column() == SIZE:
             return say("Not counted yet") if row.entry.size_bytes is None else f"{row.entry.size_bytes:,} B"
@@ -191,7 +190,7 @@ _MOST_KEPT = 5000
 Ranges = list[tuple[int, int]]
 
 
-class ObjectTable(Keyed, TakesObjects, QTableView):
+class ObjectTable(KeyedView, TakesObjects, QTableView):
     """Rows of a bucket; asking for what is selected never walks over a million of them."""
 
     open_wanted = Signal()

@@ -9,12 +9,12 @@ from traindeck.domain.transfers.records import Order
 from traindeck.ui.shell.feature import Feature, Shell
 from traindeck.ui.shell.main_window import Make
 from traindeck.ui.storage.browser_view import BrowserView
+from traindeck.ui.storage.bucket_commands import add_verify
 from traindeck.ui.storage.object_list import ObjectList
-from traindeck.ui.transfers.bucket_commands import add_verify
 from traindeck.ui.transfers.sync_dialog import SyncDialog
 from traindeck.ui.transfers.transfer_view import TransferView
+from traindeck.viewmodels.rooms import TransfersRoom
 from traindeck.viewmodels.shell.commands import CONTEXT, Command
-from traindeck.viewmodels.shell.rooms import TransfersRoom
 from traindeck.viewmodels.transfers.sync_form import SyncForm
 
 

@@ -27,7 +27,7 @@ from traindeck.ui.kit.property_page import number_box
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.transfers.transfer_files_dialog import FilesModel, FilesTable
 from traindeck.viewmodels.ports import Confirm
-from traindeck.viewmodels.transfers.sync_form import Stage, SyncForm
+from traindeck.viewmodels.transfers.sync_form import PlanStage, SyncForm
 from traindeck.viewmodels.transfers.transfer_list import TransferFiles, TransferList
 from traindeck.viewmodels.transfers.transfer_words import plan_words
 
@@ -103,13 +103,13 @@ class SyncDialog(QDialog):
         self.close_button = QPushButton(say("Close"))
         for button in (self.browse, self.look, self.begin, self.close_button):
             button.setAutoDefault(False)
-        self.folder.textChanged.connect(lambda words: form.wish(folder=words))
+        self.folder.textChanged.connect(lambda words: form.choose(folder=words))
         self.browse.clicked.connect(self.choose)
-        self.up.toggled.connect(lambda goes_up: form.wish(goes_up=goes_up))
-        self.compare.currentIndexChanged.connect(lambda _: form.wish(compare=self.compare.currentData()))
-        self.delete.toggled.connect(lambda wanted: form.wish(delete=wanted))
-        self.most.valueChanged.connect(lambda most: form.wish(max_delete=most))
-        self.ignore.textChanged.connect(lambda: form.wish(ignore=self.ignore.toPlainText()))
+        self.up.toggled.connect(lambda goes_up: form.choose(goes_up=goes_up))
+        self.compare.currentIndexChanged.connect(lambda _: form.choose(compare=self.compare.currentData()))
+        self.delete.toggled.connect(lambda wanted: form.choose(delete=wanted))
+        self.most.valueChanged.connect(lambda most: form.choose(max_delete=most))
+        self.ignore.textChanged.connect(lambda: form.choose(ignore=self.ignore.toPlainText()))
         self.folder.returnPressed.connect(form.look)
         self.look.clicked.connect(form.look)
         self.begin.clicked.connect(self._begin)
@@ -149,13 +149,13 @@ class SyncDialog(QDialog):
         self.most.setEnabled(state.options.delete)
         self.look.setEnabled(state.can_look)
         self.begin.setEnabled(state.can_begin)
-        set_role(self.look, "" if state.stage is Stage.SHOWN else "primary")
+        set_role(self.look, "" if state.stage is PlanStage.SHOWN else "primary")
         removes = state.plan is not None and state.plan.transfer.removals > 0
         set_role(self.begin, ("danger" if removes else "primary") if state.can_begin else "")
         set_role(self.summary, "error" if state.trouble else "strong" if state.plan else "dim")
         if state.trouble is not None:
             self.summary.setText(state.trouble.sentence())
-        elif state.stage is Stage.LOOKING:
+        elif state.stage is PlanStage.LOOKING:
             self.summary.setText(say("Looking what there is…"))
         elif state.plan is not None:
             self.summary.setText(plan_words(state.plan))

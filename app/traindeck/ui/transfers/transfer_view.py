@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import QKeySequence, QResizeEvent
@@ -24,12 +25,23 @@ from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
 from traindeck.ui.kit.cells import EndElidedDelegate, ProgressDelegate
 from traindeck.ui.kit.layouts import column_of, row_of
-from traindeck.ui.kit.table_models import TransferTableModel
-from traindeck.ui.kit.tables import Keyed, plain_table
+from traindeck.ui.kit.table_models import BADGE_ROLE, SHARE_ROLE, TONE_ROLE, RowsModel
+from traindeck.ui.kit.tables import NUMBERS, KeyedView, plain_table
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.transfers.transfer_files_dialog import TransferFilesDialog
 from traindeck.viewmodels.ports import Confirm
-from traindeck.viewmodels.transfers.transfer_list import TransferAction, TransferList
+from traindeck.viewmodels.transfers.transfer_list import TransferAction, TransferList, TransferRow
+from traindeck.viewmodels.transfers.transfer_words import (
+    counts_words,
+    kind_sign,
+    kind_words,
+    progress_words,
+    rate_words,
+    reason_words,
+    source_words,
+    transfer_tone,
+    way_words,
+)
 
 _MEGABYTE = 1_000_000
 _RATES = (_MEGABYTE // 2, _MEGABYTE, 5 * _MEGABYTE, 20 * _MEGABYTE, 100 * _MEGABYTE)
@@ -37,7 +49,68 @@ _WITH_TARGET, _WITH_SIZE = 88 * SPACE, 104 * SPACE
 _NARROWEST = 44 * SPACE
 
 
-class TransferTable(Keyed, QTableView):
+class TransferTableModel(RowsModel[TransferRow]):
+    """The transfers as a table."""
+
+    COLUMNS = 7
+    DIRECTION, SOURCE, TARGET, PROGRESS, FILES, SIZE, RATE = range(COLUMNS)
+
+    def __init__(self, transfers: TransferList) -> None:
+        super().__init__()
+        self._transfers = transfers
+        transfers.changed.connect(self._on_changed)
+        self._on_changed()
+
+    def key(self, row: TransferRow) -> Hashable:
+        return row.id
+
+    def headers(self) -> Sequence[str]:
+        return ("", say("From"), say("To"), say("Progress"), say("Files"), say("Size"), say("Rate"))
+
+    def cell(self, row: TransferRow, column: int, role: int) -> Any:
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._words(row, column)
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            if column == self.DIRECTION:
+                return kind_words(row)
+            return f"{self.headers()[column]}: {self._words(row, column)}"
+        if role == SHARE_ROLE and column == self.PROGRESS:
+            return row.share
+        if role == TONE_ROLE and column == self.PROGRESS:
+            return transfer_tone(row)
+        if role == BADGE_ROLE and column == self.PROGRESS:
+            return row.transfer.is_verified
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return reason_words(row) if column == self.PROGRESS else self._tip(row, column)
+        if role == Qt.ItemDataRole.TextAlignmentRole and column in (self.SIZE, self.RATE):
+            return NUMBERS
+        return None
+
+    def _tip(self, row: TransferRow, column: int) -> str:
+        if column == self.DIRECTION:
+            return kind_words(row)
+        if column in (self.SOURCE, self.TARGET):
+            return way_words(row)
+        return self._words(row, column)
+
+    def _words(self, row: TransferRow, column: int) -> str:
+        transfer = row.transfer
+        texts = {
+            self.DIRECTION: kind_sign(row),
+            self.SOURCE: source_words(row),
+            self.TARGET: transfer.target,
+            self.PROGRESS: progress_words(row),
+            self.FILES: counts_words(row),
+            self.SIZE: size_words(transfer.total_bytes),
+            self.RATE: rate_words(row),
+        }
+        return texts[column]
+
+    def _on_changed(self) -> None:
+        self.show(self._transfers.state.rows)
+
+
+class TransferTable(KeyedView, QTableView):
     """Rows of transfers that know the keys of the list."""
 
     cancel_wanted = Signal()

@@ -91,7 +91,7 @@ class ProfileFormState:
     errors: Mapping[str, Text] = field(default_factory=dict)
     error: AppError | None = None
     busy: bool = False
-    told: CheckUp | None = None
+    check_up: CheckUp | None = None
     saved: bool = False
     keyring: str = ""  # its name; empty: not known, or there is none
     is_change: bool = False
@@ -163,7 +163,7 @@ class ProfileForm(QObject):
                 secret_key=found.secret_key,
                 token=found.token or Secret(""),
             )
-            self._become(replace(self.state, fields=taken, errors={}, error=None, told=None, expires=found.expires))
+            self._become(replace(self.state, fields=taken, errors={}, error=None, check_up=None, expires=found.expires))
 
         self._start(read)
 
@@ -177,7 +177,7 @@ class ProfileForm(QObject):
 
     def _send(self, *, this_session_only: bool) -> None:
         errors = validate(self.state.fields, keys_may_stay=self.state.is_change)
-        self._become(replace(self.state, errors=errors, error=None, told=None))
+        self._become(replace(self.state, errors=errors, error=None, check_up=None))
         if not errors:
             self._start(partial(self._submit, this_session_only))
 
@@ -206,15 +206,15 @@ class ProfileForm(QObject):
             profile, credentials, replace_old=profile.name == self._ours, this_session_only=this_session_only
         )
 
-    def _show(self, told: CheckUp) -> None:
-        self._become(replace(self.state, told=told))
+    def _show(self, check_up: CheckUp) -> None:
+        self._become(replace(self.state, check_up=check_up))
 
     def _start(self, work: Callable[[], Awaitable[None]]) -> None:
         async def shown_in_place() -> None:
             try:
                 await work()
             except AppError as error:
-                self._become(replace(self.state, error=error, told=None))
+                self._become(replace(self.state, error=error, check_up=None))
             finally:
                 self._become(replace(self.state, busy=False))
 

@@ -28,7 +28,7 @@ _MOST_NAMED = 3
 _PLACES = ("inputs", "outputs")
 
 
-class Tone(Enum):
+class Severity(Enum):
     """How a note is meant."""
 
     PLAIN = auto()
@@ -52,7 +52,7 @@ class PlaceNote:
     field: str
     row: str
     words: Text
-    tone: Tone = Tone.PLAIN
+    tone: Severity = Severity.PLAIN
     remedies: tuple[Remedy, ...] = ()
 
 
@@ -180,7 +180,7 @@ class PlaceNotes(QObject):
 
     def _note(self, one: _Typed, found: PlaceFacts | AppError) -> PlaceNote | None:
         if isinstance(found, AppError):
-            return PlaceNote(one.field, one.row, found.title, Tone.TROUBLE)
+            return PlaceNote(one.field, one.row, found.title, Severity.TROUBLE)
         profile = next((entry for entry in self._form.state.profiles if entry.name == self._seen.profile), None)
         if found.missing is Missing.BUCKET:
             return _without_bucket(one, found)
@@ -193,7 +193,7 @@ def _without_bucket(one: _Typed, found: PlaceFacts) -> PlaceNote:
     words = text("There is no bucket “{bucket}”.", bucket=bucket)
     ways = [Remedy(text("Use {place}", place=str(near)), near) for near in found.nearest]
     made = Remedy(text("Create the bucket {bucket}", bucket=bucket), ObjectPath(bucket), is_new=True)
-    return PlaceNote(one.field, one.row, words, Tone.TROUBLE, (*ways, made))
+    return PlaceNote(one.field, one.row, words, Severity.TROUBLE, (*ways, made))
 
 
 def _input_note(one: _Typed, found: PlaceFacts) -> PlaceNote:
@@ -202,12 +202,12 @@ def _input_note(one: _Typed, found: PlaceFacts) -> PlaceNote:
         words = text("There is nothing at {place}.", place=str(found.path))
         ways = [Remedy(text("Use {place}", place=str(near)), near) for near in found.nearest]
         made = Remedy(text("Create the folder {place}", place=str(folder)), folder, is_new=True)
-        return PlaceNote(one.field, one.row, words, Tone.TROUBLE, (*ways, made))
+        return PlaceNote(one.field, one.row, words, Severity.TROUBLE, (*ways, made))
     if found.takes_in and not found.is_object:
         names = ", ".join(found.takes_in[:_MOST_NAMED]) + (" …" if len(found.takes_in) > _MOST_NAMED else "")
         words = text("“{name}” also takes in {names}.", name=found.path.name, names=names)
         slash = Remedy(text("Use {place}", place=str(folder)), folder)
-        return PlaceNote(one.field, one.row, words, Tone.WARNING, (slash,))
+        return PlaceNote(one.field, one.row, words, Severity.WARNING, (slash,))
     return PlaceNote(one.field, one.row, _amount(found))
 
 
@@ -217,7 +217,7 @@ def _output_note(one: _Typed, found: PlaceFacts) -> PlaceNote:
     words = text("This folder is not empty: {amount}. Write {run} into it for a folder of each run.",
                  amount=_amount(found), run="{run}")  # fmt: skip
     own = ObjectPath(found.path.bucket, found.path.as_folder().key + "{run}/")
-    return PlaceNote(one.field, one.row, words, Tone.WARNING, (Remedy(text("Use {place}", place=str(own)), own),))
+    return PlaceNote(one.field, one.row, words, Severity.WARNING, (Remedy(text("Use {place}", place=str(own)), own),))
 
 
 def _amount(found: PlaceFacts) -> Text:
@@ -241,7 +241,7 @@ def _with_region(note: PlaceNote, found: PlaceFacts, profile: Profile | None) ->
             "The bucket is in {there}, the job runs in {here}. {rest}",
             there=found.region, here=profile.region, rest=note.words,
         )  # fmt: skip
-        return replace(note, words=words, tone=Tone.WARNING if note.tone is Tone.PLAIN else note.tone)
-    if note.tone is Tone.PLAIN:
+        return replace(note, words=words, tone=Severity.WARNING if note.tone is Severity.PLAIN else note.tone)
+    if note.tone is Severity.PLAIN:
         return replace(note, words=text("{words} · {region}", words=note.words, region=found.region))
     return note

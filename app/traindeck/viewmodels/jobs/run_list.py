@@ -129,14 +129,14 @@ class RunList(QObject):
             self.log_wanted.emit(run)
 
     def _act(self, name: str, run_id: str, work: _RunWork, words: Text) -> None:
-        async def told() -> None:
+        async def tell() -> None:
             self._say(run_id, words)
             try:
                 await work()
             finally:
                 self._say(run_id, None)
 
-        self._scope.start(name, told)
+        self._scope.start(name, tell)
 
     def _say(self, run_id: str, words: Text | None) -> None:
         busy = {key: said for key, said in self.state.busy.items() if key != run_id}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from traindeck.domain.texts import Text, say, text
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.viewmodels.jobs.form_values import LABELS, ROW_FIELDS
 from traindeck.viewmodels.jobs.run_list import RunList
-from traindeck.viewmodels.ports import Confirm
+from traindeck.viewmodels.ports import Confirm, Tone
 
 if TYPE_CHECKING:
     from traindeck.services.jobs.run_watch import RunWatch
@@ -171,17 +170,6 @@ class RunPage(QObject):
         self.changed.emit()
 
 
-class Tone(Enum):
-    """What a state means to the person looking; the theme gives each a colour."""
-
-    WAITING = auto()
-    RUNNING = auto()
-    GOOD = auto()
-    BAD = auto()
-    DOUBTFUL = auto()
-    QUIET = auto()
-
-
 _STATES = {
     RunState.PREPARING: (text("Preparing"), Tone.WAITING),
     RunState.SUBMITTING: (text("Submitting"), Tone.WAITING),
@@ -226,8 +214,3 @@ def age_words(then: datetime | None, now: datetime) -> str:
     if seconds < 86400:
         return say("{count} h", count=seconds // 3600)
     return say("{count} d", count=seconds // 86400)
-
-
-def moment_words(moment: datetime | None) -> str:
-    """A time of the local clock; what never was is a dash."""
-    return "–" if moment is None else f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"

@@ -18,7 +18,7 @@ from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.previews.reading import ObjectPreview
-from traindeck.services.storage.data_ports import DataPlane, Found, Page, Row
+from traindeck.services.storage.data_ports import DataPlane, ListingPage, ObjectHead, ObjectRow
 
 if TYPE_CHECKING:
     from traindeck.services.storage.planes import Planes
@@ -61,7 +61,7 @@ class PictureGrid(QObject):
     def __init__(self, planes: Planes, calls: BlockingCalls, scope: TaskScope, draw: Draw) -> None:
         super().__init__()
         self.state = GridState()
-        self.rows: list[Row] = []
+        self.rows: list[ObjectRow] = []
         self._planes = planes
         self._calls = calls
         self._scope = scope
@@ -143,7 +143,7 @@ class PictureGrid(QObject):
             self._become(is_listing=False)
 
     async def _work(self) -> None:
-        """Goes on until another folder is shown: an end could fall together with the next wish."""
+        """Goes on until another folder is shown: an end could fall together with the next one."""
         while await self._woken.wait():
             if not self._wanted:
                 self._woken.clear()
@@ -160,8 +160,8 @@ class PictureGrid(QObject):
                     self._drawn.popitem(last=False)
             self.drawn.emit(number)
 
-    async def _small(self, row: Row, path: ObjectPath) -> object:
-        found = Found(path, row.size_bytes, row.etag)
+    async def _small(self, row: ObjectRow, path: ObjectPath) -> object:
+        found = ObjectHead(path, row.size_bytes, row.etag)
         page = await ObjectPreview(self._planes, self._calls, self._profile, found).next_page()
         if not isinstance(page, PicturePage):
             raise not_drawn()
@@ -180,7 +180,7 @@ def _drawer(number: int) -> str:
     return f"small picture {number}"
 
 
-async def _page(folder: ObjectPath, marker: str, plane: DataPlane) -> Page:
+async def _page(folder: ObjectPath, marker: str, plane: DataPlane) -> ListingPage:
     return await plane.page(folder.bucket, folder.key, delimiter="/", marker=marker)
 
 

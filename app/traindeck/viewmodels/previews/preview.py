@@ -15,19 +15,18 @@ from traindeck.domain.previews import (
     ArchivePage,
     BytesPage,
     NotShown,
-    Page,
     PicturePage,
+    PreviewPage,
     TablePage,
     TensorsPage,
     TextPage,
 )
 from traindeck.domain.storage.objects import ObjectPath, size_words
-from traindeck.domain.texts import say
+from traindeck.domain.texts import moment_words, say
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.previews.reading import ObjectPreview, open_preview
-from traindeck.services.storage.data_ports import Found
-from traindeck.viewmodels.jobs.run_page import moment_words
+from traindeck.services.storage.data_ports import ObjectHead
 from traindeck.viewmodels.previews.picture_grid import Draw, GridState, PictureGrid, not_drawn
 
 if TYPE_CHECKING:
@@ -48,11 +47,11 @@ class PreviewState:
 
     profile: str = ""
     place: ObjectPath | None = None
-    found: Found | None = None
+    found: ObjectHead | None = None
     is_reading: bool = False
     is_reading_more: bool = False
     trouble: AppError | None = None
-    pages: tuple[Page, ...] = ()
+    pages: tuple[PreviewPage, ...] = ()
     drawn: object = None
     """The picture, ready to be painted."""
     within: ObjectPath | None = None
@@ -225,7 +224,7 @@ def about_words(state: PreviewState) -> str:
     words = [_kind_words(state.pages[0])] if state.pages else []
     words.append(size_words(found.size_bytes))
     if found.modified is not None:
-        words.append(moment_words(found.modified)[:16])
+        words.append(moment_words(found.modified))
     return _BETWEEN.join(words)
 
 
@@ -276,7 +275,7 @@ def grid_words(state: GridState, count: int) -> tuple[str, str, str]:
     return say("There are no pictures in this folder."), say("Choose an object to look into it."), found
 
 
-def _kind_words(page: Page) -> str:
+def _kind_words(page: PreviewPage) -> str:
     match page:
         case TextPage():
             return say("Text, {encoding}", encoding=page.encoding)
@@ -288,7 +287,7 @@ def _kind_words(page: Page) -> str:
             return say(page.what)
 
 
-def _rows_in(page: Page) -> int:
+def _rows_in(page: PreviewPage) -> int:
     match page:
         case TablePage():
             return len(page.rows)

@@ -91,7 +91,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class WindowLayout:
     """As Qt gives it; only a window with the same docks can take `docks` back."""
 
     geometry: bytes
@@ -104,7 +104,7 @@ class WindowState:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._version = 0
-        self._layout: Layout | None = None
+        self._layout: WindowLayout | None = None
         self._is_kept = True
         self._writing = asyncio.Lock()
 
@@ -114,11 +114,11 @@ class WindowState:
         if found is not None and self._layout is None:  # what a window has told since is newer
             self._version, self._layout = found
 
-    def load(self, version: int) -> Layout | None:
+    def load(self, version: int) -> WindowLayout | None:
         """None when there is none for this version of the window."""
         return self._layout if self._version == version else None
 
-    def save(self, version: int, layout: Layout) -> None:
+    def save(self, version: int, layout: WindowLayout) -> None:
         """For the next window; for the next start once `keep` has ended."""
         self._version, self._layout, self._is_kept = version, layout, False
 
@@ -130,17 +130,17 @@ class WindowState:
                 await disk.run(partial(self._write, self._version, written))
                 self._is_kept = written is self._layout
 
-    def _read(self) -> tuple[int, Layout] | None:
+    def _read(self) -> tuple[int, WindowLayout] | None:
         try:
             content = json.loads(self._path.read_text(encoding="utf-8"))
-            return int(content["version"]), Layout(_bytes(content["geometry"]), _bytes(content["docks"]))
+            return int(content["version"]), WindowLayout(_bytes(content["geometry"]), _bytes(content["docks"]))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
             log.warning("the saved layout cannot be used: %s", error)
             return None
 
-    def _write(self, version: int, layout: Layout, _: CancelToken) -> None:
+    def _write(self, version: int, layout: WindowLayout, _: CancelToken) -> None:
         content = {"version": version, "geometry": _word(layout.geometry), "docks": _word(layout.docks)}
         try:
             with local_errors(self._path):

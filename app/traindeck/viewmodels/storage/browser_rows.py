@@ -17,7 +17,7 @@ from traindeck.domain.storage.objects import Look, ObjectEntry, Shown, Size
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.store.object_index import ObjectIndex, Order
+from traindeck.store.object_index import ObjectIndex, RankedRows
 
 BLOCK = 128
 MOST_CHOSEN = 100_000
@@ -35,7 +35,7 @@ class _Arranged:
     """All that is shown of one look, from one moment."""
 
     look: Look
-    order: Order
+    order: RankedRows
     blocks: _Blocks
     as_of: datetime | None
     below: Size | None
@@ -59,7 +59,7 @@ class BrowserRows(QObject):
         self._arranging, self._reading = f"{name} arrange", f"{name} rows"
         self._index: ObjectIndex | None = None
         self._look = Look()
-        self._shown = _Arranged(Look(), Order(array("i"), 0, 0, {}), {}, None, None, None)
+        self._shown = _Arranged(Look(), RankedRows(array("i"), 0, 0, {}), {}, None, None, None)
         self._blocks: OrderedDict[int, list[Shown | None]] = OrderedDict()
         self._wanted: list[int] = []
         self._seen = (0, 0)
@@ -168,7 +168,7 @@ class BrowserRows(QObject):
     # inside
 
     async def _arrange(self, index: ObjectIndex) -> None:
-        """Goes on until the tab is closed: an end could fall together with the next wish."""
+        """Goes on until the tab is closed: an end could fall together with the next one."""
         loop = asyncio.get_running_loop()
         while await self._invalidated.wait():
             self._invalidated.clear()
@@ -224,11 +224,11 @@ def _arranged(
     return _Arranged(look, order, blocks, as_of, below, None if number is None else order.places.get(number))
 
 
-def _block(index: ObjectIndex, order: Order, block: int) -> list[Shown | None]:
+def _block(index: ObjectIndex, order: RankedRows, block: int) -> list[Shown | None]:
     ids = order.ids[block * BLOCK : (block + 1) * BLOCK]
     rows = index.rows(ids)
     return [rows.get(row_id) for row_id in ids]
 
 
-def _read_block(index: ObjectIndex, order: Order, block: int, _: CancelToken) -> list[Shown | None]:
+def _read_block(index: ObjectIndex, order: RankedRows, block: int, _: CancelToken) -> list[Shown | None]:
     return _block(index, order, block)

@@ -97,9 +97,9 @@ class BucketService:
         await self._unfinished.measure(self.profile, uploads, take)
 
     async def end(
-        self, uploads: Sequence[UnfinishedUpload], told: Callable[[int], None], *, ours_too: bool = False
+        self, uploads: Sequence[UnfinishedUpload], on_progress: Callable[[int], None], *, ours_too: bool = False
     ) -> Ended:
-        return await self._unfinished.end(self.profile, uploads, told, ours_too=ours_too)
+        return await self._unfinished.end(self.profile, uploads, on_progress, ours_too=ours_too)
 
 
 def _is_due(rule: LifecycleRule, modified: datetime) -> bool:

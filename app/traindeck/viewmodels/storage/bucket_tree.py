@@ -138,7 +138,7 @@ class BucketTree(QObject):
         whose, chosen = profile or self.state.profile, tuple(paths)
         orders = downloads_of(whose, chosen, target.absolute())
         if orders:
-            # The same once more, while it is under way, is the same wish.
+            # The same once more, while it is under way, is the same request.
             name = f"download {len(chosen)} from {chosen[0].parent} to {target} ({hash(tuple(orders)):x})"
             self._scope.start(name, partial(self._download, orders))
 

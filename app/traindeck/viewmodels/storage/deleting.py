@@ -45,7 +45,7 @@ class Deleting(QObject):
     """What is in this folder is other than it was."""
     arrived = Signal(object)
     """This folder came back with all that is below it."""
-    told = Signal(object)
+    news = Signal(object)
     """News."""
 
     def __init__(self, mover: Transfers, scope: TaskScope) -> None:
@@ -114,7 +114,7 @@ class Deleting(QObject):
                 self.touched.emit(folder)
         if keeps:
             message = text("{count} objects were deleted.", count=count) if count > 1 else text("1 object was deleted.")
-            self.told.emit(News(message, lambda: self._undo(profile, planned, paths)))
+            self.news.emit(News(message, lambda: self._undo(profile, planned, paths)))
         if troubles:
             raise troubles[0]
 
@@ -135,7 +135,7 @@ class Deleting(QObject):
         message = text("{count} objects were restored.", count=row.done_files)
         if not row.done_files:
             message = text("There was nothing to restore.")
-        self.told.emit(News(message if row.done_files != 1 else text("1 object was restored.")))
+        self.news.emit(News(message if row.done_files != 1 else text("1 object was restored.")))
 
     async def _keeps_versions(self, profile: str, bucket: str) -> bool:
         try:

@@ -15,7 +15,7 @@ from traindeck.domain.storage.objects import Column, Look, ObjectEntry, ObjectPa
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.services.storage.bucket_listing import BucketListing, Progress
+from traindeck.services.storage.bucket_listing import BucketListing, ListingProgress
 from traindeck.viewmodels.storage.browser_rows import BrowserRows
 from traindeck.viewmodels.storage.places import MissingPlace, missing_place
 
@@ -262,7 +262,7 @@ class ObjectBrowser(QObject):
         self._become(is_reading=False)
         self._sweep()
 
-    def _level_came(self, progress: Progress) -> None:
+    def _level_came(self, progress: ListingProgress) -> None:
         if progress.changed:
             self.rows.invalidate()
         if progress.found >= _PAGE_ROWS:
@@ -314,7 +314,7 @@ class ObjectBrowser(QObject):
         await self._calls.run(lambda token: listing.index.keep_sizes(place, token))
         self.rows.invalidate()
 
-    def _below_came(self, force: bool, progress: Progress) -> None:
+    def _below_came(self, force: bool, progress: ListingProgress) -> None:
         self._become(swept=progress.found)
         if progress.changed:
             self.rows.invalidate()

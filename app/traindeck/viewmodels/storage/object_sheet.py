@@ -25,7 +25,7 @@ from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, count_word
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.ports import Access
-from traindeck.services.storage.bulk_changes import BulkChange, Work, changing, restoring, tally
+from traindeck.services.storage.bulk_changes import BulkChange, ChangeObject, changing, restoring, tally
 from traindeck.services.transfers.version_files import fetch_version
 from traindeck.viewmodels.ports import Tasks
 from traindeck.viewmodels.shell.notices import Notices
@@ -187,7 +187,7 @@ class ManyObjects(QObject):
         finally:
             self._become(is_counting=False)
 
-    def _begin(self, make: Callable[[ObsObjects], Work]) -> None:
+    def _begin(self, make: Callable[[ObsObjects], ChangeObject]) -> None:
         async def work() -> None:
             self._become(is_changing=True, report=BulkReport(), ending=None, trouble=None)
             self._at_work.add(self)

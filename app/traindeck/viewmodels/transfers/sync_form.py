@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _numbers = count(1)
 
 
-class Stage(Enum):
+class PlanStage(Enum):
     """How far a plan is."""
 
     ASKING = auto()
@@ -47,23 +47,23 @@ class SyncOptions:
 @dataclass(frozen=True, slots=True)
 class SyncState:
     options: SyncOptions
-    stage: Stage = Stage.ASKING
+    stage: PlanStage = PlanStage.ASKING
     plan: TransferRow | None = None
     trouble: AppError | None = None
 
     @property
     def can_look(self) -> bool:
-        return bool(self.options.folder.strip()) and self.stage is not Stage.LOOKING
+        return bool(self.options.folder.strip()) and self.stage is not PlanStage.LOOKING
 
     @property
     def can_begin(self) -> bool:
-        if self.stage is not Stage.SHOWN or self.plan is None:
+        if self.stage is not PlanStage.SHOWN or self.plan is None:
             return False
         return self.plan.transfer.files > self.plan.transfer.failed_files
 
 
 class SyncForm(QObject):
-    """One plan at a time: whoever wishes something else drops it."""
+    """One plan at a time: other options drop it."""
 
     changed = Signal()
     begun = Signal(int)
@@ -77,7 +77,7 @@ class SyncForm(QObject):
         self._scope = scope
         self._name = f"plan a sync, {next(_numbers)}"
 
-    def wish(self, **options: object) -> None:
+    def choose(self, **options: object) -> None:
         """Say what is wanted; a plan for something else is dropped."""
         changed = replace(self.state.options, **options)  # type: ignore[arg-type]
         if changed != self.state.options:
@@ -85,7 +85,7 @@ class SyncForm(QObject):
             self._become(SyncState(changed))
 
     def again(self) -> SyncForm:
-        """One of the same wishes, with nothing planned."""
+        """The same options, with nothing planned."""
         fresh = SyncForm(self._profile, self.place, self._planner, self._scope)
         fresh.state = SyncState(self.state.options)
         return fresh
@@ -94,7 +94,7 @@ class SyncForm(QObject):
         """Find out what would change; nothing moves."""
         if self.state.can_look:
             self._drop()
-            self._become(SyncState(self.state.options, Stage.LOOKING))
+            self._become(SyncState(self.state.options, PlanStage.LOOKING))
             self._scope.start(self._name, self._look, Repeat.REPLACE)
 
     def begin(self) -> None:
@@ -117,7 +117,7 @@ class SyncForm(QObject):
         except AppError as error:
             self._become(SyncState(options, trouble=error))
             return
-        self._become(SyncState(options, Stage.SHOWN, TransferRow(row)))
+        self._become(SyncState(options, PlanStage.SHOWN, TransferRow(row)))
 
     def _order(self, options: SyncOptions) -> Order:
         folder = Path(options.folder.strip()).expanduser()
@@ -141,7 +141,7 @@ class SyncForm(QObject):
     def _drop(self) -> None:
         if self.state.plan is not None:
             plan = self.state.plan.id
-            self._become(replace(self.state, stage=Stage.ASKING, plan=None))
+            self._become(replace(self.state, stage=PlanStage.ASKING, plan=None))
             self._scope.start(f"drop plan {plan}", lambda: self._planner.drop(plan))
 
     def _become(self, state: SyncState) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from traindeck.domain.jobs.job import duration_words
 from traindeck.domain.storage.objects import size_words
-from traindeck.domain.texts import Text, say, text
+from traindeck.domain.texts import Text, exact_words, say, text
 from traindeck.domain.transfers.records import (
     Action,
     Item,
@@ -17,7 +17,7 @@ from traindeck.domain.transfers.records import (
     WaitsFor,
     is_remote,
 )
-from traindeck.viewmodels.jobs.run_page import Tone, moment_words
+from traindeck.viewmodels.ports import Tone
 from traindeck.viewmodels.transfers.transfer_list import TransferRow
 
 _TONES = {
@@ -197,7 +197,7 @@ def reason_words(row: TransferRow) -> str:
     if words := verified_words(row):
         parts.append(words)
     if transfer.next_try is not None:
-        parts.append(say("Next try: {moment}", moment=moment_words(transfer.next_try)[11:]))
+        parts.append(say("Next try: {moment}", moment=exact_words(transfer.next_try)[11:]))
     return "\n".join(parts)
 
 

@@ -11,7 +11,7 @@ from support.stores.stores import Store, new_bucket
 from traindeck.domain.errors import AppError, Conflict, NotFound
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.storage.contents import BytesBody
-from traindeck.services.storage.data_ports import DataPlane, Found
+from traindeck.services.storage.data_ports import DataPlane, ObjectHead
 
 PART = 5 * 1024 * 1024
 ODD_KEYS = (
@@ -31,7 +31,7 @@ LINE_ENDS = ("line\nbreak", "cr\rhere")  # moto finds no object of such a name
 KEYS = {"rclone": ODD_KEYS, "moto": ODD_KEYS + ODDER_KEYS}
 
 
-async def fetched(plane: DataPlane, path: ObjectPath, **more: object) -> tuple[bytes, Found]:
+async def fetched(plane: DataPlane, path: ObjectPath, **more: object) -> tuple[bytes, ObjectHead]:
     pieces: list[bytes] = []
     found = await plane.get(path, pieces.append, **more)  # type: ignore[arg-type]
     return b"".join(pieces), found

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traindeck.services.storage.data_ports import Row
+from traindeck.services.storage.data_ports import ObjectRow
 from traindeck.services.storage.wire.listing_pages import page_of
 
 KEYS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
@@ -42,8 +42,8 @@ def written(key: str, shape: str) -> str:
 SHAPES = st.lists(st.tuples(KEYS, st.sampled_from(["obs", "s3", "typed", "odd"])), max_size=5)
 
 
-def expected(keys: list[str]) -> list[Row]:
-    return [Row(key, 7, datetime(2026, 11, 18, 14, tzinfo=UTC), "e", "WARM") for key in keys]
+def expected(keys: list[str]) -> list[ObjectRow]:
+    return [ObjectRow(key, 7, datetime(2026, 11, 18, 14, tzinfo=UTC), "e", "WARM") for key in keys]
 
 
 @given(SHAPES, st.sampled_from([quote, quote_plus]))

@@ -17,7 +17,7 @@ from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexp
 from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
 from traindeck.services.http.calls import TRIES, Refused, breakable, load, nobody_listens, retried
 from traindeck.services.http.errors import (
-    Answer,
+    ErrorResponse,
     Service,
     check_usable,
     cut_off,
@@ -35,22 +35,22 @@ from traindeck.services.jobs.modelarts.errors import modelarts_error
 from traindeck.services.jobs.modelarts.sdk_models import load_sparingly
 
 if TYPE_CHECKING:
-    from traindeck.services.jobs.modelarts.client import Client
+    from traindeck.services.jobs.modelarts.client import TrainingClient
 
 NO_CONTENT = 204
 
 FindProject = Callable[[], Awaitable[str]]
 
 
-class Refusal(Exception):
+class RequestRefused(Exception):
     """The service said no; what that means depends on what was asked."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: ErrorResponse) -> None:
         super().__init__(answer.code)
         self.answer = answer
 
 
-def _never_fine(_: Answer) -> bool:
+def _never_fine(_: ErrorResponse) -> bool:
     return False
 
 
@@ -83,21 +83,25 @@ class ModelArtsAccount:
         self._project_id = project_id
         self._ca_file = ca_file
         self._making = threading.Lock()
-        self._client: Client | None = None
+        self._client: TrainingClient | None = None
 
     def close(self) -> None:
         if self._client is not None:
             self._client.close()
 
     async def ask(
-        self, request: Callable[[Client], Any], *, tries: int = TRIES, fine: Callable[[Answer], bool] = _never_fine
+        self,
+        request: Callable[[TrainingClient], Any],
+        *,
+        tries: int = TRIES,
+        fine: Callable[[ErrorResponse], bool] = _never_fine,
     ) -> Any:
         """The JSON of the answer; None when there is none, or when the refusal is fine too."""
 
         async def attempt() -> Any:
             try:
                 return await self._calls.run(lambda token: self._in_worker(request, token))
-            except Refusal as refusal:
+            except RequestRefused as refusal:
                 if fine(refusal.answer):
                     return None
                 raise modelarts_error(refusal.answer) from None
@@ -109,11 +113,11 @@ class ModelArtsAccount:
             self._refused(error)
             raise
 
-    async def ask_once(self, request: Callable[[Client], Any]) -> Any:
-        """The same for what must never be done twice, once `know_project` is done; raises Refusal as it came."""
+    async def ask_once(self, request: Callable[[TrainingClient], Any]) -> Any:
+        """The same for what must never be done twice, once `know_project` is done; raises RequestRefused as it came."""
         try:
             return await self._calls.run(lambda token: self._in_worker(request, token))
-        except Refusal as refusal:
+        except RequestRefused as refusal:
             meaning = modelarts_error(refusal.answer)
             if isinstance(meaning, KeysRefused):
                 self._refused(meaning)
@@ -126,7 +130,7 @@ class ModelArtsAccount:
                 self._project_id = await self._find_project()
                 self._find_project = None
 
-    def _in_worker(self, request: Callable[[Client], Any], token: CancelToken) -> Any:
+    def _in_worker(self, request: Callable[[TrainingClient], Any], token: CancelToken) -> Any:
         load_sparingly()
         load("requests", "huaweicloudsdkcore.exceptions.exceptions", "huaweicloudsdkmodelarts.v1.modelarts_client")
         import requests
@@ -140,7 +144,7 @@ class ModelArtsAccount:
         except (AppError, Cancelled):
             raise
         except ServiceResponseException as error:
-            raise Refusal(self._refusal(error)) from None
+            raise RequestRefused(self._refusal(error)) from None
         except (SdkException, requests.RequestException) as error:
             raise self._trouble(error) from None
         except (ValueError, TypeError, AttributeError) as error:
@@ -150,22 +154,22 @@ class ModelArtsAccount:
     def _read(self, answer: Any) -> Any:
         status, content = (200, answer) if isinstance(answer, bytes) else (answer.status_code, answer.raw_content)
         if status >= 300:
-            raise not_understood(Answer(self.service, status, message="redirected"))
+            raise not_understood(ErrorResponse(self.service, status, message="redirected"))
         if status == NO_CONTENT or not content:
             return None
         try:
             # Not strict: logs have been seen with raw control characters in their JSON.
             return json.loads(content.decode("utf-8", "replace"), strict=False)
         except ValueError as error:
-            raise not_understood(Answer(self.service, status, message=str(error))) from None
+            raise not_understood(ErrorResponse(self.service, status, message=str(error))) from None
 
-    def _refusal(self, error: Any) -> Answer:
+    def _refusal(self, error: Any) -> ErrorResponse:
         headers = {name.lower(): value for name, value in getattr(error, "kept_headers", {}).items()}
         try:
             retry_after_s = float(headers.get("retry-after", ""))
         except ValueError:
             retry_after_s = None
-        return Answer(
+        return ErrorResponse(
             self.service,
             int(error.status_code),
             str(error.error_code or ""),
@@ -219,13 +223,15 @@ class ModelArtsAccount:
         except OSError as error:
             raise unusable_certificates(self.service, self._ca_file, str(error)) from None
 
-    def _connected(self) -> Client:
+    def _connected(self) -> TrainingClient:
         with self._making:
             if self._client is None:
-                from traindeck.services.jobs.modelarts.client import Client
+                from traindeck.services.jobs.modelarts.client import TrainingClient
 
                 self._check_certificates()
                 project_id = self._project_id or None
-                self._client = Client.connect(self._url, self._credentials, project_id, self._ca_file, self._proxy)
+                self._client = TrainingClient.connect(
+                    self._url, self._credentials, project_id, self._ca_file, self._proxy
+                )
                 weakref.finalize(self, self._client.close)
             return self._client

@@ -21,9 +21,9 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.services.http.calls import Refused, breakable, load, nobody_listens
-from traindeck.services.http.errors import Answer, not_understood
+from traindeck.services.http.errors import ErrorResponse, not_understood
 from traindeck.services.http.proxies import proxy_of
-from traindeck.services.jobs.modelarts.account import ModelArtsAccount, Refusal
+from traindeck.services.jobs.modelarts.account import ModelArtsAccount, RequestRefused
 from traindeck.services.jobs.modelarts.documents import (
     Document,
     engine_of,
@@ -39,7 +39,7 @@ from traindeck.services.jobs.modelarts.errors import (
 )
 
 if TYPE_CHECKING:
-    from traindeck.services.jobs.modelarts.client import Client
+    from traindeck.services.jobs.modelarts.client import TrainingClient
 
 PAGE_JOBS = 50
 MOST_PAGES = 20
@@ -73,7 +73,7 @@ class ModelArtsTraining:
     async def is_authorised(self) -> bool:
         """Whether the account has let ModelArts reach its data; without that no job can be made."""
 
-        def ask(client: Client) -> Any:
+        def ask(client: TrainingClient) -> Any:
             from huaweicloudsdkmodelarts.v1 import GetAuthorizationsRequest
 
             return client.get_authorizations(GetAuthorizationsRequest())
@@ -81,7 +81,7 @@ class ModelArtsTraining:
         return bool(self._items(await self._account.ask(ask), "auth"))
 
     async def engines(self) -> list[Engine]:
-        def ask(client: Client) -> Any:
+        def ask(client: TrainingClient) -> Any:
             from huaweicloudsdkmodelarts.v1 import ShowTrainingJobEnginesRequest
 
             return client.show_training_job_engines(ShowTrainingJobEnginesRequest())
@@ -89,7 +89,7 @@ class ModelArtsTraining:
         return [engine_of(item) for item in self._items(await self._account.ask(ask), "items")]
 
     async def flavors(self) -> list[Flavor]:
-        def ask(client: Client) -> Any:
+        def ask(client: TrainingClient) -> Any:
             from huaweicloudsdkmodelarts.v1 import ShowTrainingJobFlavorsRequest
 
             return client.show_training_job_flavors(ShowTrainingJobFlavorsRequest())
@@ -100,14 +100,14 @@ class ModelArtsTraining:
         body = job_request(name, spec, code)
         await self._account.know_project()
 
-        def ask(client: Client) -> Any:
+        def ask(client: TrainingClient) -> Any:
             from huaweicloudsdkmodelarts.v1 import CreateTrainingJobRequest
 
             return client.create_training_job(CreateTrainingJobRequest(body=body))
 
         try:
             job = remote_job(self._object(await self._account.ask_once(ask)))
-        except Refusal as refusal:
+        except RequestRefused as refusal:
             if refusal.answer.status >= 500 or refusal.answer.status == 408:
                 raise self._lost(refusal.answer.detail) from None
             raise modelarts_error(refusal.answer) from None
@@ -130,7 +130,7 @@ class ModelArtsTraining:
         return None
 
     async def show(self, job_id: str) -> RemoteJob | None:
-        def ask(client: Client) -> Any:
+        def ask(client: TrainingClient) -> Any:
             from huaweicloudsdkmodelarts.v1 import ShowTrainingJobDetailsRequest
 
             return client.show_training_job_details(ShowTrainingJobDetailsRequest(training_job_id=job_id))
@@ -141,7 +141,7 @@ class ModelArtsTraining:
     async def stop(self, job_id: str) -> None:
         """A job that cannot be stopped any more is as good as stopped."""
 
-        def ask(client: Client) -> Any:
+        def ask(client: TrainingClient) -> Any:
             from huaweicloudsdkmodelarts.v1 import StopTrainingJobRequest
 
             return client.stop_training_job(
@@ -151,7 +151,7 @@ class ModelArtsTraining:
         await self._account.ask(ask, fine=lambda answer: is_gone(answer) or answer.code == CANNOT_STOP)
 
     async def delete(self, job_id: str) -> None:
-        def ask(client: Client) -> Any:
+        def ask(client: TrainingClient) -> Any:
             from huaweicloudsdkmodelarts.v1 import DeleteTrainingJobRequest
 
             return client.delete_training_job(DeleteTrainingJobRequest(training_job_id=job_id))
@@ -159,7 +159,7 @@ class ModelArtsTraining:
         await self._account.ask(ask, fine=is_gone)
 
     async def log_tail(self, job_id: str, task: str) -> LogChunk | None:
-        def ask(client: Client) -> Any:
+        def ask(client: TrainingClient) -> Any:
             from huaweicloudsdkmodelarts.v1 import ShowTrainingJobLogsPreviewRequest
 
             return client.show_training_job_logs_preview(
@@ -208,7 +208,7 @@ class ModelArtsTraining:
             "filters": [{"key": "name", "operator": "like", "value": [name]}],
         }
 
-        def ask(client: Client) -> Any:
+        def ask(client: TrainingClient) -> Any:
             from huaweicloudsdkmodelarts.v1 import ListTrainingJobsRequest
 
             return client.list_training_jobs(ListTrainingJobsRequest(body=body))
@@ -224,13 +224,13 @@ class ModelArtsTraining:
 
     def _object(self, document: object) -> Document:
         if not isinstance(document, Mapping):
-            raise not_understood(Answer(self._account.service, 200, message="not a JSON object"))
+            raise not_understood(ErrorResponse(self._account.service, 200, message="not a JSON object"))
         return document
 
     def _items(self, document: object, name: str) -> list[Document]:
         items = self._object(document).get(name)
         if not isinstance(items, list):
-            raise not_understood(Answer(self._account.service, 200, message=f"no list of {name}"))
+            raise not_understood(ErrorResponse(self._account.service, 200, message=f"no list of {name}"))
         return [item for item in items if isinstance(item, Mapping)]
 
 
@@ -259,7 +259,7 @@ async def find_project(
         account.close()
     projects = document.get("projects") if isinstance(document, Mapping) else None
     if not isinstance(projects, list):
-        raise not_understood(Answer(account.service, 200, message="no list of projects"))
+        raise not_understood(ErrorResponse(account.service, 200, message="no list of projects"))
     for project in projects:
         # Sub-projects are called <region>_<something>.
         if isinstance(project, Mapping) and project.get("name") == region and project.get("id"):

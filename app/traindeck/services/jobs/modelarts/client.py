@@ -26,20 +26,20 @@ TIMEOUT_S = (5, 30)
 POOL = 10
 
 
-class Client(ModelArtsClient):  # type: ignore[misc]
+class TrainingClient(ModelArtsClient):  # type: ignore[misc]
     """One account at one endpoint; for many threads at once."""
 
     @classmethod
     def connect(
         cls, url: str, credentials: Credentials, project_id: str | None, ca_file: str, proxy: Proxy | None = None
-    ) -> Client:
+    ) -> TrainingClient:
         keys = BasicCredentials(credentials.access_key, credentials.secret_key.reveal(), project_id)
         if credentials.token:
             keys.with_security_token(credentials.token.reveal())
         config = HttpConfig(timeout=TIMEOUT_S, retry_times=0, ssl_ca_cert=ca_file or None)
         builder = ModelArtsClient.new_builder()
         builder._client_type = cls  # the builder checks the name of a class given to it
-        client: Client = (
+        client: TrainingClient = (
             builder.with_http_config(config)
             .with_credentials(keys)
             .with_endpoint(url)

@@ -13,7 +13,7 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.texts import text
 from traindeck.services.http.errors import (
-    Answer,
+    ErrorResponse,
     Refusal,
     by_code,
     by_status,
@@ -32,14 +32,14 @@ CANNOT_STOP = "ModelArts.2796"
 NO_LOG_YET = frozenset({"ModelArts.2776", "ModelArts.2818", "ModelArts.2819", "ModelArts.2820", "ModelArts.2822"})
 
 
-def is_gone(answer: Answer) -> bool:
+def is_gone(answer: ErrorResponse) -> bool:
     """The service does not know the job; a page that is missing for another reason says nothing about it."""
     if answer.code == "ModelArts.2775":
         return True
     return answer.status == 404 and answer.code.startswith("ModelArts.") and answer.code != "ModelArts.2786"
 
 
-def modelarts_error(answer: Answer) -> AppError:
+def modelarts_error(answer: ErrorResponse) -> AppError:
     if answer.message.lstrip().startswith("<"):
         # A page for people, not an answer of the service.
         return service_failed(answer) if answer.status >= 500 else not_understood(answer)
@@ -49,7 +49,7 @@ def modelarts_error(answer: Answer) -> AppError:
     return rule(answer, "", "")
 
 
-def _identity(answer: Answer, *_: str) -> AppError:
+def _identity(answer: ErrorResponse, *_: str) -> AppError:
     """One code for three causes; only the message tells them apart."""
     message = answer.message.lower()
     if "signature expired" in message:

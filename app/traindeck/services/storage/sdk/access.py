@@ -26,14 +26,14 @@ from traindeck.domain.storage.policies import PolicyForm, same_policy, template_
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.tasks import gather_or_raise
-from traindeck.services.http.calls import TRIES
-from traindeck.services.ports import OnProgress
+from traindeck.services.http.calls import TRIES, NotReached
+from traindeck.services.ports import OnBucketProgress
 from traindeck.services.storage.emptying import Emptying
 from traindeck.services.storage.errors import obs_error
 from traindeck.services.storage.sdk.account import ObsAccount
 
 if TYPE_CHECKING:
-    from traindeck.services.storage.sdk.client import Client
+    from traindeck.services.storage.sdk.client import StorageClient
 
 _NO_POLICY = ("NoSuchBucketPolicy",)
 _NO_BLOCK = ("NoSuchPublicAccessBlockConfiguration", "NoSuchPublicAccessBlock")
@@ -110,7 +110,7 @@ class ObsAccess:
         return await self._acl(place, version, TRIES)
 
     async def _acl(self, place: ObjectPath, version: str, tries: int) -> Acl:
-        def look(client: Client, _: CancelToken) -> Any:
+        def look(client: StorageClient, _: CancelToken) -> Any:
             if place.is_bucket:
                 return client.getBucketAcl(place.bucket)
             return client.getObjectAcl(place.bucket, place.key, versionId=version or None)
@@ -140,14 +140,14 @@ class ObsAccess:
     async def set_canned_acl(self, place: ObjectPath, canned: CannedAcl, version: str = "") -> None:
         await self.acl(place, version)
 
-        def write(client: Client, _: CancelToken) -> Any:
+        def write(client: StorageClient, _: CancelToken) -> Any:
             if place.is_bucket:
                 return client.setBucketAcl(place.bucket, aclControl=canned.value)
             return client.setObjectAcl(place.bucket, place.key, versionId=version or None, aclControl=canned.value)
 
         await self._account.ask(write, place)
 
-    def _write(self, client: Client, place: ObjectPath, version: str, owner: str, acl: Acl) -> Any:
+    def _write(self, client: StorageClient, place: ObjectPath, version: str, owner: str, acl: Acl) -> Any:
         from obs.model import ACL, Grantee, Owner
         from obs.model import Grant as SdkGrant
 
@@ -218,7 +218,7 @@ class ObsAccess:
             )
         await self._check_free(wanted.name)
 
-        def create(client: Client, _: CancelToken) -> Any:
+        def create(client: StorageClient, _: CancelToken) -> Any:
             from obs.model import CreateBucketHeader
 
             usual = self.storage_classes[0]
@@ -239,20 +239,18 @@ class ObsAccess:
             except AppError as error:
                 raise _half_made(error, wanted.name) from error
 
-    async def count(self, bucket: str, on_progress: OnProgress) -> BucketContents:
-        tell = _told_here(on_progress)
+    async def count(self, bucket: str, on_progress: OnBucketProgress) -> BucketContents:
+        tell = _told_on_this_loop(on_progress)
         return await self._account.over_wire(lambda plane: Emptying(plane, bucket, tell).count())
 
-    async def empty(self, bucket: str, on_progress: OnProgress) -> BucketContents:
-        tell = _told_here(on_progress)
+    async def empty(self, bucket: str, on_progress: OnBucketProgress) -> BucketContents:
+        tell = _told_on_this_loop(on_progress)
         return await self._account.over_wire(lambda plane: Emptying(plane, bucket, tell).empty())
 
     async def remove(self, bucket: str) -> None:
         place, may_be_gone = ObjectPath(bucket), False
 
-        def remove(client: Client, _: CancelToken) -> Any:
-            from traindeck.services.storage.sdk.client import NotReached
-
+        def remove(client: StorageClient, _: CancelToken) -> Any:
             nonlocal may_be_gone
             try:
                 answer = client.deleteBucket(bucket)
@@ -298,7 +296,7 @@ class ObsAccess:
         )
 
 
-def _told_here(on_progress: OnProgress) -> OnProgress:
+def _told_on_this_loop(on_progress: OnBucketProgress) -> OnBucketProgress:
     """From the loop of the wire: have it told on this one."""
     loop = asyncio.get_running_loop()
 

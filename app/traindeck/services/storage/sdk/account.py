@@ -14,9 +14,9 @@ from traindeck.domain.accounts.profiles import Profile, Signature
 from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
-from traindeck.services.http.calls import TRIES, Refused, breakable, load, nobody_listens, retried
+from traindeck.services.http.calls import TRIES, NotReached, Refused, breakable, load, nobody_listens, retried
 from traindeck.services.http.errors import (
-    Answer,
+    ErrorResponse,
     Service,
     check_usable,
     cut_off,
@@ -34,10 +34,10 @@ from traindeck.services.storage.wire.data_plane import WireDataPlane
 from traindeck.services.storage.wire.own_loop import OwnLoop
 
 if TYPE_CHECKING:
-    from traindeck.services.storage.sdk.client import Client
+    from traindeck.services.storage.sdk.client import StorageClient
 
 Result = TypeVar("Result")
-Request = Callable[["Client", CancelToken], Any]
+SdkCall = Callable[["StorageClient", CancelToken], Any]
 
 
 class ObsAccount:
@@ -58,7 +58,7 @@ class ObsAccount:
         self.service = Service(urlsplit(profile.obs_url).netloc, profile.is_lab, credentials)
         self._wire = OwnLoop(profile, credentials)
         self._making = threading.Lock()
-        self._client: Client | None = None
+        self._client: StorageClient | None = None
 
     @property
     def is_foreign(self) -> bool:
@@ -92,7 +92,7 @@ class ObsAccount:
 
     async def ask(
         self,
-        request: Request,
+        request: SdkCall,
         place: ObjectPath | None,
         *,
         fine: tuple[str, ...] = (),
@@ -134,7 +134,7 @@ class ObsAccount:
         if ahead_s is not None:
             self.clock_ahead_s = ahead_s
 
-    async def with_client(self, work: Callable[[Client], Result]) -> Result:
+    async def with_client(self, work: Callable[[StorageClient], Result]) -> Result:
         """For what the SDK does without asking anybody."""
         return await self._calls.run(lambda token: self._in_worker(lambda client, _: work(client), token))
 
@@ -144,9 +144,9 @@ class ObsAccount:
             raise not_understood(self.refusal(answer))
         return answer.body
 
-    def refusal(self, answer: Any) -> Answer:
+    def refusal(self, answer: Any) -> ErrorResponse:
         header = dict(answer.header or ())
-        return Answer(
+        return ErrorResponse(
             self.service,
             answer.status,
             # Answers to HEAD carry the code in a header, if at all.
@@ -157,9 +157,8 @@ class ObsAccount:
             header.get("date", ""),
         )
 
-    def _in_worker(self, request: Callable[[Client, CancelToken], Result], token: CancelToken) -> Result:
+    def _in_worker(self, request: Callable[[StorageClient, CancelToken], Result], token: CancelToken) -> Result:
         load("obs", "traindeck.services.storage.sdk.client")
-        from traindeck.services.storage.sdk.client import NotReached
 
         token.check()
         client = self._connected()
@@ -169,7 +168,7 @@ class ObsAccount:
         except (AppError, Cancelled):
             raise
         except NotReached as error:
-            raise self._not_reached(error.__cause__ or error) from None
+            raise self._not_reached(error.cause) from None
         except OSError as error:
             raise network_trouble(error, self.service) from None
         except Exception as error:  # noqa: BLE001 - the SDK raises bare Exception for a body cut short
@@ -186,15 +185,15 @@ class ObsAccount:
             return cut_off(self.service, detail)
         return Unexpected(detail)
 
-    def _connected(self) -> Client:
+    def _connected(self) -> StorageClient:
         with self._making:
             if self._client is None:
-                from traindeck.services.storage.sdk.client import Client
+                from traindeck.services.storage.sdk.client import StorageClient
 
                 proxy = proxy_to(self._profile.obs_url, self._profile, self._credentials)
                 self.service = replace(self.service, proxy=proxy.place if proxy else "")
                 try:
-                    self._client = Client(self._profile, self._credentials, proxy)
+                    self._client = StorageClient(self._profile, self._credentials, proxy)
                 except OSError as error:  # nothing has been asked yet: it is the file that cannot be read
                     raise unusable_certificates(self.service, self._profile.ca_file, str(error)) from None
                 weakref.finalize(self, self._client.close_idle)

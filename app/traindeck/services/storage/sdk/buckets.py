@@ -10,7 +10,7 @@ from traindeck.domain.errors import NoRight
 from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.http.calls import Refused, nobody_listens
-from traindeck.services.storage.data_ports import Page
+from traindeck.services.storage.data_ports import ListingPage
 from traindeck.services.storage.listing import entry_of
 from traindeck.services.storage.sdk.account import ObsAccount
 
@@ -89,14 +89,14 @@ class ObsStorage:
 
     async def page(
         self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = PAGE_ROWS
-    ) -> Page:
+    ) -> ListingPage:
         """One page of a listing: the names behind `marker`, those with `delimiter` folded into folders."""
         return await self._account.over_wire(
             lambda plane: plane.page(bucket, prefix, delimiter=delimiter, marker=marker, most=most)
         )
 
 
-def _entries(page: Page, folder: ObjectPath) -> list[ObjectEntry]:
+def _entries(page: ListingPage, folder: ObjectPath) -> list[ObjectEntry]:
     entries = [ObjectEntry(ObjectPath(folder.bucket, key)) for key in page.folders]
     # Its own marker is not one of them.
     return entries + [entry_of(folder.bucket, row) for row in page.rows if row.key != folder.key]

@@ -25,7 +25,7 @@ from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile, Proxy, Signature
 from traindeck.domain.storage.access import Acl
 from traindeck.domain.storage.objects import Bucket
-from traindeck.services.http.calls import connected, in_use
+from traindeck.services.http.calls import NotReached, connected, in_use
 from traindeck.services.storage.dialect import is_path_style
 from traindeck.services.storage.documents import document, moment
 from traindeck.services.storage.sdk.documents import acl_of, policy_of
@@ -50,10 +50,6 @@ _CUT = (
 Result = TypeVar("Result")
 
 
-class NotReached(Exception):
-    """The connection could not be made: nothing was sent."""
-
-
 class _Plain(http.client.HTTPConnection):
     """Waits shorter for a connection than for an answer; `place` is where it leads, by a proxy or not."""
 
@@ -65,7 +61,7 @@ class _Plain(http.client.HTTPConnection):
         try:
             super().connect()
         except OSError as error:
-            raise NotReached from error
+            raise NotReached(error) from error
         self.sock.settimeout(SOCKET_S)
 
 
@@ -126,7 +122,7 @@ class _Convertor(convertor.Convertor):  # type: ignore[misc]
     parseGetObjectAcl = parseGetBucketAcl  # noqa: N815 - found by its name
 
 
-class Client(ObsClient):  # type: ignore[misc]
+class StorageClient(ObsClient):  # type: ignore[misc]
     """One account at one endpoint; for many threads at once."""
 
     def __init__(self, profile: Profile, credentials: Credentials, proxy: Proxy | None = None) -> None:

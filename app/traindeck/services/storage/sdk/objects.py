@@ -41,7 +41,7 @@ from traindeck.services.storage.sdk.account import ObsAccount
 from traindeck.services.storage.wire.data_plane import WireDataPlane
 
 if TYPE_CHECKING:
-    from traindeck.services.storage.sdk.client import Client
+    from traindeck.services.storage.sdk.client import StorageClient
 
 
 _PARTIAL = 206
@@ -277,7 +277,7 @@ class ObsObjects:
         ahead_s = 0 if self._account.is_foreign else round(self._account.clock_ahead_s or 0.0)
         query = {"versionId": version} if version else None
 
-        def make(client: Client) -> str:
+        def make(client: StorageClient) -> str:
             seconds = int(lasts.total_seconds()) + ahead_s
             made = client.createSignedUrl(method, path.bucket, path.key, expires=seconds, queryParams=query)
             return str(made.signedUrl)

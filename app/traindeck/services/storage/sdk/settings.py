@@ -42,7 +42,7 @@ from traindeck.domain.storage.bucket_settings import (
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.tasks import gather_or_raise
-from traindeck.services.http.errors import Answer, not_understood
+from traindeck.services.http.errors import ErrorResponse, not_understood
 from traindeck.services.storage.dialect import dialect_of, is_path_style
 from traindeck.services.storage.documents import document
 from traindeck.services.storage.sdk.account import ObsAccount
@@ -297,7 +297,7 @@ class ObsSettings:
             raise not_understood(replace(self._account.refusal(answer), message=str(error))) from None
 
     def _unreadable(self, detail: str) -> AppError:
-        return not_understood(Answer(self._account.service, 200, message=detail))
+        return not_understood(ErrorResponse(self._account.service, 200, message=detail))
 
     def _number(self, root: ET.Element, name: str) -> int | None:
         words = (root.findtext(name) or "").strip()

@@ -17,9 +17,9 @@ from traindeck.domain.accounts.profiles import Profile, Proxy, Signature
 from traindeck.domain.errors import AppError, InvalidInput, KeysRefused
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.services.http.calls import Refused, nobody_listens, retried
+from traindeck.services.http.calls import NotReached, Refused, nobody_listens, retried
 from traindeck.services.http.errors import (
-    Answer,
+    ErrorResponse,
     Service,
     check_usable,
     network_trouble,
@@ -37,7 +37,6 @@ from traindeck.services.storage.wire.connection import Answered, LineBroken
 from traindeck.services.storage.wire.pool import (
     MOST_CONNECTIONS,
     ConnectionPool,
-    NotReached,
     ProxyRefused,
     Server,
 )
@@ -137,7 +136,7 @@ class WireAccount:
             self._refused(error)
             raise
 
-    def refusal(self, answer: Answered, message: str = "") -> Answer:
+    def refusal(self, answer: Answered, message: str = "") -> ErrorResponse:
         """What an answer says against us; `message` where it says nothing itself."""
         headers = answer.headers
         try:
@@ -145,7 +144,7 @@ class WireAccount:
         except ValueError:
             error = None
         found = {name: (error.findtext(name) or "") if error is not None else "" for name in _SAID}
-        return Answer(
+        return ErrorResponse(
             self.service,
             # Copying and completing may fail after their 200 was sent.
             500 if error is not None and answer.status < 300 else answer.status,
@@ -255,7 +254,7 @@ class WireAccount:
     def _trouble(self, error: NotReached | LineBroken) -> AppError:
         cause = error.cause
         if isinstance(cause, httptools.HttpParserError | ValueError) and not isinstance(cause, OSError):
-            return not_understood(Answer(self.service, 0, message=f"{type(cause).__name__}: {cause}"))
+            return not_understood(ErrorResponse(self.service, 0, message=f"{type(cause).__name__}: {cause}"))
         if not isinstance(error, NotReached):
             # The proxy was passed already.
             return network_trouble(cause, replace(self.service, proxy=""))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.http.errors import not_understood
-from traindeck.services.storage.data_ports import Body, Found
+from traindeck.services.storage.data_ports import Body, ObjectHead
 from traindeck.services.storage.documents import document, http_moment
 from traindeck.services.storage.errors import damaged
 from traindeck.services.storage.wire.account import WireAccount
@@ -55,11 +55,11 @@ def confirmed(account: WireAccount, answer: Answered, body: Body, target: Object
     return etag
 
 
-def found_in(account: WireAccount, path: ObjectPath, headers: Mapping[str, str], size_bytes: int) -> Found:
+def found_in(account: WireAccount, path: ObjectPath, headers: Mapping[str, str], size_bytes: int) -> ObjectHead:
     # Without the prefix of the dialect; the rest are few.
     start = len(account.prefix)
     own = {name[start:]: value for name, value in headers.items() if name.startswith(account.prefix)}
-    return Found(
+    return ObjectHead(
         path,
         size_bytes,
         bare(headers.get("etag", "")),

@@ -26,7 +26,7 @@ _ANSWER_BYTES = 64 * 1024 * 1024
 # What the system may hold unsent: keeps the progress honest and a cancelled body short.
 _UNSENT_BYTES = 256 * 1024
 
-Take = Callable[[int, Mapping[str, str]], Sink | None]
+ChooseSink = Callable[[int, Mapping[str, str]], Sink | None]
 """Told status and headers, names who takes the body; None: it is kept in the answer."""
 
 
@@ -159,7 +159,7 @@ class HttpConnection(asyncio.Protocol):
     # What is asked of us
 
     async def exchange(
-        self, method: str, head: bytes, body: Body | None, take: Take | None, counted: Counted | None
+        self, method: str, head: bytes, body: Body | None, take: ChooseSink | None, counted: Counted | None
     ) -> Answered:
         """Send a request and give its answer; whatever ends this early ends the connection."""
         self._forget_answer(method)
@@ -259,7 +259,7 @@ class HttpConnection(asyncio.Protocol):
             raise self._broken()
         self._transport.write(data)
 
-    async def _receive(self, take: Take | None) -> Answered:
+    async def _receive(self, take: ChooseSink | None) -> Answered:
         sink = take(self._status, self._headers) if take else None
         kept: list[bytes] = []
         kept_bytes = 0

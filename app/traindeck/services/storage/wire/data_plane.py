@@ -11,9 +11,9 @@ from traindeck.services.http.calls import Refused, nobody_listens
 from traindeck.services.storage.data_ports import NotRemoved, VersionPage
 from traindeck.services.storage.wire.account import WireAccount
 from traindeck.services.storage.wire.pool import MOST_CONNECTIONS
-from traindeck.services.storage.wire.uploads import Uploads
+from traindeck.services.storage.wire.uploads import MultipartUploads
 from traindeck.services.storage.wire.versions import (
-    Wanted,
+    VersionOfKey,
     remove_one,
     removed,
     version_page,
@@ -21,7 +21,7 @@ from traindeck.services.storage.wire.versions import (
 )
 
 
-class WireDataPlane(Uploads):
+class WireDataPlane(MultipartUploads):
     """Made anywhere, at once; used and closed on one loop, which it keeps busy."""
 
     def __init__(
@@ -52,7 +52,7 @@ class WireDataPlane(Uploads):
         """In the words of the service: Enabled, Suspended, or empty."""
         return await versioning(self._account, bucket)
 
-    async def remove_each(self, bucket: str, wanted: Collection[Wanted]) -> list[NotRemoved]:
+    async def remove_each(self, bucket: str, wanted: Collection[VersionOfKey]) -> list[NotRemoved]:
         """Keys and versions of them as they come, some versions of one key among them."""
         return await removed(self._account, bucket, wanted)
 

@@ -6,7 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from urllib.parse import unquote_plus
 
-from traindeck.services.storage.data_ports import Page, Row
+from traindeck.services.storage.data_ports import ListingPage, ObjectRow
 from traindeck.services.storage.documents import document, moment, our_class
 
 # The usual elements in their usual order, nothing escaped in the name; what differs is read the slow way.
@@ -24,7 +24,7 @@ _FIRST_ROW = "<Contents>"
 _LAST_ROW = "</Contents>"
 
 
-def page_of(xml: str | bytes) -> Page:
+def page_of(xml: str | bytes) -> ListingPage:
     """ValueError: this is no listing."""
     words = xml.decode("utf-8") if isinstance(xml, bytes) else xml
     first, end = words.find(_FIRST_ROW), words.rfind(_LAST_ROW) + len(_LAST_ROW)
@@ -36,7 +36,7 @@ def page_of(xml: str | bytes) -> Page:
     root = document(words[:first] + words[end:] if rows_xml else words, "ListBucketResult")
     is_encoded = _is_encoded(root)
     rows = [
-        Row(_decoded(key) if is_encoded else key, int(size), moment(modified), etag, our_class(storage_class))
+        ObjectRow(_decoded(key) if is_encoded else key, int(size), moment(modified), etag, our_class(storage_class))
         for key, modified, etag, size, storage_class in found
     ]
     return _page(root, rows)
@@ -48,10 +48,10 @@ def _decoded(key: str) -> str:
     return unquote_plus(key) if "%" in key else key.replace("+", " ")
 
 
-def _rows_of(root: ET.Element) -> list[Row]:
+def _rows_of(root: ET.Element) -> list[ObjectRow]:
     decode = unquote_plus if _is_encoded(root) else str
     return [
-        Row(
+        ObjectRow(
             decode(node.findtext("Key") or ""),
             int(node.findtext("Size") or 0),
             moment(node.findtext("LastModified")),
@@ -62,13 +62,13 @@ def _rows_of(root: ET.Element) -> list[Row]:
     ]
 
 
-def _page(root: ET.Element, rows: list[Row]) -> Page:
+def _page(root: ET.Element, rows: list[ObjectRow]) -> ListingPage:
     decode = unquote_plus if _is_encoded(root) else str
     folders = [decode(node.findtext("Prefix") or "") for node in root.iterfind("CommonPrefixes")]
     more = root.findtext("IsTruncated") == "true"
     # Other S3 services omit the marker when no delimiter was given: it is the last name then.
     last = max([*(row.key for row in rows[-1:]), *folders[-1:]], key=str.encode, default="")
-    return Page(rows, folders, (decode(root.findtext("NextMarker") or "") or last) if more else "")
+    return ListingPage(rows, folders, (decode(root.findtext("NextMarker") or "") or last) if more else "")
 
 
 def _is_encoded(root: ET.Element) -> bool:

@@ -12,7 +12,7 @@ from traindeck.domain.errors import AppError, Conflict, InvalidInput, NoRight, N
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.http.errors import not_understood
 from traindeck.services.storage.contents import BytesBody
-from traindeck.services.storage.data_ports import Body, Counted, Found, Page, Sink, Stored
+from traindeck.services.storage.data_ports import Body, Counted, ListingPage, ObjectHead, Sink, StoredObject
 from traindeck.services.storage.errors import damaged, need_key, obs_error
 from traindeck.services.storage.wire.account import WireAccount
 from traindeck.services.storage.wire.answers import (
@@ -56,7 +56,7 @@ class Objects:
         web_headers: Mapping[str, str] | None = None,
         storage_class: str = "",
         if_match: str = "",
-    ) -> Stored:
+    ) -> StoredObject:
         need_key(target)
         headers = type_header(target.key) | metadata_headers(self._account.prefix, metadata or {})
         if content_type:
@@ -81,7 +81,7 @@ class Objects:
         length: int | None = None,
         if_match: str = "",
         version: str = "",
-    ) -> Found:
+    ) -> ObjectHead:
         need_key(source)
         if length is not None and length < 1:
             raise ValueError("a range has at least one byte")
@@ -107,7 +107,7 @@ class Objects:
         )
         return found_in(self._account, source, answer.headers, incoming.whole_bytes)
 
-    async def head(self, path: ObjectPath, version: str = "") -> Found | None:
+    async def head(self, path: ObjectPath, version: str = "") -> ObjectHead | None:
         need_key(path)
         request = Request("HEAD", path, _of_version(version))
         answer = await self._account.ask(request, missing_is_fine=True)
@@ -166,13 +166,13 @@ class Objects:
 
     async def page(
         self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
-    ) -> Page:
+    ) -> ListingPage:
         # Names with control characters would lose a page that is not encoded.
         query: dict[str, str | None] = {"encoding-type": "url", "max-keys": str(most)}
         query |= {
             name: value for name, value in (("prefix", prefix), ("delimiter", delimiter), ("marker", marker)) if value
         }
-        pages: list[Page] = []
+        pages: list[ListingPage] = []
 
         def read(answer: Answered) -> None:
             try:
@@ -186,7 +186,7 @@ class Objects:
             step = ObjectPath(bucket, prefix).step_to(self._account.work_in) if delimiter else None
             if step is None:
                 raise
-            return Page([], [step.key], "")
+            return ListingPage([], [step.key], "")
         page = pages[-1]
         if page.next_marker and page.next_marker == marker:  # else it would never end
             raise not_understood(self._account.refusal(answer, "the same page again"))
@@ -194,7 +194,7 @@ class Objects:
 
     async def copy(
         self, source: ObjectPath, target: ObjectPath, *, metadata: Mapping[str, str] | None = None, if_match: str = ""
-    ) -> Stored:
+    ) -> StoredObject:
         need_key(source)
         need_key(target)
         headers = self._copy_source(source, if_match)
@@ -203,12 +203,14 @@ class Objects:
             headers |= type_header(target.key) | metadata_headers(self._account.prefix, metadata)
         return await self._copied(target, headers)
 
-    async def copy_onto(self, path: ObjectPath, head: Mapping[str, str], *, if_match: str, version: str = "") -> Stored:
+    async def copy_onto(
+        self, path: ObjectPath, head: Mapping[str, str], *, if_match: str, version: str = ""
+    ) -> StoredObject:
         """An object, or an old version of it, onto itself; `head` is spelled as OBS does."""
         headers = self._copy_source(path, if_match, version) | head_headers(self._account.prefix, head)
         return await self._copied(path, headers)
 
-    async def _copied(self, target: ObjectPath, headers: dict[str, str]) -> Stored:
+    async def _copied(self, target: ObjectPath, headers: dict[str, str]) -> StoredObject:
         etags: list[str] = []
 
         def read(answer: Answered) -> None:
@@ -225,8 +227,8 @@ class Objects:
             headers[f"{prefix}copy-source-if-match"] = f'"{bare(if_match)}"'
         return headers
 
-    def _stored(self, answer: Answered, etag: str) -> Stored:
-        return Stored(etag, answer.headers.get(f"{self._account.prefix}version-id", ""))
+    def _stored(self, answer: Answered, etag: str) -> StoredObject:
+        return StoredObject(etag, answer.headers.get(f"{self._account.prefix}version-id", ""))
 
     def _check_received(self, answer: Answered, incoming: _Incoming, source: ObjectPath) -> None:
         if not incoming.is_as_asked:

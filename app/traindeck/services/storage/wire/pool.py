@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from traindeck.domain.accounts.profiles import Proxy
+from traindeck.services.http.calls import NotReached
 from traindeck.services.storage.data_ports import Body, Counted
-from traindeck.services.storage.wire.connection import Answered, HttpConnection, LineBroken, Take
+from traindeck.services.storage.wire.connection import Answered, ChooseSink, HttpConnection, LineBroken
 
 CONNECT_S = 6.0
 # Less than any front end keeps an idle connection, so that few are found dead.
@@ -41,14 +42,6 @@ class Server:
         """As the Host header has it."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == (443 if self.is_secure else 80) else f"{host}:{self.port}"
-
-
-class NotReached(Exception):
-    """No connection could be made: nothing was sent."""
-
-    def __init__(self, cause: BaseException) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
 
 
 class ProxyRefused(Exception):
@@ -81,7 +74,7 @@ class ConnectionPool:
         method: str,
         head: Prepared,
         body: Body | None = None,
-        take: Take | None = None,
+        take: ChooseSink | None = None,
         counted: Counted | None = None,
     ) -> Answered:
         """One request and its answer; repeated once at once where an idle connection had died unseen."""

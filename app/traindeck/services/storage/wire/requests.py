@@ -19,7 +19,7 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.clock import http_date
 from traindeck.services.storage.data_ports import Body, Counted
 from traindeck.services.storage.dialect import dialect_of
-from traindeck.services.storage.wire.connection import Take
+from traindeck.services.storage.wire.connection import ChooseSink
 
 # What stays as it is in the value of a header, as the SDK has it.
 _PLAIN_IN_HEADERS = " ;/?:@&=+$,'*"
@@ -34,7 +34,7 @@ class Request:
     query: dict[str, str | None] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
     body: Body | None = None
-    take: Take | None = None
+    take: ChooseSink | None = None
     counted: Counted | None = None
     is_signed: bool = True  # else asked as anybody could
 

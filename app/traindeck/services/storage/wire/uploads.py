@@ -14,7 +14,7 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.services.http.errors import not_understood
 from traindeck.services.storage.contents import BytesBody
-from traindeck.services.storage.data_ports import Body, Counted, Fragment, Part, Stored
+from traindeck.services.storage.data_ports import Body, Counted, Fragment, Part, StoredObject
 from traindeck.services.storage.documents import element, moment
 from traindeck.services.storage.errors import damaged, need_key, not_offered, obs_error
 from traindeck.services.storage.wire.answers import (
@@ -43,7 +43,7 @@ _GONE = ("NoSuchUpload",)
 _NO_UPLOADS = (*NEVER, "NoSuchUpload")
 
 
-class Uploads(Objects):
+class MultipartUploads(Objects):
     """The part of a data plane that moves objects in several requests."""
 
     async def begin_upload(
@@ -121,7 +121,7 @@ class Uploads(Objects):
                 raise not_understood(self._account.refusal(answer, "the same page again"))
             marker = following
 
-    async def finish_upload(self, target: ObjectPath, upload_id: str, parts: Sequence[Part]) -> Stored:
+    async def finish_upload(self, target: ObjectPath, upload_id: str, parts: Sequence[Part]) -> StoredObject:
         rows = "".join(
             f"<Part>{element('PartNumber', str(part.number))}{element('ETag', part.etag)}</Part>" for part in parts
         )
@@ -190,7 +190,7 @@ class Uploads(Objects):
         # The name comes back as it is, which no document can hold if there are control characters in it.
         return document_of(self._account, replace(answer, body=_KEY.sub(b"", answer.body)), *names)
 
-    async def _finished_before(self, target: ObjectPath, upload_id: str, parts: Sequence[Part]) -> Stored | None:
+    async def _finished_before(self, target: ObjectPath, upload_id: str, parts: Sequence[Part]) -> StoredObject | None:
         answer = await self._account.ask(Request("HEAD", target), missing_is_fine=True)
         if answer.status >= 300:
             return None

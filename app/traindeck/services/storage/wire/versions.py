@@ -99,18 +99,18 @@ _NOT_OFFERED = ("NotImplemented", "ServiceNotImplemented", "MethodNotAllowed")
 _MISSING = ("NoSuchKey", "NoSuchVersion")
 
 
-Wanted = tuple[str, str]
+VersionOfKey = tuple[str, str]
 """A key, and which of its versions; none: what it is now."""
 
 
-async def removed(account: WireAccount, bucket: str, wanted: Collection[Wanted]) -> list[NotRemoved]:
+async def removed(account: WireAccount, bucket: str, wanted: Collection[VersionOfKey]) -> list[NotRemoved]:
     """Delete them all; the answer names those still there."""
     gate = asyncio.Semaphore(AT_ONCE)
     # No document can hold some names; those go singly.
     writable = [one for one in wanted if one[0] and is_writable(one[0])]
     singly = [NotRemoved(key, "", "", version) for key, version in wanted if not (key and is_writable(key))]
 
-    async def page(some: Sequence[Wanted]) -> list[NotRemoved]:
+    async def page(some: Sequence[VersionOfKey]) -> list[NotRemoved]:
         async with gate:
             return await _page(account, bucket, some)
 
@@ -128,7 +128,7 @@ async def removed(account: WireAccount, bucket: str, wanted: Collection[Wanted])
     return [left for left in await gather_or_raise(one(refused) for refused in singly) if left is not None]
 
 
-async def _page(account: WireAccount, bucket: str, wanted: Sequence[Wanted]) -> list[NotRemoved]:
+async def _page(account: WireAccount, bucket: str, wanted: Sequence[VersionOfKey]) -> list[NotRemoved]:
     """What has to be tried singly."""
     rows = "".join(f"<Object>{element('Key', key)}{_version(version)}</Object>" for key, version in wanted)
     body = BytesBody(f"<Delete><Quiet>true</Quiet>{rows}</Delete>".encode())

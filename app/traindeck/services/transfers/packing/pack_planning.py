@@ -26,9 +26,9 @@ from traindeck.domain.transfers.packing import (
     MOST_SHARDS,
     SUMMARY_NAME,
     Cutter,
-    Layout,
     Member,
     ShardFacts,
+    ShardLayout,
     facts_of,
     is_safe_path,
     names_of,
@@ -49,7 +49,7 @@ from traindeck.domain.transfers.records import (
 from traindeck.domain.transfers.sync_rules import IgnoreRules
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors, not_a_folder
-from traindeck.services.storage.data_ports import DataPlane, Row
+from traindeck.services.storage.data_ports import DataPlane, ObjectRow
 from traindeck.services.transfers.comparing import time_ns
 from traindeck.services.transfers.digests import md5
 from traindeck.services.transfers.local_tree import LocalEntry, LocalTree
@@ -83,7 +83,7 @@ class _Shard:
 
     @classmethod
     def of(cls, members: list[Member]) -> _Shard:
-        return cls(Layout(members).size_bytes, written(members), md5(names_of(members)).hexdigest())
+        return cls(ShardLayout(members).size_bytes, written(members), md5(names_of(members)).hexdigest())
 
 
 class PackPlanner:
@@ -187,7 +187,7 @@ class PackPlanner:
             named = [(row.key[len(folder.key) :], row) for row in rows]
             yield self._fetched([pair for pair in named if pair[0] and not ignored.leaves_out_below(pair[0])])
 
-    async def _listing(self, bucket: str, prefix: str, marker: str = "") -> AsyncIterator[list[Row]]:
+    async def _listing(self, bucket: str, prefix: str, marker: str = "") -> AsyncIterator[list[ObjectRow]]:
         plane = await self._plane()
         while True:
             page = await plane.page(bucket, prefix, marker=marker)
@@ -196,7 +196,7 @@ class PackPlanner:
             if not marker:
                 return
 
-    def _fetched(self, named: Iterable[tuple[str, Row]]) -> tuple[list[Member], list[_Problem]]:
+    def _fetched(self, named: Iterable[tuple[str, ObjectRow]]) -> tuple[list[Member], list[_Problem]]:
         members: list[Member] = []
         problems: list[_Problem] = []
         for name, row in named:

@@ -12,7 +12,7 @@ from traindeck.domain.transfers.packing import (
     INDEX_NAME,
     SUMMARY_NAME,
     SUMMARY_VERSION,
-    Layout,
+    ShardLayout,
     index_line,
     names_of,
     read,
@@ -94,7 +94,7 @@ class ShardIndex:
             raise ValueError(f"{item.key} was sent without being hashed")
 
         def made() -> tuple[bytes, int, int, str]:
-            layout, found, size = Layout(read(members)), [], 0
+            layout, found, size = ShardLayout(read(members)), [], 0
             for number, content in enumerate(digests.members):
                 if not layout.members[number].is_folder:
                     found.append(index_line(item.name, layout, number, content))

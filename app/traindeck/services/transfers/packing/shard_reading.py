@@ -13,7 +13,7 @@ from typing import Protocol
 from traindeck.domain.errors import AppError, Conflict, NotFound
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.packing import Layout, Member, Span
+from traindeck.domain.transfers.packing import Member, MemberSpan, ShardLayout
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_error
 from traindeck.runtime.tasks import gather_or_raise
@@ -25,6 +25,9 @@ from traindeck.services.transfers.local_tree import unreadable
 
 _GETS_AT_ONCE = 24
 EMPTY_MD5 = md5().digest()
+
+BlockingSink = Callable[[bytes], object]
+"""Is given the bytes in order; blocks."""
 
 
 class MemberTrouble(Exception):
@@ -39,7 +42,7 @@ class MemberTrouble(Exception):
 class Reader(Protocol):
     """Raises SourceChanged when a file is no longer what the layout says, and MemberTrouble."""
 
-    async def read(self, layout: Layout, begin: int, end: int) -> bytes: ...
+    async def read(self, layout: ShardLayout, begin: int, end: int) -> bytes: ...
 
     async def look(self, members: Sequence[Member]) -> list[Member | AppError]:
         """What the files are like now."""
@@ -52,7 +55,7 @@ class FolderReader:
     root: str
     disk: BlockingCalls
 
-    async def read(self, layout: Layout, begin: int, end: int) -> bytes:
+    async def read(self, layout: ShardLayout, begin: int, end: int) -> bytes:
         return await self.disk.run(lambda token: self._read(layout, begin, end, token))
 
     async def look(self, members: Sequence[Member]) -> list[Member | AppError]:
@@ -61,12 +64,12 @@ class FolderReader:
     def _place(self, member: Member) -> str:
         return f"{self.root}/{member.path}"
 
-    def _read(self, layout: Layout, begin: int, end: int, token: CancelToken) -> bytes:
+    def _read(self, layout: ShardLayout, begin: int, end: int, token: CancelToken) -> bytes:
         token.check()
         pieces = layout.pieces(begin, end)
         return b"".join([piece if isinstance(piece, bytes) else self._span(layout, piece) for piece in pieces])
 
-    def _span(self, layout: Layout, span: Span) -> bytes:
+    def _span(self, layout: ShardLayout, span: MemberSpan) -> bytes:
         """Descriptors and names as text: a file object and a Path cost more than a small file."""
         member = layout.members[span.number]
         place = self._place(member)
@@ -121,18 +124,18 @@ class BucketReader:
         self._plane = plane
         self._suspects: set[str] = set()
 
-    async def read(self, layout: Layout, begin: int, end: int) -> bytes:
+    async def read(self, layout: ShardLayout, begin: int, end: int) -> bytes:
         plane, limit = await self._plane(), asyncio.Semaphore(_GETS_AT_ONCE)
         pieces = list(layout.pieces(begin, end))
 
-        async def fetched(span: Span) -> bytes:
+        async def fetched(span: MemberSpan) -> bytes:
             async with limit:
                 return await self._span(plane, layout, span)
 
-        found = iter(await gather_or_raise(fetched(piece) for piece in pieces if isinstance(piece, Span)))
+        found = iter(await gather_or_raise(fetched(piece) for piece in pieces if isinstance(piece, MemberSpan)))
         return b"".join([piece if isinstance(piece, bytes) else next(found) for piece in pieces])
 
-    async def _span(self, plane: DataPlane, layout: Layout, span: Span) -> bytes:
+    async def _span(self, plane: DataPlane, layout: ShardLayout, span: MemberSpan) -> bytes:
         member = layout.members[span.number]
         is_whole = span.size_bytes == member.size_bytes
         found: list[bytes] = []
@@ -173,7 +176,7 @@ class BucketReader:
 class Digesting:
     """MD5 of a whole archive and of each of its files, while its bytes go by in order."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: ShardLayout) -> None:
         self._layout = layout
         self._whole = md5()
         self._current = md5()

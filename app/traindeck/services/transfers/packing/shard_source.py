@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from traindeck.domain.errors import AppError, LocalTrouble, NotFound
 from traindeck.domain.storage.objects import MD5_NAME, MEMBERS_NAME
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.packing import Layout, Member, read, written
+from traindeck.domain.transfers.packing import Member, ShardLayout, read, written
 from traindeck.domain.transfers.records import (
     PROBLEM_SCHEME,
     SINGLE_PUT_BYTES,
@@ -19,12 +19,13 @@ from traindeck.domain.transfers.records import (
 )
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.tasks import gather_or_raise
-from traindeck.services.storage.data_ports import Body, Counted, Found
+from traindeck.services.storage.data_ports import Body, Counted, ObjectHead
 from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.bodies import IN_MEMORY_BYTES, Content, SourceChanged
 from traindeck.services.transfers.digests import md5
 from traindeck.services.transfers.pace import RateLimit
 from traindeck.services.transfers.packing.shard_reading import (
+    BlockingSink,
     BucketReader,
     Digesting,
     MemberTrouble,
@@ -36,8 +37,6 @@ _STEP_BYTES = 4 * 1024 * 1024
 _SEND_BYTES = 1024 * 1024
 _DIGEST = 16
 _UNKNOWN = bytes(_DIGEST)
-
-Sink = Callable[[bytes], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +85,14 @@ class ShardSource:
 
     active: ActiveTransfer
     reader: Reader
-    layout: Layout
+    layout: ShardLayout
     digests: Digests | None
     lost: dict[str, AppError] = field(default_factory=dict)
 
     @classmethod
     async def of(cls, active: ActiveTransfer, item: Item, reader: Reader) -> ShardSource:
         members, digests = await active.context.journal.shard(active.id, item.key)
-        layout = await active.context.disk.run(lambda _: Layout(read(members)))
+        layout = await active.context.disk.run(lambda _: ShardLayout(read(members)))
         return cls(active, reader, layout, Digests.read(digests))
 
     async def look(self, item: Item) -> Item:
@@ -122,7 +121,7 @@ class ShardSource:
         before = self.layout.members
         members = await self._readable(await self.reader.look(before))
         if members != before:
-            self.layout = await self.active.context.disk.run(lambda _: Layout(members))
+            self.layout = await self.active.context.disk.run(lambda _: ShardLayout(members))
             self.digests = None
         content = await self.active.context.disk.run(lambda _: written(self.layout.members))
         if self.digests is None:
@@ -145,7 +144,7 @@ class ShardSource:
             await self.active.context.journal.plan(self.active.id, left_out)
         return members
 
-    async def hash(self, item: Item, sink: Sink | None = None, counted: Counted | None = None) -> None:
+    async def hash(self, item: Item, sink: BlockingSink | None = None, counted: Counted | None = None) -> None:
         """Learn the digests; `sink` takes the bytes as they go by, in a worker, and `counted` how many."""
         etags = [member.etag for member in self.layout.members]
         if sink is None and all(is_plain_md5(etag) for etag in etags):
@@ -155,7 +154,7 @@ class ShardSource:
             self.digests = await self._hashed(sink, counted)
         await self.active.context.journal.keep_digests(self.active.id, item.key, self.digests.written())
 
-    async def _hashed(self, sink: Sink | None, counted: Counted | None) -> Digests:
+    async def _hashed(self, sink: BlockingSink | None, counted: Counted | None) -> Digests:
         digesting, size = Digesting(self.layout), self.layout.size_bytes
 
         def take(data: bytes) -> None:
@@ -215,7 +214,7 @@ class ShardSource:
             known[MD5_NAME] = self.digests.whole_md5
         return known
 
-    async def is_in(self, item: Item, found: Found) -> bool:
+    async def is_in(self, item: Item, found: ObjectHead) -> bool:
         if found.size_bytes != self.layout.size_bytes or MEMBERS_NAME not in found.metadata:
             return False
         return found.metadata[MEMBERS_NAME] == await self.members_md5()
@@ -239,7 +238,7 @@ class ShardSource:
         )
 
 
-def _take(take: Sink, data: bytes, _: CancelToken) -> bytes:
+def _take(take: BlockingSink, data: bytes, _: CancelToken) -> bytes:
     take(data)
     return data
 

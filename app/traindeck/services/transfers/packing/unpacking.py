@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
@@ -24,13 +24,12 @@ from traindeck.services.http.calls import retried
 from traindeck.services.storage.data_ports import DataPlane
 from traindeck.services.transfers.digests import file_digests, md5
 from traindeck.services.transfers.downloads import Folders
+from traindeck.services.transfers.ledger import OnBytes
+from traindeck.services.transfers.packing.shard_reading import BlockingSink
 from traindeck.services.transfers.planning import system_of
 
 _INDEX_STEP = 4 * 1024 * 1024
 _MOST_SUMMARY = 256 * 1024 * 1024
-
-Take = Callable[[bytes], object]
-"""Is given the bytes in order; blocks."""
 
 
 class PackedPlace(Protocol):
@@ -46,7 +45,7 @@ class PackedPlace(Protocol):
 
     async def read(self, shard: str, offset: int, size_bytes: int) -> bytes: ...
 
-    async def feed(self, shard: str, offset: int, size_bytes: int, take: Take) -> None:
+    async def feed(self, shard: str, offset: int, size_bytes: int, take: BlockingSink) -> None:
         """For what is too large to be kept."""
 
 
@@ -91,7 +90,7 @@ class PackedBucket:
 
         return await retried(attempt)
 
-    async def feed(self, shard: str, offset: int, size_bytes: int, take: Take) -> None:
+    async def feed(self, shard: str, offset: int, size_bytes: int, take: BlockingSink) -> None:
         done = 0
         while done < size_bytes:
             step = min(_INDEX_STEP, size_bytes - done)
@@ -148,7 +147,7 @@ class PackedFolder:
 
         return await self.disk.run(content)
 
-    async def feed(self, shard: str, offset: int, size_bytes: int, take: Take) -> None:
+    async def feed(self, shard: str, offset: int, size_bytes: int, take: BlockingSink) -> None:
         for done in range(0, size_bytes, _INDEX_STEP):
             content = await self.read(shard, offset + done, min(_INDEX_STEP, size_bytes - done))
             await self.disk.run(lambda _, content=content: take(content))  # type: ignore[misc]
@@ -199,11 +198,9 @@ _GAP_BYTES = 64 * 1024
 _AT_ONCE = 8
 _MOST_FAILURES = 1000
 
-Progress = Callable[[int, int | None], None]
-
 
 @dataclass(slots=True)
-class Unpacked:
+class UnpackResult:
     """What became of the files."""
 
     files: int = 0
@@ -230,11 +227,11 @@ class Unpacking:
         self._disk = disk
         self._only = tuple(only)
         self._folders = Folders(target)
-        self._done = Unpacked()
-        self._progress: Progress | None = None
+        self._done = UnpackResult()
+        self._progress: OnBytes | None = None
         self._total: int | None = None
 
-    async def run(self, progress: Progress | None = None) -> Unpacked:
+    async def run(self, progress: OnBytes | None = None) -> UnpackResult:
         """Damaged files are counted and named; what concerns all of them is raised."""
         self._progress = progress
         if not self._only:

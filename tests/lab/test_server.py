@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -24,6 +25,7 @@ from obs import ObsClient
 from support.places import free_port
 from support.servers.lab_process import LabProcess
 from support.waiting import AT_ONCE_S, PATIENT_S
+from traindeck.lab.life import Activity, Life
 
 
 @pytest.fixture
@@ -201,6 +203,20 @@ def test_signals_end_it_in_order(root: Path, name: str) -> None:
         assert lab.exit_code() == 0
         assert not (root / "running.json").exists()
         assert lab.error_text == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the loop of Windows is woken by itself")
+async def test_a_signal_is_heard_also_in_the_moment_before_the_lab_waits() -> None:
+    """A plain handler wakes no loop: the Lab would go on until something else happens."""
+    life = Life(Activity(), lambda: 0, None, has_owner=False)
+    with life.signals():
+        waker = signal.set_wakeup_fd(-1)
+        signal.set_wakeup_fd(waker)
+        assert waker != -1
+        signal.raise_signal(signal.SIGTERM)
+        async with asyncio.timeout(PATIENT_S):
+            await life.wait()
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
 IDLE_S = 0.5

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import sys
 
 import pytest
 
 from support.waiting import until
 from traindeck.domain.errors import AppError, NotFound, Unexpected
 from traindeck.domain.texts import text
-from traindeck.runtime.tasks import Listeners, Repeat, TaskScope
+from traindeck.runtime.tasks import Listeners, Repeat, TaskScope, woken_by_signals
 
 
 async def test_a_child_fails_alone_and_is_reported_once_under_its_name() -> None:
@@ -143,3 +145,13 @@ async def test_a_name_is_free_as_soon_as_its_work_has_ended() -> None:
         scope.start("save", work)
         await until(lambda: taken)
     assert taken == [True]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the loop of Windows is woken by itself")
+async def test_a_signal_wakes_the_loop_also_in_the_moment_before_it_waits() -> None:
+    """Without it Ctrl-C would be lost until something else happens, when it comes at the wrong moment."""
+    with woken_by_signals():
+        waker = signal.set_wakeup_fd(-1)
+        signal.set_wakeup_fd(waker)
+        assert waker != -1
+    assert signal.set_wakeup_fd(-1) == -1

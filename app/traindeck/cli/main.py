@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from traindeck.cli.output import Output, ReaderGone
 from traindeck.domain.errors import AppError, InvalidInput, KeyringMissing, Unexpected
 from traindeck.domain.texts import say, text
+from traindeck.runtime.tasks import woken_by_signals
 from traindeck.services.accounts.environment import ACCESS, ENVIRONMENT, SECRET
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ def _lab(call: Call) -> int:
 
 
 async def _awaited(command: Handler, call: Call) -> int:
-    return await command(call)
+    with woken_by_signals():
+        return await command(call)
 
 
 def exit_code(error: AppError) -> int:

@@ -94,13 +94,22 @@ class Life:
         before = {}
         for name in names:
             number = getattr(signal, name)
-            if signal.getsignal(number) is not signal.SIG_IGN or name == "SIGTERM":
-                before[number] = signal.signal(number, self._signalled)
+            if (handler := signal.getsignal(number)) is not signal.SIG_IGN or name == "SIGTERM":
+                before[number] = handler
+                self._take(number)
         try:
             yield
         finally:
             for number, handler in before.items():
+                if sys.platform != "win32":
+                    self._loop.remove_signal_handler(number)
                 signal.signal(number, handler)
+
+    def _take(self, number: int) -> None:
+        if sys.platform == "win32":  # whose loop is woken by every signal
+            signal.signal(number, self._signalled)
+        else:  # a plain handler wakes no loop that is just about to wait, and the signal would be lost until it does
+            self._loop.add_signal_handler(number, self.end)
 
     def follow_owner(self) -> None:
         """Read standard input for "stop" or "detach"; its end means that the owner is gone."""

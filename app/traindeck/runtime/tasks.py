@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
+import socket
+import sys
+import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from enum import Enum, auto
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
@@ -170,3 +175,23 @@ def _report(callback: Callable[..., None], error: Exception) -> None:
     else:
         # As with any callback of the loop: in the window it becomes a report, in a command a line of the log.
         loop.call_exception_handler({"message": message, "exception": error})
+
+
+@contextmanager
+def woken_by_signals() -> Iterator[None]:
+    """Let a signal wake the running loop: one that comes just before it waits would be noticed with the next event."""
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+        yield  # the loop of Windows sees to it itself, and only the main thread hears of signals
+        return
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        for end in (ours, theirs):
+            end.setblocking(False)
+        loop = asyncio.get_running_loop()
+        loop.add_reader(ours, ours.recv, 4096)
+        before = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
+            loop.remove_reader(ours)

@@ -120,7 +120,11 @@ def test_a_lab_that_starts_says_which_engines_cannot_run(
             process.stdout.readline()  # it runs: from here on a signal is an orderly end
         finally:
             process.terminate()
-            process.communicate(timeout=PATIENT_S)  # it may have more to say
+            try:
+                process.communicate(timeout=PATIENT_S)  # it may have more to say
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
     # Said once, however many engines are concerned, and the Lab runs nevertheless.
     assert words in said
     assert process.returncode == 0

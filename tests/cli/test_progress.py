@@ -16,7 +16,7 @@ DRAWS = """
 from types import SimpleNamespace
 from traindeck.cli import progress as module
 from traindeck.cli.output import Output
-from traindeck.cli.progress import Progress
+from traindeck.cli.progress import ByteProgress
 
 now = 0.0
 
@@ -27,7 +27,7 @@ def monotonic():
 
 module.time = SimpleNamespace(monotonic=monotonic)
 output = Output()
-with Progress(output, "数字 data") as progress:
+with ByteProgress(output, "数字 data") as progress:
     for done in range(0, 3001, 1):
         progress.at(done, 3000)
     output.note("said in between")

@@ -10,9 +10,9 @@ import sys
 from traindeck.services.jobs.modelarts.sdk_models import load_sparingly
 load_sparingly()
 load_sparingly()
-from traindeck.services.jobs.modelarts.client import Client
+from traindeck.services.jobs.modelarts.client import TrainingClient
 from huaweicloudsdkmodelarts.v1 import CreateTrainingJobRequest, ListTrainingJobsRequest, ModelArtsClient, model
-assert issubclass(Client, ModelArtsClient)
+assert issubclass(TrainingClient, ModelArtsClient)
 assert model.CreateTrainingJobRequest is CreateTrainingJobRequest
 assert ListTrainingJobsRequest(body={}).body == {}
 assert not hasattr(model, "NoSuchModelOfAnybody") and not hasattr(model, "no_such_thing")

@@ -297,8 +297,12 @@ async def test_pictures_of_a_folder_are_drawn_where_one_looks(
             grid.scrollToBottom()
             await until(lambda count=count: model.rowCount() > count or not on.preview.pictures.state.has_more)  # type: ignore[misc]
         assert model.rowCount() == 1500
-        grid.scrollToBottom()
-        await until(lambda: 1499 in on.preview.pictures._drawn)
+
+        def at_the_end() -> bool:
+            grid.scrollToBottom()  # which moves while the rows are being laid out
+            return 1499 in on.preview.pictures._drawn
+
+        await until(at_the_end)
         assert len(on.preview.pictures._drawn) < 200
         grid.activated.emit(model.index(0))
         await until(lambda: on.panel.picture.isVisible())

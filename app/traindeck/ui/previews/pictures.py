@@ -181,7 +181,8 @@ class GridView(QListView):
         self.setUniformItemSizes(True)
         self.setGridSize(_CELL)
         self.setLayoutMode(QListView.LayoutMode.Batched)
-        self.setBatchSize(500)
+        # As a whole up to here: while the batches of a larger folder come in, the end of the list is not its end yet.
+        self.setBatchSize(10_000)
         self.setSpacing(0)
         self.setMouseTracking(True)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from support.folder_cloud import FolderCloud, offline
-from support.waiting import until
+from support.waiting import PATIENT_S, until
 from traindeck.domain.storage.objects import Column, ObjectPath
 from traindeck.viewmodels.storage import object_browser
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
@@ -146,8 +147,32 @@ async def test_the_second_look_shows_at_once_what_is_known(tmp_path: Path) -> No
         again.close()
 
 
+async def test_what_is_chosen_while_the_rows_are_put_in_order_is_kept(tmp_path: Path) -> None:
+    async with browser_of(tmp_path) as (_, browser):
+        await shows(browser, "data/", "more/", "a.bin", "b.txt")
+        await is_at_rest(browser)
+        free, held = threading.Event(), threading.Event()
+
+        def hold(_: object) -> None:
+            held.set()
+            free.wait(PATIENT_S)
+
+        holding = [asyncio.ensure_future(browser.rows._calls.run(hold)) for _ in range(8)]
+        await until(held.is_set)
+        told: list[int] = []
+        browser.rows.replaced.connect(lambda: told.append(1))
+        browser.rows.invalidate()
+        await until(lambda: not browser.rows._invalidated.is_set())
+        browser.rows.keep([browser.rows.id_at(3)])
+        free.set()
+        await until(lambda: bool(told))
+        assert list(browser.rows.places.values()) == [3]
+        await asyncio.gather(*holding)
+
+
 async def test_refresh_brings_what_is_new_and_keeps_what_is_chosen(tmp_path: Path) -> None:
     async with browser_of(tmp_path) as (cloud, browser):
+        await shows(browser, "data/", "more/", "a.bin", "b.txt")
         await is_at_rest(browser)
         browser.rows.keep([browser.rows.id_at(3)])
         await cloud.storage.put(b"", BUCKET.join("aa.txt"))

@@ -174,8 +174,11 @@ class BrowserRows(QObject):
             self._invalidated.clear()
             began, look = loop.time(), self._look
             seen = self._seen if look == self._shown.look else (0, BLOCK - 1)
-            work = partial(_arranged, index, look, self._kept, seen, self._target)
-            self._show(await self._calls.run(work))
+            kept, arranged = self._kept, None
+            while arranged is None or kept != self._kept:  # what was chosen meanwhile would be lost
+                kept = self._kept
+                arranged = await self._calls.run(partial(_arranged, index, look, kept, seen, self._target))
+            self._show(arranged)
             if self.count:
                 await asyncio.sleep(max(_SHORTEST_PAUSE_S, _REST * (loop.time() - began)))
 

@@ -1,4 +1,4 @@
-"""Small files of the Lab's root that appear whole or not at all, readable by the owner alone."""
+"""Small files of the Lab's root, readable by the owner alone and whole or not there, and the Lab's own log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a running Lab ends: asked by a signal or its owner, or left alone for long enough."""
+"""When a running Lab ends, whether anybody still uses it, and the threads for its calls that block."""
 
 from __future__ import annotations
 

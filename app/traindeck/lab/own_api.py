@@ -1,4 +1,4 @@
-"""What the Lab says about itself to anybody, and how it is ended by whoever may read its root."""
+"""What the Lab says about itself, how it is ended, and the port on which it can be made to misbehave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loopback ports of a Lab: those of its services are the same after a restart where they are still free."""
+"""The loopback ports of a Lab, who may come in by them, and why a Lab cannot start."""
 
 from __future__ import annotations
 

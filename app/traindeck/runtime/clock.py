@@ -1,4 +1,4 @@
-"""What time it is."""
+"""Time: what it is, how it is written in HTTP, and how long to wait before another try."""
 
 from __future__ import annotations
 

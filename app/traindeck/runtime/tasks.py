@@ -1,4 +1,4 @@
-"""Ownership of asyncio tasks: everything started has somebody who ends it."""
+"""Tasks with an owner who ends them, waiting for several at once, listeners, and signals that wake the loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets that cannot print themselves."""
+"""Secrets that cannot print themselves, and the file the console hands them out in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named accounts: where to go, never the secret."""
+"""Named accounts: where to go, by which proxy, what was found out about them; never the secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a training job is: the form, the states it goes through, the names it gets."""
+"""What a training job is: its states and names, and what its form must hold before anything is sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making a bucket, and what has to go before one can be removed."""
+"""Making and removing buckets, uploads left unfinished in them, and changes to many objects at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sockets of calls under way, so that a call nobody waits for any more ends at once.
+"""Calls to services: ended when nobody waits for them, tried again where that may help, loaded one at a time.
 
 A worker that waits for a dead network cannot look at its token; shutting its socket wakes it.
 """

@@ -1,4 +1,4 @@
-"""Which proxy leads to a service: that of the profile, else that of the system."""
+"""Which proxy leads to a service (that of the profile, else that of the system), and which addresses need none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which running program is busy with a run."""
+"""Which running program is busy with a run or a transfer; a lock dies with its program."""
 
 from __future__ import annotations
 

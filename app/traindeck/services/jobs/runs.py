@@ -1,4 +1,4 @@
-"""What can be done with runs that exist: find, stop, remove, fetch."""
+"""What can be done with runs that exist: find, stop, remove, fetch, and end those of the Lab before it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An object read through from one byte to another, whatever the line does on the way."""
+"""The bytes of an object: read through whatever the line does on the way, and sent from memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking some thousand objects up by listings instead of one by one."""
+"""Many at once: objects looked up by listings instead of one by one, and what many small files need at their end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MD5 of files and stretches of them: what a service reports, computed here."""
+"""MD5 of files, of stretches of them, and of those still on their way, set against what a service reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results on their way into the journal, several times a second and many at once."""
+"""Results on their way into the journal, many at once, and a transfer as it is shown."""
 
 from __future__ import annotations
 

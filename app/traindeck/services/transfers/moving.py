@@ -1,4 +1,4 @@
-"""The second half of a move: the source is left once what arrived was seen there, and only if it is still the same."""
+"""Copies within a service, and the second half of a move: the source goes once what arrived was seen there."""
 
 from __future__ import annotations
 

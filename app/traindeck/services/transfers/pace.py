@@ -1,4 +1,4 @@
-"""How many requests one service is asked at a time: few at first, more while that brings something."""
+"""How many requests a service is asked at a time, and how many bytes a second all transfers may move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A large file on its way in parts: taken up where it was left, and begun again when its source changes."""
+"""A large file in parts or pieces: what it is made of, taken up where it was left, begun again when it changes."""
 
 from __future__ import annotations
 

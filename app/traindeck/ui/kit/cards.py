@@ -1,4 +1,4 @@
-"""Cards of a page: a heading over facts that can be read and copied."""
+"""Cards of a page, what a page says while it is empty, lines that are cut off, and buttons that are only an icon."""
 
 from __future__ import annotations
 

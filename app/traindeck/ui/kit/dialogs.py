@@ -1,4 +1,4 @@
-"""Dialogs that are awaited: `exec()` would stop every task that wakes while it is open."""
+"""Dialogs that are awaited (`exec()` would stop every task that wakes while it is open), and choosing files."""
 
 from __future__ import annotations
 

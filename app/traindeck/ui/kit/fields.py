@@ -1,4 +1,4 @@
-"""The parts the job form is put together from: a label, something to type into, and room for what is wrong."""
+"""Fields of a form: a label with room for what is wrong, rows of pairs, and a list of places to complete with."""
 
 from __future__ import annotations
 

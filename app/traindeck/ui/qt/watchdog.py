@@ -1,4 +1,4 @@
-"""Reports a UI thread that stops answering, with the line that held it."""
+"""Reports a UI thread that stops answering, and keeps the collecting of garbage on that thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bar under the menus that says what went wrong and what to do."""
+"""The bar under the menus that says what went wrong, and the status bar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The accounts to choose from, and choosing."""
+"""The accounts to choose from, and the message when a service refuses the keys of one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Language and theme: what is chosen, and choosing."""
+"""Language, theme and layout: what is chosen, and kept for the next start."""
 
 from __future__ import annotations
 

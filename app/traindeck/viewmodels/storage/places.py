@@ -1,4 +1,4 @@
-"""A place that was typed and is not there: what it is most like, and what it takes to make it."""
+"""Places: favourites, one that was typed and is not there, and those a transfer has changed."""
 
 from __future__ import annotations
 

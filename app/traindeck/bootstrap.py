@@ -161,7 +161,7 @@ async def _main(
         runs = _first_runs(core, scope, shell)
         await _in_worker(_load_rooms)
         from traindeck.lab_beside_window import tell_about_lab
-        from traindeck.ui.qt.watchdog import StallWatchdog
+        from traindeck.ui.qt.watchdog import REST_BEAT_S, StallWatchdog
         from traindeck.workspace import Models, Workspace
 
         shown = replace(settings, language=chosen, theme=start_options.theme or settings.theme)
@@ -174,7 +174,7 @@ async def _main(
         program = Program(application, core, models, workspace, theme, stop)
         furniture.callback(lambda: program.workspace.dispose())
         _in_use(program, scope, start)
-        watchdog = StallWatchdog(partial(_note_stall, program))
+        watchdog = StallWatchdog(partial(_note_stall, program), rest_s=REST_BEAT_S)
         owned.callback(watchdog.close)
         keep_what_is_there()
         start_lab = tell_about_lab(core, models, scope)

@@ -170,10 +170,10 @@ async def test_new_keys_close_the_old_way_and_shutting_down_closes_all(
 
     async with Bench(tmp_path / "home", way) as bench:
         await bench.profiles.add(profile_at(lab, project_id=lab.project_id), keys_of(lab), this_session_only=True)
-        await (await bench.connections.open("mine")).storage.buckets()
+        await (await bench.connections.open("mine")).storage.create_bucket("kept-open")
         assert idle() == [1]
         renamed = profile_at(lab, project_id=lab.project_id, signature="v4")
         await bench.book.put(renamed)
-        await (await bench.connections.open("mine")).storage.buckets()
+        await (await bench.connections.open("mine")).storage.create_bucket("kept-open")
         assert idle() == [0, 1]
     assert idle() == [0, 0]

@@ -294,7 +294,7 @@ async def test_a_wrong_clock_is_told_in_minutes(way: Way, lab: LabProcess) -> No
     async with FaultyProxy(lab.obs) as proxy:
         proxy.faults.append(Answer(403, body, {"Content-Type": "application/xml", "Date": theirs}))
         with way.at(obs_endpoint=proxy.url).storage() as storage, pytest.raises(AccessRefused, match="42 minutes"):
-            await storage.buckets()
+            await storage.create_bucket("of-another-time")
 
 
 async def test_connections_are_kept_and_a_dead_one_is_replaced_at_once(

@@ -18,9 +18,13 @@ from types import FrameType
 from PySide6.QtCore import QObject, Qt, QTimer
 
 BEAT_S = 0.025
+REST_BEAT_S = 0.125
 LIMIT_S = 0.05
 LOOK_S = 0.015
 _SLACK_S = 0.002
+# Computed between two beats: more than that, and somebody is using the window.
+_BUSY_S = 0.002
+_AWAKE_S = 2.0
 _MOST_TOLD = 200
 # The number of the call that waits for a lock, as Linux tells it.
 _FUTEX = {"aarch64": b"98", "riscv64": b"98"}.get(platform.machine(), b"202")
@@ -51,6 +55,8 @@ class _Gap:
     held: float = 0.0
     last: float = 0.0
     asleep: float = 0.0
+    without: float | None = None
+    """What the system had told of waiting for a processor when the beat was due."""
     lines: tuple[_Line, ...] = ()
 
 
@@ -60,22 +66,30 @@ class StallWatchdog(QObject):
     A machine with too little time for us delays the beat as well. That is not ours to mend, so a late beat counts only
     as far as the UI thread computed (its own clock says so) or was seen again and again inside the same call; and
     where the system tells how long the thread was ready but had no processor, that time does not count either.
+
+    Waking up forty times a second is most of what an idle window costs: while nothing goes on it beats every `rest_s`.
     """
 
     def __init__(
-        self, on_stall: Callable[[Stall], None], parent: QObject | None = None, *, limit_s: float = LIMIT_S
+        self,
+        on_stall: Callable[[Stall], None],
+        parent: QObject | None = None,
+        *,
+        limit_s: float = LIMIT_S,
+        rest_s: float = BEAT_S,
     ) -> None:
         super().__init__(parent)
         self._on_stall = on_stall
         self._limit_s = limit_s
+        self._rest_s = rest_s
+        self.beat_s = BEAT_S
+        self._awake_until = time.monotonic() + _AWAKE_S
         self._ui_thread = threading.get_ident()
         self._beat_at = time.monotonic()
         self._computed = time.thread_time()
-        # Kept open: opening it forty times a second was most of what an idle window cost.
         told_by_system = Path(f"/proc/self/task/{threading.get_native_id()}")
         self._told_by_system = _opened(told_by_system / "schedstat")
         self._call_file = told_by_system / "syscall"
-        self._without_processor = self._waited_for_processor()
         self._gap = _Gap()
         self._done = threading.Event()
         self._timer = QTimer(self)
@@ -99,15 +113,24 @@ class StallWatchdog(QObject):
 
     def _beat(self) -> None:
         now, computed = time.monotonic(), time.thread_time()
+        late, used = now - self._beat_at - self.beat_s, computed - self._computed
         gap, self._gap = self._gap, _Gap()
-        without = self._waited_for_processor()
-        late = now - self._beat_at - BEAT_S - (without - self._without_processor)
-        used = computed - self._computed
+        self._beat_at, self._computed = now, computed
+        self._pace(now, used)
+        if late > self._limit_s and gap.without is not None:
+            late -= self._waited_for_processor() - gap.without
         seconds = min(late, max(used, gap.held))
-        self._beat_at, self._computed, self._without_processor = now, computed, without
         if seconds > self._limit_s:
             own = min(seconds, used + gap.asleep)
             self._on_stall(Stall(seconds, own, _words(gap.lines)))
+
+    def _pace(self, now: float, used: float) -> None:
+        if used > _BUSY_S:
+            self._awake_until = now + _AWAKE_S
+        beat_s = BEAT_S if now < self._awake_until else self._rest_s
+        if beat_s != self.beat_s:
+            self.beat_s = beat_s
+            self._timer.setInterval(int(beat_s * 1000))
 
     def _waited_for_processor(self) -> float:
         """Seconds since the thread began, on Linux; nothing anywhere else."""
@@ -129,16 +152,20 @@ class StallWatchdog(QObject):
         # There is nothing to look at before a beat is due; then it is looked at again and again until it comes.
         pause = BEAT_S
         while not self._done.wait(pause):
-            begun, gap = self._beat_at, self._gap
-            pause = max(LOOK_S, BEAT_S - (time.monotonic() - begun) + _SLACK_S)
-            if time.monotonic() - begun < BEAT_S:
+            begun, gap, beat_s = self._beat_at, self._gap, self.beat_s
+            pause = max(LOOK_S, beat_s - (time.monotonic() - begun) + _SLACK_S)
+            if time.monotonic() - begun < beat_s:
                 continue
             call, lines = _look(self._ui_thread)
             now, sleeps = time.monotonic(), self._sleeps()
-            if not lines or self._beat_at != begun:
+            if self._beat_at != begun:
+                continue
+            if gap.without is None:
+                gap.without = self._waited_for_processor()
+            if not lines:
                 continue
             if call != gap.call:
-                gap.call, gap.first, gap.last = call, now, begun + BEAT_S
+                gap.call, gap.first, gap.last = call, now, begun + beat_s
             if sleeps:
                 gap.asleep += now - gap.last
             gap.last = now

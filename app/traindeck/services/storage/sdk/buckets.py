@@ -42,13 +42,11 @@ class ObsStorage:
 
     async def buckets(self) -> list[Bucket]:
         try:
-            answer = await self._account.ask(lambda client, _: client.listBuckets(isQueryLocation=True), None)
+            return await self._account.over_wire(lambda plane: plane.buckets())
         except NoRight:
             if self._work_in is None:
                 raise
             return [Bucket(self._work_in.bucket, None, self._account.region)]
-        found: list[Bucket] = self._account.body(answer)
-        return found
 
     async def create_bucket(self, name: str) -> None:
         """Creating one's own bucket again is no error."""

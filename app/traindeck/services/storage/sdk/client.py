@@ -24,10 +24,8 @@ from obs import ObsClient, convertor
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile, Proxy, Signature
 from traindeck.domain.storage.access import Acl
-from traindeck.domain.storage.objects import Bucket
 from traindeck.services.http.calls import NotReached, connected, in_use
 from traindeck.services.storage.dialect import is_path_style
-from traindeck.services.storage.documents import document, moment
 from traindeck.services.storage.sdk.documents import acl_of, policy_of
 
 CONNECT_S = 6.0
@@ -100,14 +98,7 @@ class _Idle:
 
 
 class _Convertor(convertor.Convertor):  # type: ignore[misc]
-    """Reads documents itself: the SDK's times are in local time without zone, an hour off in summer."""
-
-    def parseListBuckets(self, xml: str, headers: object = None) -> list[Bucket]:
-        root = document(xml, "ListAllMyBucketsResult")
-        return [
-            Bucket(node.findtext("Name") or "", moment(node.findtext("CreationDate")), node.findtext("Location") or "")
-            for node in root.iterfind("Buckets/Bucket")
-        ]
+    """Reads documents itself: the SDK's models lose what they do not know."""
 
     def parseSetting(self, xml: object, headers: object = None) -> str:
         # An answer without a body comes as its headers alone.

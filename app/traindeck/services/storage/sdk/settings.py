@@ -149,8 +149,8 @@ class ObsSettings:
         )
 
     async def _created(self, bucket: str) -> datetime | None:
-        answer = await self._account.ask(lambda client, _: client.listBuckets(isQueryLocation=True), None)
-        return next((found.created for found in self._account.body(answer) if found.name == bucket), None)
+        buckets = await self._account.over_wire(lambda plane: plane.buckets())
+        return next((found.created for found in buckets if found.name == bucket), None)
 
     async def _used(self, bucket: str) -> tuple[int | None, int | None]:
         root = await self._needed(bucket, _USED)

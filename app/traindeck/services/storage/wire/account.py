@@ -128,7 +128,7 @@ class WireAccount:
             is_missing = refusal.status == 404 and refusal.code in ("", "NoSuchKey")
             if refusal.code in fine or (missing_is_fine and is_missing):
                 return answer
-            raise obs_error(refusal, request.path)
+            raise obs_error(refusal, request.path if request.path.bucket else None)
 
         try:
             return await retried(attempt, may_again=lambda: not (self._is_closed or is_over) and may_again())
@@ -180,7 +180,7 @@ class WireAccount:
         return answer
 
     def _server(self, bucket: str) -> Server:
-        host = self._host if self.path_style else f"{bucket}.{self._host}"
+        host = self._host if self.path_style or not bucket else f"{bucket}.{self._host}"
         if host not in self._servers:
             self._servers[host] = Server(host, self._port, self._is_secure)
         return self._servers[host]

@@ -6,11 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import Bucket, ObjectPath
 from traindeck.services.http.calls import Refused, nobody_listens
 from traindeck.services.storage.data_ports import NotRemoved, VersionPage
+from traindeck.services.storage.documents import moment
 from traindeck.services.storage.wire.account import WireAccount
+from traindeck.services.storage.wire.answers import document_of
+from traindeck.services.storage.wire.connection import Answered
 from traindeck.services.storage.wire.pool import MOST_CONNECTIONS
+from traindeck.services.storage.wire.requests import Request
 from traindeck.services.storage.wire.uploads import MultipartUploads
 from traindeck.services.storage.wire.versions import (
     VersionOfKey,
@@ -33,6 +37,22 @@ class WireDataPlane(MultipartUploads):
         most_connections: int = MOST_CONNECTIONS,
     ) -> None:
         super().__init__(WireAccount(profile, credentials, refused=refused, most_connections=most_connections))
+
+    async def buckets(self) -> list[Bucket]:
+        found: list[Bucket] = []
+
+        def read(answer: Answered) -> None:
+            root = document_of(self._account, answer, "ListAllMyBucketsResult")
+            found[:] = [
+                Bucket(
+                    node.findtext("Name") or "", moment(node.findtext("CreationDate")), node.findtext("Location") or ""
+                )
+                for node in root.iterfind("Buckets/Bucket")
+            ]
+
+        location = {f"{self._account.prefix}location": "true"}
+        await self._account.ask(Request("GET", ObjectPath(""), headers=location), checked=read)
+        return found
 
     async def remove(self, bucket: str, keys: Sequence[str]) -> list[NotRemoved]:
         return await removed(self._account, bucket, [(key, "") for key in keys])

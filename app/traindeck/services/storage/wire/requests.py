@@ -31,6 +31,7 @@ class Request:
 
     method: str
     path: ObjectPath
+    """Without a bucket: the account itself is asked."""
     query: dict[str, str | None] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
     body: Body | None = None
@@ -42,8 +43,8 @@ class Request:
 def target(request: Request, *, path_style: bool) -> str:
     """Path and query, encoded exactly as they are signed."""
     bucket, key = request.path.bucket, request.path.key
-    path = f"/{bucket}" if path_style else ""
-    path += "/" + encoded_key(key) if key or not path_style else ""
+    path = f"/{bucket}" if path_style and bucket else ""
+    path += "/" + encoded_key(key) if key or not path else ""
     if not request.query:
         return path
     pairs = [

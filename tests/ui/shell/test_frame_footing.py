@@ -19,6 +19,7 @@ from support import waiting
 from support.leftovers import Leftovers
 from support.qt_support import Stalls, until, watched_for_stalls
 from support.waiting import IS_TOLD, LONGEST_STALL_S, is_long, slowness
+from traindeck.ui.qt.watchdog import REST_BEAT_S, Stall, StallWatchdog
 
 
 async def test_coroutines_run_on_the_loop_of_the_window(qapp: QApplication) -> None:
@@ -62,6 +63,26 @@ async def test_what_a_user_would_notice_fails_a_test(call: Callable[[float], Non
         seen.extend(stall for stall in stalls if f"in {call.__name__}" in stall.stack)
     with pytest.raises(AssertionError, match=call.__name__):
         seen.check()
+
+
+async def test_an_idle_window_is_looked_at_seldom_and_a_busy_one_often(qapp: QApplication) -> None:
+    stalls: list[Stall] = []
+    watchdog = StallWatchdog(stalls.append, rest_s=REST_BEAT_S)
+    try:
+        await until(lambda: watchdog.beat_s == REST_BEAT_S)
+
+        def busy() -> bool:
+            compute(0.005)
+            return watchdog.beat_s < REST_BEAT_S
+
+        await until(busy)
+        # And what takes long is seen at rest, too.
+        await until(lambda: watchdog.beat_s == REST_BEAT_S)
+        while not any("in block" in stall.stack for stall in stalls):
+            QTimer.singleShot(0, lambda: block(0.4))
+            await asyncio.sleep(0.05)
+    finally:
+        watchdog.close()
 
 
 async def test_short_calls_and_idle_time_are_no_stall(responsive: Stalls) -> None:

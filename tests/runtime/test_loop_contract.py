@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import shiboken6
@@ -149,7 +150,7 @@ async def main(application, stop):
 """
 
 
-def program(body: str, tmp_path: Path, **more: object) -> subprocess.Popen[str]:
+def program(body: str, tmp_path: Path, **more: Any) -> subprocess.Popen[str]:
     script = tmp_path / "program.py"
     script.write_text(f"{PROGRAM}\n{body}\n\nraise SystemExit(run(main))\n", encoding="utf-8")
     return subprocess.Popen(

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ WHEN = datetime(2026, 11, 18, 12, 0, 0, 123456, tzinfo=UTC)
 SPEC = JobSpec(name="digits", outputs=(("train_url", "obs://digits/{run}/"),), parameters=(("lr", 0.1), ("on", True)))
 
 
-def run(run_id: str, **changes: object) -> Run:
+def run(run_id: str, **changes: Any) -> Run:
     return replace(Run(run_id, 0, f"digits-{run_id}", "lab", SPEC, RunState.PREPARING, WHEN), **changes)
 
 

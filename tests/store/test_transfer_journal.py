@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ async def opened(path: Path) -> AsyncIterator[TransferJournal]:
         writer.close()
 
 
-def files(count: int, **changes: object) -> list[Item]:
+def files(count: int, **changes: Any) -> list[Item]:
     return [replace(Item(f"data/{number:04}", f"{number:04}", number, 7, number), **changes) for number in range(count)]
 
 

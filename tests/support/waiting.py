@@ -8,6 +8,11 @@ import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Never
+
+import pytest
+
+from traindeck.domain.errors import AppError
 
 # A wait is given up only to end a test that hangs: a machine with much else to do may need long for little.
 PATIENT_S = 120.0
@@ -46,6 +51,11 @@ def is_long(seconds: float, own: float, limit_s: float = LONGEST_STALL_S) -> boo
     if not IS_TOLD:
         return seconds > limit_s + OF_OTHERS_S
     return own > limit_s or seconds > limit_s + OF_OTHERS_S
+
+
+def fail_with(label: str, error: AppError) -> Never:
+    """What a test gives as the place where errors of tasks are told."""
+    pytest.fail(f"{label}: {error} {error.detail}")
 
 
 async def until(condition: Callable[[], object], timeout: float = PATIENT_S) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import traceback
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,7 +55,7 @@ def name() -> str:
     return f"job-{secrets.token_hex(4)}"
 
 
-def spec(bucket: str, seconds: float = 0.0, **fields: object) -> JobSpec:
+def spec(bucket: str, seconds: float = 0.0, **fields: Any) -> JobSpec:
     places: dict[str, object] = {
         "outputs": (("train_url", f"obs://{bucket}/out/{{run}}/"),),
         "log_to": f"obs://{bucket}/log/{{run}}/",

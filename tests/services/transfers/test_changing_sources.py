@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ async def test_a_source_that_changes_is_sent_as_it_is_in_the_end(
     source = tree(tmp_path / "data", {"big": random_bytes(2 * MIB)})
     new, whole = random_bytes(2 * MIB + 5), shelf.put_part
 
-    async def changing(target: ObjectPath, upload_id: str, number: int, *more: object, **named: object) -> object:
+    async def changing(target: ObjectPath, upload_id: str, number: int, *more: Any, **named: Any) -> object:
         if number == 4 and (source / "big").stat().st_size == 2 * MIB:
             (source / "big").write_bytes(new)
         return await whole(target, upload_id, number, *more, **named)
@@ -54,7 +55,7 @@ async def test_a_source_that_always_changes_or_is_gone_fails_with_a_clear_word(
     source = tree(tmp_path / "data", {"big": random_bytes(2 * MIB), "gone": b"x", "stays": b"y"})
     whole = shelf.put_part
 
-    async def changing(*given: object, **named: object) -> object:
+    async def changing(*given: Any, **named: Any) -> object:
         (source / "big").write_bytes(random_bytes(2 * MIB))
         return await whole(*given, **named)
 
@@ -81,7 +82,7 @@ async def test_an_object_that_changes_while_it_comes_is_never_mixed(
     shelf.keep(there("big"), old)
     whole = shelf.get
 
-    async def changing(*given: object, **named: object) -> object:
+    async def changing(*given: Any, **named: Any) -> object:
         found = await whole(*given, **named)
         if shelf.objects[there("big")].content == old:
             shelf.keep(there("big"), new)
@@ -101,7 +102,7 @@ async def test_a_small_file_that_changes_while_it_is_sent_goes_up_again(
     source = tree(tmp_path / "data", {"a": bytes(size), "b": b"b"})
     whole = shelf.put
 
-    async def changing(target: ObjectPath, *more: object, **named: object) -> object:
+    async def changing(target: ObjectPath, *more: Any, **named: Any) -> object:
         stored = await whole(target, *more, **named)
         if target.key == "a" and shelf.asked.count("put a") == 1:
             (source / "a").write_bytes(b"x" * size)
@@ -118,7 +119,7 @@ async def test_a_file_taken_away_after_it_was_sent_is_done(shelf: ObjectShelf, h
     source = tree(tmp_path / "data", {"a": b"a"})
     whole = shelf.put
 
-    async def put(*given: object, **named: object) -> object:
+    async def put(*given: Any, **named: Any) -> object:
         stored = await whole(*given, **named)
         (source / "a").unlink()
         return stored
@@ -143,7 +144,7 @@ async def test_a_large_object_that_changes_while_it_is_copied_is_copied_anew(
     shelf.keep(there("in/big"), old)
     whole = shelf.copy_part
 
-    async def changing(*given: object) -> object:
+    async def changing(*given: Any) -> object:
         part = await whole(*(given if heeds else (*given[:-1], "")))
         if shelf.objects[there("in/big")].content == old:
             shelf.keep(there("in/big"), new)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,13 +55,13 @@ async def test_bytes_that_changed_behind_an_old_time_go_up_anew(
     new, time_ns = os.urandom(2 * MIB), place.stat().st_mtime_ns
     begin, send = shelf.begin_upload, shelf.put_part
 
-    async def begun(*given: object, **named: object) -> object:
+    async def begun(*given: Any, **named: Any) -> object:
         with place.open("r+b") as file:
             file.write(new)
         os.utime(place, ns=(time_ns, time_ns))
         return await begin(*given, **named)
 
-    async def checked(target: ObjectPath, upload_id: str, number: int, body: Body, **named: object) -> object:
+    async def checked(target: ObjectPath, upload_id: str, number: int, body: Body, **named: Any) -> object:
         digest = hashlib.md5()
         async for piece in body.pieces():
             digest.update(piece)

@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,7 +87,7 @@ async def fail_half_way(shelf: ObjectShelf, home: Path, tmp_path: Path) -> int:
     no = AppError(text("No."), text("No."))
     whole = shelf.put_part
 
-    async def put_part(*given: object, **named: object) -> object:
+    async def put_part(*given: Any, **named: Any) -> object:
         if len(parts(shelf)) >= 2:
             raise no
         return await whole(*given, **named)
@@ -162,7 +163,7 @@ async def test_a_failed_download_leaves_no_part_when_it_is_forgotten(
     shelf.keep(there("big"), random_bytes(2 * MIB))
     whole = shelf.get
 
-    async def get(*given: object, **named: object) -> object:
+    async def get(*given: Any, **named: Any) -> object:
         if named["offset"]:
             raise AppError(text("No."), text("No."))
         return await whole(*given, **named)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,7 +108,7 @@ async def test_what_changed_meanwhile_is_kept_and_told_and_another_try_moves_it(
     fill(shelf, "in/", FILES)
     whole, changed = shelf.copy, False
 
-    async def copy_and_change(source: ObjectPath, target: ObjectPath, **more: object) -> object:
+    async def copy_and_change(source: ObjectPath, target: ObjectPath, **more: Any) -> object:
         nonlocal changed
         stored = await whole(source, target, **more)
         if source.key == "in/a.txt" and not changed:
@@ -131,7 +132,7 @@ async def test_a_copy_that_is_not_there_any_more_costs_no_source(shelf: ObjectSh
     fill(shelf, "in/", FILES)
     whole = shelf.copy
 
-    async def copy_and_lose(source: ObjectPath, target: ObjectPath, **more: object) -> object:
+    async def copy_and_lose(source: ObjectPath, target: ObjectPath, **more: Any) -> object:
         stored = await whole(source, target, **more)
         if source.key == "in/a.txt":
             del shelf.objects[target]
@@ -190,7 +191,7 @@ async def test_who_cancels_while_it_is_copied_keeps_the_whole_source(shelf: Obje
     async with working(home, shelf) as engine:
         whole, begun = shelf.copy, 0
 
-        async def count(source: ObjectPath, target: ObjectPath, **more: object) -> object:
+        async def count(source: ObjectPath, target: ObjectPath, **more: Any) -> object:
             nonlocal begun
             begun += 1
             if begun == 20:
@@ -221,7 +222,7 @@ async def test_a_file_written_meanwhile_stays(shelf: ObjectShelf, home: Path, tm
     source = tree(tmp_path / "data", FILES)
     whole = shelf.put
 
-    async def put_and_write(target: ObjectPath, *more: object, **named: object) -> object:
+    async def put_and_write(target: ObjectPath, *more: Any, **named: Any) -> object:
         stored = await whole(target, *more, **named)
         if target.key == "in/a.txt":
             (source / "a.txt").write_bytes(b"more")

@@ -7,6 +7,7 @@ import errno
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -113,7 +114,7 @@ async def test_what_arrives_faster_than_the_disk_takes_it_does_not_fill_the_memo
     first, may_write, whole = asyncio.Event(), threading.Event(), downloads.Downloads._keep
     loop = asyncio.get_running_loop()
 
-    def slow(self: downloads.Downloads, *given: object) -> object:
+    def slow(self: downloads.Downloads, *given: Any) -> object:
         loop.call_soon_threadsafe(first.set)
         may_write.wait(PATIENT_S)
         return whole(self, *given)

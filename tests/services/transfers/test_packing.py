@@ -10,6 +10,7 @@ import shutil
 import sys
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,7 +68,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sizes, "_MEBIBYTE", MIB // 4)
 
 
-def pack(source: Path | ObjectPath, target: Path | ObjectPath, **rules: object) -> Order:
+def pack(source: Path | ObjectPath, target: Path | ObjectPath, **rules: Any) -> Order:
     return Order(Kind.PACK, "lab", str(source), str(target), Rules(**rules))
 
 
@@ -179,7 +180,7 @@ async def test_an_object_that_changes_under_way_is_packed_as_it_is_now(
         shelf.keep(there(f"in/{number:02}"), b"old" * 100)
     whole = shelf.get
 
-    async def get(source: ObjectPath, *more: object, **named: object) -> object:
+    async def get(source: ObjectPath, *more: Any, **named: Any) -> object:
         if source.key == "in/05" and "in/19" not in [path.key for path in changed]:
             changed.append(there("in/19"))
             shelf.keep(there("in/19"), b"new and longer" * 100)
@@ -200,7 +201,7 @@ async def test_a_file_that_changes_under_way_is_packed_as_it_is_now(
     whole = shelf.put_part
     seen: list[int] = []
 
-    async def put_part(target: ObjectPath, upload_id: str, number: int, *more: object, **named: object) -> object:
+    async def put_part(target: ObjectPath, upload_id: str, number: int, *more: Any, **named: Any) -> object:
         part = await whole(target, upload_id, number, *more, **named)
         if not seen:
             content["c1/00100.bin"] = os.urandom(30_000)
@@ -371,7 +372,7 @@ async def test_a_file_that_changes_while_its_small_archive_is_sent_is_packed_aga
     whole = shelf.put
     sent: list[str] = []
 
-    async def put(target: ObjectPath, *more: object, **named: object) -> object:
+    async def put(target: ObjectPath, *more: Any, **named: Any) -> object:
         stored = await whole(target, *more, **named)
         if not sent:
             (source / "a").write_bytes(b"new and longer")
@@ -445,7 +446,7 @@ async def test_pause_cancel_and_a_dead_line(shelf: ObjectShelf, home: Path, tmp_
         engine.limit.set(0)
         whole, failures = shelf.put_part, [Unreachable(text("The service cannot be reached."), text("Look."))]
 
-        async def put_part(*more: object, **named: object) -> object:
+        async def put_part(*more: Any, **named: Any) -> object:
             if failures:
                 raise failures.pop()
             return await whole(*more, **named)

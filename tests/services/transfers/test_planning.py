@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,7 +64,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 async def plan(
-    shelf: ObjectShelf, disk: BlockingCalls, kind: Kind, source: object, target: object, **rules: object
+    shelf: ObjectShelf, disk: BlockingCalls, kind: Kind, source: object, target: object, **rules: Any
 ) -> Plan:
     items: list[Item] = []
 
@@ -384,7 +385,7 @@ async def test_a_listing_out_of_order_removes_nothing(shelf: ObjectShelf, disk: 
     shelf.keep(remote("b"), b"content")
     in_order = shelf.page
 
-    async def page(*given: object, **named: object) -> ListingPage:
+    async def page(*given: Any, **named: Any) -> ListingPage:
         found = await in_order(*given, **named)
         return ListingPage(found.rows[::-1], found.folders, found.next_marker)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,11 +24,11 @@ from traindeck.services.transfers.among import markers_among
 ODD = ["a b.bin", "数据/一.txt", "x&<y>.txt", "tab\there", "ctrl\x01", "deep/er/", "deep/er/z"]
 
 
-def removal(source: ObjectPath, **rules: object) -> Order:
+def removal(source: ObjectPath, **rules: Any) -> Order:
     return Order(Kind.REMOVE, "lab", str(source), "", Rules(**rules))
 
 
-def restoring(source: ObjectPath, **rules: object) -> Order:
+def restoring(source: ObjectPath, **rules: Any) -> Order:
     return Order(Kind.RESTORE, "lab", str(source), "", Rules(**rules))
 
 

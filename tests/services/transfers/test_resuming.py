@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from support.object_shelf import ObjectShelf
 from support.transfer_works import (
@@ -34,7 +35,7 @@ async def test_a_paused_transfer_stops_and_goes_on_where_it_was(
     source = tree(tmp_path / "data", files)
     gate, whole = asyncio.Event(), shelf.put_part
 
-    async def held(*given: object, **named: object) -> object:
+    async def held(*given: Any, **named: Any) -> object:
         if sum(line.startswith("part") for line in shelf.asked) >= 4:
             await gate.wait()
         return await whole(*given, **named)
@@ -64,7 +65,7 @@ async def test_a_cancelled_transfer_leaves_nothing_half_there(
     stuck = asyncio.Event()
     whole = shelf.put_part
 
-    async def held(target: ObjectPath, upload_id: str, number: int, *more: object, **named: object) -> object:
+    async def held(target: ObjectPath, upload_id: str, number: int, *more: Any, **named: Any) -> object:
         if number > 3:
             await stuck.wait()
         return await whole(target, upload_id, number, *more, **named)
@@ -81,7 +82,7 @@ async def test_a_cancelled_transfer_leaves_nothing_half_there(
 
         slow = shelf.get
 
-        async def held_get(*given: object, **named: object) -> object:
+        async def held_get(*given: Any, **named: Any) -> object:
             if named.get("offset"):
                 await stuck.wait()
             return await slow(*given, **named)
@@ -101,7 +102,7 @@ async def test_the_next_program_goes_on_at_the_part(
     source = tree(tmp_path / "data", files)
     stuck, whole = asyncio.Event(), shelf.put_part
 
-    async def held(target: ObjectPath, upload_id: str, number: int, *more: object, **named: object) -> object:
+    async def held(target: ObjectPath, upload_id: str, number: int, *more: Any, **named: Any) -> object:
         if number in (5, 9, 12):
             await stuck.wait()
         return await whole(target, upload_id, number, *more, **named)
@@ -150,7 +151,7 @@ async def test_two_programs_do_not_move_the_same(shelf: ObjectShelf, home: Path,
     source = tree(tmp_path / "data", {"a": b"a"})
     gate, whole = asyncio.Event(), shelf.put
 
-    async def held(*given: object, **named: object) -> object:
+    async def held(*given: Any, **named: Any) -> object:
         await gate.wait()
         return await whole(*given, **named)
 

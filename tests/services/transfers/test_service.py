@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,7 +86,7 @@ def held(shelf: ObjectShelf, after: int) -> None:
     """Puts stop answering after so many."""
     whole = shelf.put
 
-    async def put(*given: object, **named: object) -> object:
+    async def put(*given: Any, **named: Any) -> object:
         if sum(line.startswith("put") for line in shelf.asked) >= after:
             await asyncio.Event().wait()
         return await whole(*given, **named)
@@ -182,7 +183,7 @@ async def test_pause_go_on_first_and_retry_reach_the_engine(shelf: ObjectShelf, 
         let_go(shelf)
         whole = shelf.put
 
-        async def put(target: ObjectPath, *more: object, **named: object) -> object:
+        async def put(target: ObjectPath, *more: Any, **named: Any) -> object:
             if target.key == "39":
                 raise NotFound(text("The bucket is gone."), text("Make it."))
             return await whole(target, *more, **named)
@@ -207,7 +208,7 @@ async def test_new_keys_let_it_go_on_at_once(
     error: AppError | None = AccessRefused(text("No."), text("Ask."))
     whole = shelf.put
 
-    async def put(*given: object, **named: object) -> object:
+    async def put(*given: Any, **named: Any) -> object:
         if error is not None:
             raise error
         return await whole(*given, **named)

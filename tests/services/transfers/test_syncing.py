@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,7 +78,7 @@ async def test_nothing_is_removed_without_a_yes_after_a_pause_or_a_failed_plan(
     trouble: AppError | None = NotFound(text("No."), text("No."))
     whole = shelf.page
 
-    async def page(*given: object, **named: object) -> object:
+    async def page(*given: Any, **named: Any) -> object:
         if trouble is not None:
             raise trouble
         return await whole(*given, **named)
@@ -99,7 +100,7 @@ async def test_a_plan_begun_anew_removes_only_what_it_finds_itself(home: Path, t
     shelf.keep(there("b"), b"")
     whole = shelf.page
 
-    async def page(*given: object, marker: str = "", **named: object) -> object:
+    async def page(*given: Any, marker: str = "", **named: Any) -> object:
         if marker == "a" and there("a") in shelf.objects:
             del shelf.objects[there("a")]
             raise offline()
@@ -148,7 +149,7 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     places: list[str] = []
     whole = comparing.file_digests
 
-    def noting(place: Path, *more: object) -> object:
+    def noting(place: Path, *more: Any) -> object:
         places.append(place.name)
         return whole(place, *more)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 from support.object_shelf import ObjectShelf
 from support.transfer_works import done, random_bytes, there, tree, upload, working
@@ -18,7 +19,7 @@ async def test_transfers_share_the_line_and_the_first_goes_first(
     order: list[str] = []
     gate, whole = asyncio.Event(), shelf.put
 
-    async def noting(target: ObjectPath, *more: object, **named: object) -> object:
+    async def noting(target: ObjectPath, *more: Any, **named: Any) -> object:
         await gate.wait()
         await asyncio.sleep(0.005)
         order.append(target.key.split("/")[0])

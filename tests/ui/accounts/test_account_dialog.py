@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from support import planted
 from support.frame_bench import ICONS
 from support.qt_support import until
+from support.waiting import fail_with
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Check, CheckUp, Profile, Provider, Signature
 from traindeck.domain.errors import KeyringMissing, KeysRefused
@@ -81,7 +82,7 @@ def words(widget: QWidget) -> str:
 async def test_secrets_are_neither_shown_nor_copied(theme: Theme, qtbot: QtBot) -> None:
     clipboard = QGuiApplication.clipboard()
     clipboard.setText("before")
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         dialog = ProfileDialog(ProfileForm(RunActions(), scope), theme)
         dialog.open()
         dialog.more.setChecked(True)
@@ -102,7 +103,7 @@ async def test_secrets_are_neither_shown_nor_copied(theme: Theme, qtbot: QtBot) 
 
 async def test_every_setting_reaches_the_profile(theme: Theme, qtbot: QtBot) -> None:
     service = RunActions()
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         dialog = ProfileDialog(ProfileForm(service, scope), theme)
         dialog.open()
         await until(lambda: "KWallet" in dialog.note.text())
@@ -137,7 +138,7 @@ async def test_temporary_keys_come_out_of_a_file_with_their_end(theme: Theme, qt
     path = tmp_path / "credential.json"
     content = f'"access":"{AK}","secret":"{SK}","securitytoken":"{TOKEN}","expires_at":"{end.isoformat()}"'
     path.write_text(f'{{"credential":{{{content}}}}}', encoding="utf-8")
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         form = ProfileForm(service, scope)
         dialog = ProfileDialog(form, theme)
         dialog.open()
@@ -157,7 +158,7 @@ async def test_temporary_keys_come_out_of_a_file_with_their_end(theme: Theme, qt
 async def test_an_account_is_changed_without_its_keys_or_given_new_ones(theme: Theme, qtbot: QtBot) -> None:
     before = Profile("campus", Provider.MODELARTS, "cn-east-3", key_hint="AKIA…89", proxy="http://ann@proxy:80")
     service = RunActions()
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         dialog = ProfileDialog(ProfileForm(service, scope, before), theme)
         dialog.open()
         assert "campus" in dialog.windowTitle() and "AKIA…89" in words(dialog)
@@ -186,7 +187,7 @@ async def test_that_there_is_no_keyring_is_said_at_once(theme: Theme, qtbot: QtB
         text("This computer offers no keyring for the keys."),
         text("Install the package gnome-keyring (on KDE: kwallet) and sign in to the desktop again."),
     )
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         dialog = ProfileDialog(ProfileForm(service, scope), theme)
         dialog.open()
         await until(dialog.session.isVisible)

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -41,7 +41,7 @@ def theme(qapp: QApplication) -> Iterator[Theme]:
         yield theme
 
 
-def a_run(number: int, state: RunState = RunState.COMPLETED, **changes: object) -> Run:
+def a_run(number: int, state: RunState = RunState.COMPLETED, **changes: Any) -> Run:
     run = Run(
         f"r{number}", number, f"digits-{number}", "lab", digits_spec(), state, NOW, bundle="b", job_id=f"j{number}"
     )

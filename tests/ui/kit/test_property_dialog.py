@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from support.frame_bench import ICONS
 from support.qt_support import press, until
+from support.waiting import fail_with
 from traindeck.domain.errors import AppError, NotOffered, Unreachable
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import TaskScope
@@ -105,7 +106,7 @@ Stage = Callable[[TaskScope], Bench]
 
 
 async def test_a_page_is_read_when_it_is_first_seen(stage: Stage) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         at = stage(scope)
         dialog = await at.read()
         assert (at.first.read, at.second.read) == (1, 0)
@@ -118,7 +119,7 @@ async def test_a_page_is_read_when_it_is_first_seen(stage: Stage) -> None:
 
 
 async def test_what_was_changed_is_marked_and_saved(stage: Stage) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         at = stage(scope)
         dialog = await at.read()
         assert not dialog.save_button.isEnabled()
@@ -137,7 +138,7 @@ async def test_what_was_changed_is_marked_and_saved(stage: Stage) -> None:
 
 
 async def test_what_is_wrong_is_said_while_typing_and_not_sent(stage: Stage) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         at = stage(scope)
         dialog = await at.read()
         at.type(at.first, "")
@@ -152,7 +153,7 @@ async def test_what_is_wrong_is_said_while_typing_and_not_sent(stage: Stage) -> 
 
 @pytest.mark.parametrize("error", [AWAY, NotOffered(text("It has no CORS."), text(""))])
 async def test_a_page_that_cannot_be_read_says_why(stage: Stage, error: AppError) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         at = stage(scope)
         at.first.error = error
         dialog = await at.read()
@@ -168,7 +169,7 @@ async def test_a_page_that_cannot_be_read_says_why(stage: Stage, error: AppError
 
 
 async def test_a_failed_save_keeps_what_was_typed(stage: Stage) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         at = stage(scope)
         dialog = await at.read()
         at.type(at.first, "new")
@@ -197,7 +198,7 @@ async def test_a_mistake_of_ours_is_reported_and_shown(stage: Stage) -> None:
 
 @pytest.mark.parametrize(("answer", "kept"), [("save", "new"), ("discard", "old")])
 async def test_leaving_asks_about_what_is_not_saved(stage: Stage, answer: str, kept: str) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         at = stage(scope)
         dialog = await at.read("CORS")
         at.type(at.second, "new")
@@ -210,7 +211,7 @@ async def test_leaving_asks_about_what_is_not_saved(stage: Stage, answer: str, k
 
 
 async def test_leaving_is_put_off_when_it_cannot_be_saved(stage: Stage) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         at = stage(scope)
         dialog = await at.read("CORS")
         at.type(at.second, "new")
@@ -228,7 +229,7 @@ async def test_leaving_is_put_off_when_it_cannot_be_saved(stage: Stage) -> None:
 
 
 async def test_who_asks_again_sees_the_dialog_that_is_open(stage: Stage) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         at = stage(scope)
         dialog = await at.read()
         assert at.open("CORS") is dialog and dialog.current.page is at.second
@@ -248,7 +249,7 @@ async def test_who_asks_again_sees_the_dialog_that_is_open(stage: Stage) -> None
 
 
 async def test_closing_ends_what_was_being_read(stage: Stage) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         at = stage(scope)
         at.first.gate.clear()
         dialog = at.open()

@@ -21,6 +21,7 @@ from pytestqt.qtbot import QtBot
 from support import planted
 from support.frame_bench import ICONS, Frame, frame
 from support.qt_support import press, until
+from support.waiting import fail_with
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Check, CheckUp, Profile
 from traindeck.domain.errors import KeyringMissing
@@ -44,7 +45,7 @@ def palette_of(at: Frame) -> CommandPalette:
 
 
 async def test_the_palette_runs_what_was_typed(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             at.window.show()
             palette = palette_of(at)
@@ -58,7 +59,7 @@ async def test_the_palette_runs_what_was_typed(qapp: QApplication, qtbot: QtBot,
 
 
 async def test_arrows_choose_and_escape_leaves(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             at.window.show()
             palette = palette_of(at)
@@ -73,7 +74,7 @@ async def test_arrows_choose_and_escape_leaves(qapp: QApplication, qtbot: QtBot,
 async def test_nothing_happens_when_nothing_matches_or_may_be_done(
     qapp: QApplication, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             at.window.show()
             palette = palette_of(at)
@@ -155,7 +156,7 @@ def theme(qapp: QApplication) -> object:
 
 async def test_an_account_is_typed_saved_and_checked(theme: Theme, qtbot: QtBot) -> None:
     counter = Counter()
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         dialog = ProfileDialog(ProfileForm(counter, scope), theme)
         dialog.open()
         qtbot.keyClicks(dialog.fields["name"], "campus")
@@ -180,7 +181,7 @@ async def test_an_account_is_typed_saved_and_checked(theme: Theme, qtbot: QtBot)
 async def test_without_a_keyring_the_session_is_offered(theme: Theme, qtbot: QtBot) -> None:
     counter = Counter()
     counter.has_keyring = False
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         dialog = ProfileDialog(ProfileForm(counter, scope), theme)
         dialog.open()
         for name, value in (("name", "campus"), ("access_key", AK), ("secret_key", SK)):
@@ -201,7 +202,7 @@ async def test_without_a_keyring_the_session_is_offered(theme: Theme, qtbot: QtB
 
 async def test_mistakes_stand_beside_their_fields(theme: Theme, qtbot: QtBot) -> None:
     counter = Counter()
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         form = ProfileForm(counter, scope)
         dialog = ProfileDialog(form, theme)
         dialog.open()
@@ -238,7 +239,7 @@ def drop(widget: QWidget, path: Path) -> None:
 async def test_the_consoles_file_is_dropped(theme: Theme, tmp_path: Path) -> None:
     path = tmp_path / "凭证 credentials.csv"
     path.write_text(f"User Name,Access Key Id,Secret Access Key\nme,{AK},{SK}\n", encoding="utf-8")
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         dialog = ProfileDialog(ProfileForm(Counter(), scope), theme)
         dialog.open()
         drop(dialog, path)

@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from support.frame_bench import Frame, frame, texts_cut
 from support.qt_support import Stalls, until
+from support.waiting import fail_with
 from traindeck.domain import texts
 from traindeck.domain.accounts.profiles import Profile, Provider
 from traindeck.domain.errors import Unexpected, Unreachable
@@ -47,7 +48,7 @@ def titles(menu: QMenu) -> list[str]:
 
 
 async def test_pages_are_made_once_and_told_when_they_go(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             made: list[str] = []
             closed: list[str] = []
@@ -81,7 +82,7 @@ async def test_docks_hide_show_and_come_back_where_they_were(
     qapp: QApplication, tmp_path: Path, disk: BlockingCalls
 ) -> None:
     state = WindowState(tmp_path / "window.json")
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path, state=state) as at:
             at.window.show()
             assert at.window.is_dock_shown("buckets")
@@ -104,7 +105,7 @@ async def test_a_layout_saved_while_a_notice_stood_does_not_bring_it_back(
     qapp: QApplication, tmp_path: Path, disk: BlockingCalls
 ) -> None:
     state = WindowState(tmp_path / "window.json")
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path, state=state) as at:
             at.window.show()
             at.notices.report("a", lost())
@@ -121,21 +122,21 @@ async def test_a_layout_that_cannot_be_used_is_left_aside(
     (tmp_path / "window.json").write_text('{"version": 1, "geometry": "AAAA", "docks": "AAAA"}', encoding="utf-8")
     state = WindowState(tmp_path / "window.json")
     state.read()
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path, state=state) as at:
             at.window.show()
             assert all(at.window.is_dock_shown(panel) for panel in at.window.dock_titles())
 
 
 async def test_bottom_docks_stand_behind_each_other(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             at.window.show()
             assert at.window.tabifiedDockWidgets(dock(at, "log")) == [dock(at, "transfers")]
 
 
 async def test_closing_only_asks(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             at.window.show()
             assert not at.window.close()
@@ -147,7 +148,7 @@ async def test_closing_only_asks(qapp: QApplication, tmp_path: Path) -> None:
 async def test_menus_shortcuts_and_toolbar_come_from_the_commands(
     qapp: QApplication, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             at.window.show()
             at.window.activateWindow()
@@ -175,7 +176,7 @@ async def test_menus_shortcuts_and_toolbar_come_from_the_commands(
 
 
 async def test_an_action_shows_what_is_so_not_what_was_clicked(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             light: QAction = at.window.menus.action("view.theme.light")
             assert light.isChecked()
@@ -189,7 +190,7 @@ async def test_an_action_shows_what_is_so_not_what_was_clicked(qapp: QApplicatio
 
 
 async def test_language_and_theme_chosen_together_are_both_kept(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             rebuilt: list[int] = []
             at.preferences.language_changed.connect(lambda: rebuilt.append(1))
@@ -204,7 +205,7 @@ async def test_language_and_theme_chosen_together_are_both_kept(qapp: QApplicati
 
 
 async def test_a_failure_is_said_and_can_be_tried_again(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             at.window.show()
             tries: list[int] = []
@@ -229,14 +230,14 @@ async def test_a_failure_is_said_and_can_be_tried_again(qapp: QApplication, qtbo
 
 
 async def test_words_of_others_are_not_taken_for_markup(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             at.notices.report("a", lost("<b>bucket</b>"))
             assert at.window.notice_bar.title.textFormat() == Qt.TextFormat.PlainText
 
 
 async def test_our_mistakes_open_one_dialog_not_many(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             at.window.show()
             for number in range(3):
@@ -256,7 +257,7 @@ def a_run(run_id: str, profile: str, state: RunState = RunState.RUNNING) -> Run:
 
 
 async def test_the_status_bar_says_unknown_never_nothing(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             bar, services = at.window.statusBar(), at.services
             assert (bar.profile.text(), bar.live.text(), bar.price.text()) == ("–", "Live jobs: –", "Price: –")
@@ -282,7 +283,7 @@ async def test_the_status_bar_says_unknown_never_nothing(qapp: QApplication, tmp
 
 
 async def test_the_status_bar_tells_the_rate_of_what_moves(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             bar, moved = at.window.statusBar(), at.services.moved
             assert bar.rate.text() == "No transfers"
@@ -301,7 +302,7 @@ async def test_the_status_bar_tells_the_rate_of_what_moves(qapp: QApplication, t
 async def test_nothing_is_cut_and_no_letter_is_given_twice(qapp: QApplication, tmp_path: Path, language: str) -> None:
     if language == "zh_CN":
         speak(language)
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             at.window.resize(1280, 800)
             at.window.open_tab("welcome", "Welcome", lambda: WelcomePage(at.theme))
@@ -322,7 +323,7 @@ def mnemonic(title: str) -> str:
 
 
 async def test_everything_can_be_reached_and_has_a_name(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             at.window.show()
             page = at.window.open_tab("welcome", "Welcome", lambda: WelcomePage(at.theme))
@@ -337,7 +338,7 @@ async def test_everything_can_be_reached_and_has_a_name(qapp: QApplication, tmp_
 
 
 async def test_the_first_notice_can_be_read_whatever_was_drawn_before(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             at.window.show()
             at.window.grab()  # works out every layout, that of the hidden bar as well
@@ -348,7 +349,7 @@ async def test_the_first_notice_can_be_read_whatever_was_drawn_before(qapp: QApp
 
 
 async def test_the_frame_does_not_stall(qapp: QApplication, tmp_path: Path, responsive: Stalls) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             at.window.show()
             await until(at.window.isVisible)

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-import pytest
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -16,6 +15,7 @@ from shiboken6 import isValid
 
 from support.frame_bench import BOTTOM, ICONS, LEFT, Frame, frame
 from support.qt_support import until
+from support.waiting import fail_with
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import TaskScope
 from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, Question, asked, asked_line
@@ -134,7 +134,7 @@ async def test_the_frame_has_its_docks_and_menus_before_anything_is_loaded(
 
 
 async def test_a_room_registers_once_and_leaves_with_its_window(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         theme, model = Theme(qapp, ICONS, "light"), Room.Model()
         shell = Shell(
             make_frame(theme, Notices(), WindowState(tmp_path / "window.json"), lambda: None),
@@ -169,7 +169,7 @@ async def test_who_asks_after_the_window_gave_way_is_heard_in_the_next_one(qapp:
         await until(lambda: window.findChildren(Question))
         return window.findChildren(Question)[0]
 
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         theme, state = Theme(qapp, ICONS, "light"), WindowState(tmp_path / "window.json")
         old, fresh = (
             Shell(make_frame(theme, Notices(), state, lambda: None), theme, scope, lambda: None) for _ in range(2)
@@ -222,7 +222,7 @@ def page_in(at: Frame) -> Page:
 async def test_the_palette_and_the_sheet_know_the_commands_of_the_page_in_front(
     qapp: QApplication, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    async with TaskScope(pytest.fail) as scope:
+    async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             at.window.show()
             page = page_in(at)

@@ -20,6 +20,7 @@ from support.servers.lab_process import LabProcess
 from support.stores.foreign_stores import ACCESS_KEY, SECRET_KEY, rclone
 from support.stores.lab_clients import s3_client
 from support.stores.way import Way
+from support.waiting import fail_with
 from support.work_bench import Bench
 from traindeck.domain import texts
 from traindeck.domain.accounts.keys import Credentials, Secret
@@ -116,7 +117,7 @@ Staged = Callable[[], AbstractAsyncContextManager[Stage]]
 def staged(way: Way, tmp_path: Path, qapp: QApplication, qtbot: QtBot) -> Staged:
     @asynccontextmanager
     async def stage() -> AsyncIterator[Stage]:
-        async with Bench(tmp_path / "home", way) as bench, TaskScope(pytest.fail) as scope:
+        async with Bench(tmp_path / "home", way) as bench, TaskScope(fail_with) as scope:
             storage = (await bench.connections.open(LAB)).storage
             await storage.create_bucket(BUCKET)
             theme = Theme(qapp, ICONS, "light")
@@ -355,7 +356,7 @@ async def test_a_foreign_store_says_so_on_every_page(
         fields = {"obs_endpoint": url, "signature": Signature.V4, "path_style": True, "region": "us-east-1"}
         profile: Profile = replace(way.profile, **fields)  # type: ignore[arg-type]
         there = Way(profile, Credentials(ACCESS_KEY, Secret(SECRET_KEY)), way.calls)
-        async with Bench(tmp_path / "home", there) as bench, TaskScope(pytest.fail) as scope:
+        async with Bench(tmp_path / "home", there) as bench, TaskScope(fail_with) as scope:
             await (await bench.connections.open(LAB)).storage.create_bucket(BUCKET)
             theme = Theme(qapp, ICONS, "light")
             at = Stage(bench, scope, theme, qtbot)

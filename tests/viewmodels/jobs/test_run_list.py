@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from support.folder_cloud import FolderCloud, code_folder, digits_spec, offline
 from support.waiting import until
@@ -29,7 +30,7 @@ async def submitted(cloud: FolderCloud, folder: Path, name: str = "digits") -> R
     return await cloud.submission.submit(digits_spec(name=name), code_folder(folder / "code"))
 
 
-def a_run(number: int, state: RunState, **changes: object) -> Run:
+def a_run(number: int, state: RunState, **changes: Any) -> Run:
     run = Run(f"r{number}", number, f"digits-{number}", "lab", digits_spec(), state, NOW)
     return replace(run, **changes)
 

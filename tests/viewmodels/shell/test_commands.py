@@ -1,5 +1,7 @@
 """Commands: one list for menus, shortcuts and the palette."""
 
+from typing import Any
+
 import pytest
 
 from traindeck.viewmodels.shell.commands import Command, Commands
@@ -9,7 +11,7 @@ def nothing() -> None:
     pass
 
 
-def command(command_id: str, title: str, **more: object) -> Command:
+def command(command_id: str, title: str, **more: Any) -> Command:
     return Command(command_id, title, nothing, **more)
 
 

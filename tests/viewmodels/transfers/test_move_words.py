@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from traindeck.domain.transfers.records import Action, Item, ItemState, Kind, TransferState
 from traindeck.services.transfers import Transfer
@@ -16,7 +17,7 @@ from traindeck.viewmodels.transfers.transfer_words import (
 )
 
 
-def row(kind: Kind, **fields: object) -> TransferRow:
+def row(kind: Kind, **fields: Any) -> TransferRow:
     target = "" if kind in (Kind.REMOVE, Kind.RESTORE) else "obs://b/to/"
     return TransferRow(Transfer(1, kind, "obs://b/in/", target, **fields))
 

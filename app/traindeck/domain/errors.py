@@ -95,6 +95,12 @@ class NotOffered(AppError):
     kind = "service"
 
 
+class LedAway(AppError):
+    """Somebody on the way wants our requests to go to another service."""
+
+    kind = "service"
+
+
 class ServiceTrouble(AppError):
     retryable = True
     kind = "service"

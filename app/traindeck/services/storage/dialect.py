@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import ipaddress
 from urllib.parse import urlsplit
 
 from traindeck.domain.accounts.profiles import Profile, Signature
 from traindeck.services.http.proxies import is_loopback
+from traindeck.services.http.redirects import is_address
 
 
 def is_path_style(profile: Profile) -> bool:
     """Whether the bucket stands in the path: where asked for, and where no name could hold it."""
-    if profile.path_style or _is_address(urlsplit(profile.obs_url).hostname or ""):
+    if profile.path_style or is_address(urlsplit(profile.obs_url).hostname or ""):
         return True
     # The Lab knows its buckets by name too, but most systems cannot find names below localhost.
     return is_loopback(profile.obs_url) and profile.signature != Signature.OBS
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def dialect_of(profile: Profile, *, path_style: bool) -> Signature:

@@ -6,6 +6,7 @@ from traindeck.domain.errors import (
     AppError,
     Conflict,
     InvalidInput,
+    LedAway,
     NoRight,
     NotFound,
     NotOffered,
@@ -27,6 +28,7 @@ from traindeck.services.http.errors import (
     wrong_clock,
     wrong_secret_key,
 )
+from traindeck.services.http.redirects import LED_AWAY
 
 # fmt: off
 changed = Refusal(Conflict,
@@ -70,6 +72,10 @@ RARE = by_code({
     "InvalidRange": shorter,
     # About a bucket or folder.
     "PermanentRedirect TemporaryRedirect": elsewhere,
+    LED_AWAY: Refusal(LedAway,
+        text("{host} wants this request to go to another address, which is not part of the service: {words}"),
+        text("Nothing was sent there. Sign in to the network if it asks for that, and check the addresses and the "
+             "proxy of the account.")),
     "BucketAlreadyOwnedByYou": Refusal(Conflict,
         text("You have the bucket “{bucket}” already."),
         text("Use it as it is, or choose another name.")),

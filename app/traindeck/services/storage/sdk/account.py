@@ -27,6 +27,7 @@ from traindeck.services.http.errors import (
     unusable_certificates,
 )
 from traindeck.services.http.proxies import proxy_of, proxy_to
+from traindeck.services.http.redirects import LED_AWAY, led_away
 from traindeck.services.storage.dialect import dialect_of, is_path_style
 from traindeck.services.storage.errors import obs_error
 from traindeck.services.storage.wire.account import seconds_until
@@ -146,12 +147,14 @@ class ObsAccount:
 
     def refusal(self, answer: Any) -> ErrorResponse:
         header = dict(answer.header or ())
+        away = led_away(answer.status, self._profile.obs_url, header.get("location", ""))
+        # Answers to HEAD carry the code in a header, if at all.
+        code = answer.errorCode or header.get("error-code", "")
         return ErrorResponse(
             self.service,
             answer.status,
-            # Answers to HEAD carry the code in a header, if at all.
-            answer.errorCode or header.get("error-code", ""),
-            answer.errorMessage or header.get("error-message", "") or answer.reason or "",
+            LED_AWAY if away else code,
+            away or answer.errorMessage or header.get("error-message", "") or answer.reason or "",
             answer.requestId or "",
             seconds_until(header.get("retry-after", "")),
             header.get("date", ""),

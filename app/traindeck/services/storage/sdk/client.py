@@ -25,6 +25,7 @@ from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile, Proxy, Signature
 from traindeck.domain.storage.access import Acl
 from traindeck.services.http.calls import NotReached, connected, in_use
+from traindeck.services.http.redirects import MOST_REDIRECTS, may_follow
 from traindeck.services.storage.dialect import is_path_style
 from traindeck.services.storage.sdk.documents import acl_of, policy_of
 
@@ -118,6 +119,7 @@ class StorageClient(ObsClient):  # type: ignore[misc]
 
     def __init__(self, profile: Profile, credentials: Credentials, proxy: Proxy | None = None) -> None:
         path_style = is_path_style(profile)
+        self._url = profile.obs_url
         self._proxy = proxy
         self._ca_file = profile.ca_file or certifi.where()
         super().__init__(
@@ -132,6 +134,7 @@ class StorageClient(ObsClient):  # type: ignore[misc]
             is_signature_negotiation=False,
             long_conn_mode=True,
             max_retry_count=0,
+            max_redirect_count=MOST_REDIRECTS + 1,  # it counts the one that is refused
             timeout=SOCKET_S,
             chunk_size=CHUNK_BYTES,
         )
@@ -177,6 +180,11 @@ class StorageClient(ObsClient):  # type: ignore[misc]
     def _init_ssl_context(self, custom_ciphers: object) -> None:
         self.context = ssl.create_default_context(cafile=self._ca_file)
 
+    def _is_redirect_exception(self, status: int, headers: Mapping[str, str]) -> bool:
+        """The SDK would sign anew for anybody who is named."""
+        is_redirect: bool = super()._is_redirect_exception(status, headers)
+        return is_redirect and may_follow(self._url, headers["location"])
+
     def _get_server_connection(
         self, server: str, port: int, scheme: str | None = None, redirect: bool = False, **proxy: object
     ) -> _Plain:
@@ -218,6 +226,6 @@ class StorageClient(ObsClient):  # type: ignore[misc]
             raise
 
     def _rename_response_headers(self, headers: Mapping[str, str]) -> list[tuple[str, str]]:
-        # The SDK drops this one.
+        # The SDK drops these.
         kept: list[tuple[str, str]] = super()._rename_response_headers(headers)
-        return [*kept, *((name, value) for name, value in headers.items() if name == "retry-after")]
+        return [*kept, *((name, value) for name, value in headers.items() if name in ("retry-after", "location"))]

@@ -30,6 +30,7 @@ from traindeck.services.http.errors import (
     unusable_certificates,
 )
 from traindeck.services.http.proxies import proxy_of, proxy_to
+from traindeck.services.http.redirects import LED_AWAY, led_away
 from traindeck.services.storage.dialect import dialect_of, is_path_style
 from traindeck.services.storage.documents import document
 from traindeck.services.storage.errors import obs_error
@@ -144,13 +145,14 @@ class WireAccount:
         except ValueError:
             error = None
         found = {name: (error.findtext(name) or "") if error is not None else "" for name in _SAID}
+        away = led_away(answer.status, self._profile.obs_url, headers.get("location", ""))
         return ErrorResponse(
             self.service,
             # Copying and completing may fail after their 200 was sent.
             500 if error is not None and answer.status < 300 else answer.status,
             # Answers to HEAD have no body.
-            found["Code"] or _either(headers, "error-code"),
-            found["Message"] or _either(headers, "error-message") or message,
+            LED_AWAY if away else found["Code"] or _either(headers, "error-code"),
+            away or found["Message"] or _either(headers, "error-message") or message,
             found["RequestId"] or _either(headers, "request-id"),
             seconds_until(headers.get("retry-after", "")),
             headers.get("date", ""),

@@ -1,0 +1,97 @@
+"""What is signed never leaves the account's own service, whatever an answer names."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pytest
+
+from support.servers.faults import Answer, FaultyProxy
+from support.servers.lab_process import LabProcess
+from support.stores.way import Way
+from traindeck.domain.errors import AppError, LedAway
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.services.accounts.connections import Connection, make_connection
+from traindeck.services.http.redirects import may_follow
+
+OBS = "https://obs.cn-north-4.myhuaweicloud.com"
+
+
+@pytest.mark.parametrize(
+    ("service", "location", "may"),
+    [
+        (OBS, "https://b.obs.cn-south-1.myhuaweicloud.com/k", True),
+        (OBS, "https://obs.cn-north-4.myhuaweicloud.com:443/k", True),
+        (OBS, "http://b.obs.cn-south-1.myhuaweicloud.com/k", False),
+        (OBS, "https://b.obs.cn-south-1.myhuaweicloud.com:8443/k", False),
+        (OBS, "https://myhuaweicloud.com.evil.example/k", False),
+        (OBS, "https://evilmyhuaweicloud.com/k", False),
+        (OBS, "https://obs.cn-north-4.myhuaweicloud.com@evil.example/", False),
+        (OBS, "ftp://obs.cn-north-4.myhuaweicloud.com/", False),
+        (OBS, "/elsewhere", False),
+        (OBS, "https://[", False),
+        (OBS, "https://obs.cn-north-4.myhuaweicloud.com:port/", False),
+        ("http://storage.example.com.cn", "https://storage.example.com.cn/k", True),
+        ("http://storage.example.com.cn", "http://b.storage.example.com.cn/k", True),
+        ("http://storage.example.com.cn", "http://other.example.com.cn/k", False),
+        ("http://127.0.0.1:7001", "http://127.0.0.1:7001/k", True),
+        ("http://127.0.0.1:7001", "http://127.0.0.1:7002/k", False),
+        ("http://127.0.0.1:7001", "http://x.127.0.0.1:7001/k", False),
+    ],
+)
+def test_only_the_same_service_is_followed(service: str, location: str, may: bool) -> None:
+    assert may_follow(service, location) is may
+
+
+@asynccontextmanager
+async def connected(way: Way) -> AsyncIterator[Connection]:
+    connection = await make_connection(way.profile, way.credentials, way.calls)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+async def _first(connection: Connection, bucket: str) -> object:
+    return await anext(connection.storage.entries(ObjectPath(bucket)))
+
+
+CALLS: dict[str, Callable[[Connection, str], Awaitable[object]]] = {
+    "buckets": lambda on, bucket: on.storage.buckets(),
+    "create a bucket": lambda on, bucket: on.storage.create_bucket(bucket),
+    "listing": _first,
+    "info of a bucket": lambda on, bucket: on.storage.info(ObjectPath(bucket)),
+    "info of an object": lambda on, bucket: on.storage.info(ObjectPath(bucket, "x")),
+    "writing": lambda on, bucket: cast("Any", on.storage).try_to_write(ObjectPath(bucket, "x")),
+    "policy": lambda on, bucket: on.access.exposure(bucket),
+    "removing a bucket": lambda on, bucket: on.access.remove(bucket),
+    "settings": lambda on, bucket: on.settings.tags(bucket),
+}
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("call", CALLS)
+async def test_nobody_else_is_asked(way: Way, lab: LabProcess, call: str, status: int, no_waiting: None) -> None:
+    async with FaultyProxy(lab.obs) as stranger, FaultyProxy(lab.obs) as proxy:
+        location = {"Location": f"{stranger.url}/b/x?versionId=1", "Content-Type": "application/xml"}
+        proxy.faults.extend([Answer(status, b"", location)] * 20)
+        async with connected(way.at(obs_endpoint=proxy.url)) as connection:
+            with pytest.raises(LedAway) as caught:
+                await CALLS[call](connection, "for-redirects")
+        assert stranger.url in caught.value.sentence()
+        assert stranger.seen == [], "not even a connection"
+
+
+@pytest.mark.parametrize("call", ["create a bucket", "policy", "settings"])
+async def test_a_redirect_within_the_service_ends_after_two(
+    way: Way, lab: LabProcess, call: str, no_waiting: None
+) -> None:
+    async with FaultyProxy(lab.obs) as proxy:
+        location = {"Location": f"{proxy.url}/for-redirects", "Content-Type": "application/xml"}
+        proxy.faults.extend([Answer(307, b"", location)] * 40)
+        async with connected(way.at(obs_endpoint=proxy.url)) as connection:
+            with pytest.raises(AppError):
+                await CALLS[call](connection, "for-redirects")
+    assert 1 <= len(proxy.seen) <= 6

@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,8 +97,14 @@ async def test_the_keyring_is_asked_twice_for_the_keys(
     keyring: SecretService, lab: LabProcess, way: Way, paths: Paths, tmp_path: Path
 ) -> None:
     async with open_core(paths) as core:
-        addresses = {"obs_endpoint": lab.obs, "modelarts_endpoint": lab.modelarts, "iam_endpoint": lab.iam}
-        profile = Profile("work", Provider.MODELARTS, lab.region, project_id=lab.project_id, **addresses)
+        addresses = {
+            "obs_endpoint": lab.obs,
+            "modelarts_endpoint": lab.modelarts,
+            "iam_endpoint": lab.iam,
+        }
+        profile = Profile(
+            "work", Provider.MODELARTS, lab.region, project_id=lab.project_id, **dict[str, Any](addresses)
+        )
         await core.profiles.add(profile, way.credentials)
         await (await core.connections.open("work")).storage.create_bucket(BUCKET)
         with keyring.reads_counted() as reads:

@@ -34,7 +34,8 @@ def sentences() -> Iterator[tuple[str, str]]:
 
 
 def chinese() -> dict[str, str]:
-    return json.loads(resource("translations", "zh_CN.json").read_text(encoding="utf-8"))
+    words: dict[str, str] = json.loads(resource("translations", "zh_CN.json").read_text(encoding="utf-8"))
+    return words
 
 
 def test_every_sentence_has_its_chinese_and_none_is_left_over() -> None:

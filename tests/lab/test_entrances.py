@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from urllib.parse import urlsplit
 
 import psutil
@@ -112,7 +113,7 @@ def test_clocks_at_the_store(lab: LabProcess, bucket_of_doors: str, minutes: int
 
 def test_one_account_at_the_buckets_of_another(lab: LabProcess, bucket_of_doors: str, other: LabAccount) -> None:
     s3 = s3_client(lab, access_key=other.access_key, secret_key=other.secret_key)
-    calls = [
+    calls: list[Callable[[], Any]] = [
         lambda: s3.get_object(Bucket="doors", Key="k"),
         lambda: s3.get_object(Bucket="doors", Key="not there"),
         lambda: s3.list_objects_v2(Bucket="doors"),
@@ -161,7 +162,7 @@ def test_wrong_keys_and_clocks_at_the_gateway(lab: LabProcess) -> None:
 
 def test_one_account_at_the_project_of_another(lab: LabProcess, other: LabAccount) -> None:
     for method, path in paths(lab)[3:]:
-        keys = {"access_key": other.access_key, "secret_key": other.secret_key}
+        keys: dict[str, Any] = {"access_key": other.access_key, "secret_key": other.secret_key}
         status, body, _ = ask(lab, method, path, signed(lab, method, path, **keys))
         assert status in (403, 404), (path, body)
         assert "error_code" in body

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -82,7 +82,7 @@ def test_a_question_is_broken_off(root: Path) -> None:
     assert contents(root).objects == 50_000
     taken_back: list[int] = []
 
-    def break_off(interrupt: object) -> object:
+    def break_off(interrupt: Callable[[], None]) -> Callable[[], None]:
         interrupt()
         return lambda: taken_back.append(1)
 

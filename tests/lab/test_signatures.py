@@ -95,7 +95,7 @@ def test_gateway_skew_counts_in_both_directions() -> None:
 
 
 def test_gateway_tells_unknown_key_from_wrong_secret() -> None:
-    assert refusal(verify_gateway(VECTOR_1, {}.get, SIGNED_AT)) is Refusal.UNKNOWN_KEY
+    assert refusal(verify_gateway(VECTOR_1, dict[str, str]().get, SIGNED_AT)) is Refusal.UNKNOWN_KEY
     wrong = verify_gateway(VECTOR_1, {AK: SK + "x"}.get, SIGNED_AT)
     assert refusal(wrong) is Refusal.MISMATCH
     assert SK not in repr(wrong)

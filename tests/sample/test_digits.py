@@ -46,7 +46,7 @@ def test_a_run_prints_its_curve_and_leaves_checkpoints_metrics_and_model(tmp_pat
 
 
 def test_a_killed_run_goes_on_where_it_was_and_ends_like_one_never_stopped(tmp_path: Path) -> None:
-    data = ["--data_url", SAMPLE / "data" / "digits.txt"]
+    data: list[str | Path] = ["--data_url", SAMPLE / "data" / "digits.txt"]
     whole = train(*data, "--train_url", tmp_path / "whole", "--epochs", "4", *SMALL)
     assert whole.returncode == 0, whole.stderr
 
@@ -77,7 +77,7 @@ def test_a_killed_run_goes_on_where_it_was_and_ends_like_one_never_stopped(tmp_p
 def test_resume_takes_checkpoints_from_another_folder_but_not_of_another_network(tmp_path: Path) -> None:
     first = train("--train_url", tmp_path / "first", "--epochs", "1", *SMALL)
     assert first.returncode == 0, first.stderr
-    source = ["--resume", tmp_path / "first" / "ckpt"]
+    source: list[str | Path] = ["--resume", tmp_path / "first" / "ckpt"]
     second = train("--train_url", tmp_path / "second", *source, "--epochs", "2", *SMALL)
     assert re.findall(r"^epoch (\d)/2 test_loss", second.stdout, re.M) == ["2"]
     other = train("--train_url", tmp_path / "third", *source, "--epochs", "1", "--hidden", "8")

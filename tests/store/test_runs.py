@@ -149,7 +149,7 @@ async def test_every_run_that_was_confirmed_survives_a_kill(tmp_path: Path) -> N
     assert {f"{index:06}" for index in range(confirmed + 1)} <= kept
 
 
-DAMAGE = {
+DAMAGE: dict[str, list[Any]] = {
     "spec": ["[job", "", "spec = 3", b"\xff\xfe"],
     "state": ["Melting", ""],
     "tasks": ["[", "7", "null"],

@@ -74,7 +74,7 @@ class SparsePlane:
         return ObjectHead(source, self.size_bytes, self.etag)
 
 
-class Here:
+class _Here:
     """Work with a plane on the loop of the test."""
 
     def __init__(self, plane: Any) -> None:
@@ -82,3 +82,8 @@ class Here:
 
     async def run(self, profile: str, work: Callable[[DataPlane], Awaitable[Result]]) -> Result:
         return await work(self.plane)
+
+
+def here(plane: Any) -> Any:
+    """Takes the place of the planes of all accounts."""
+    return _Here(plane)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from traindeck.cli.profile import keys
+from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.errors import InvalidInput
 
 AK, SK = "ACCESSKEY1234567890X", "secret/key+that=nobody.sees"
@@ -15,7 +18,8 @@ def test_temporary_keys_are_refused_with_the_way_to_use_them(monkeypatch: pytest
     monkeypatch.setenv("HUAWEICLOUD_SDK_AK", AK)
     monkeypatch.setenv("HUAWEICLOUD_SDK_SK", SK)
     monkeypatch.setenv("HUAWEICLOUD_SDK_SECURITY_TOKEN", " token\n")
-    for gathering in (lambda: keys.from_lines([AK, SK, "token"]), keys.from_environment):
+    ways: tuple[Callable[[], Credentials], ...] = (lambda: keys.from_lines([AK, SK, "token"]), keys.from_environment)
+    for gathering in ways:
         with pytest.raises(InvalidInput, match="Temporary keys") as caught:
             gathering()
         assert "--profile environment" in caught.value.sentence() and SK not in caught.value.sentence()

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -85,7 +86,7 @@ async def test_nothing_of_them_stays_but_in_the_keyring(
     await run("profile", "add", "wrong", "--region", "lab", *addresses, given=wrong)
     assert json.loads(await run("profile", "check", "wrong", "--json", "-v", code=3))["valid"] is False
     await run("obs", "ls", "--profile", "wrong", "-v", code=3)
-    temporary = {
+    temporary: dict[str, Any] = {
         "HUAWEICLOUD_SDK_AK": lab["access_key"], "HUAWEICLOUD_SDK_SK": planted.SECRET_KEY,
         "HUAWEICLOUD_SDK_SECURITY_TOKEN": planted.TOKEN, "TRAINDECK_OBS_ENDPOINT": lab["obs"],
         "TRAINDECK_MODELARTS_ENDPOINT": lab["modelarts"], "TRAINDECK_IAM_ENDPOINT": lab["iam"],

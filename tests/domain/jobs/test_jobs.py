@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -104,5 +105,5 @@ def test_a_good_form_has_nothing_to_mend() -> None:
         ({"environment": (("1A", "x"),)}, "environment:1A"),
     ],
 )
-def test_each_mistake_is_said_at_its_field(changes: dict[str, object], field: str) -> None:
+def test_each_mistake_is_said_at_its_field(changes: dict[str, Any], field: str) -> None:
     assert field in [error.field for error in validate(replace(GOOD, **changes), ENGINES, FLAVORS)]

@@ -296,7 +296,7 @@ def test_grants_and_policy_come_together() -> None:
     assert exposure(BUCKET, "", guests).openness is Openness.CUSTOM
     near = policy({"Condition": {"IpAddress": {"SourceIp": "10.0.0.0/8"}}})
     found = exposure(BUCKET, near, PRIVATE_ACL)
-    assert (found.openness, found.anybody, found.sometimes) == (Openness.CUSTOM, set(), {Ability.READ})
+    assert (found.openness, found.anybody, found.sometimes) == (Openness.CUSTOM, frozenset(), frozenset({Ability.READ}))
 
 
 def test_what_is_not_known_is_not_claimed() -> None:

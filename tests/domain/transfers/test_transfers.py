@@ -71,7 +71,7 @@ def test_names_no_service_could_keep_are_refused_before_a_byte_goes_up(key: str,
     assert (problem is None) == (error is None)
     if error:
         assert isinstance(error, InvalidInput)
-        assert problem in error.sentence()
+        assert str(problem) in error.sentence()
         error.sentence().encode()
 
 

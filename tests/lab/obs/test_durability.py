@@ -7,7 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,7 @@ def test_a_full_disk_refuses_and_leaves_nothing(disk: FullDisk) -> None:
     assert client.putContent("full", "source", b"s" * 500_000).status == 200
     disk.fill()
     listed, bodies = disk.listed(), disk.bodies()
-    refused = {
+    refused: dict[str, Callable[[], Any]] = {
         "put": lambda: client.putContent("full", "new", b"x" * 600_000),
         "large put": lambda: client.putContent("full", "new", b"x" * 3_000_000),
         "overwrite": lambda: client.putContent("full", "source", b"x" * 600_000),

@@ -30,7 +30,7 @@ from traindeck.lab.training.running import runner
 from traindeck.lab.training.running.job_outcome import Timing
 
 OLD_ENGINE = {"engine_name": "Ascend-Powered-Engine", "engine_version": "TF-1.15-python3.7-aarch64"}
-OLD = {"algorithm__engine": OLD_ENGINE, "spec__resource": {"flavor_id": "modelarts.kat1.xlarge.public"}}
+OLD: dict[str, Any] = {"algorithm__engine": OLD_ENGINE, "spec__resource": {"flavor_id": "modelarts.kat1.xlarge.public"}}
 
 
 def test_uploads_and_metrics_have_the_documented_pace() -> None:
@@ -189,9 +189,9 @@ def test_an_engine_of_mpi_says_that_there_is_none(jobs: Jobs) -> None:
     assert "without mpirun" in jobs.messages(job_id, level="Warning")
 
 
-def _spelled_here(value: str) -> str:
+def _spelled_here(value: str | None) -> str | None:
     """Paths are written as this computer writes them."""
-    return str(Path(value)) if "/" in value else value
+    return str(Path(value)) if value and "/" in value else value
 
 
 def test_two_nodes_of_eight_cards_know_all_sixteen(jobs: Jobs) -> None:

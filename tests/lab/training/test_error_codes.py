@@ -182,8 +182,8 @@ def test_every_code_of_the_table(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) ->
     refused(lambda: jobs.client.list_training_jobs(huge))  # APIGW.0201
     # The SDK sends neither broken bodies nor wrong methods.
     jobs_path = f"/v2/{account.project_id}/training-jobs"
-    for path in (jobs_path, f"/v2/{account.project_id}/training-job-engines"):
-        status, answer = signed_post(jobs.lab, path, b"{")
+    for service in (jobs_path, f"/v2/{account.project_id}/training-job-engines"):
+        status, answer = signed_post(jobs.lab, service, b"{")
         seen.add((status, answer["error_code"]))  # 2787, 2803
     with sdk_client(jobs.lab.url, account) as client:
         client.get_http_client()._session.headers["Origin"] = "http://page.example"

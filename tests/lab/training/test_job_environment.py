@@ -43,7 +43,7 @@ def test_settings_that_cannot_be_read_are_named(tmp_path: Path, text: str) -> No
 
 
 BUCKETS = st.from_regex(r"[a-z0-9][a-z0-9.-]{1,20}[a-z0-9]", fullmatch=True)
-KEYS = st.text(st.characters(exclude_categories=("Cs",)), max_size=30).filter(lambda key: not key.startswith("/"))
+KEYS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30).filter(lambda key: not key.startswith("/"))
 
 
 @given(BUCKETS, KEYS)

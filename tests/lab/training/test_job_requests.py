@@ -248,7 +248,10 @@ def test_deleting_a_live_job_ends_it_first(jobs: Jobs) -> None:
 def test_the_free_flavor_runs_one_job(jobs: Jobs) -> None:
     jobs.script(SLEEP)
     engine = {"engine_id": "pytorch_2.1.0-cuda_12.1-py_3.10.6-ubuntu_22.04-x86_64"}
-    free = {"algorithm__engine": engine, "spec__resource": {"flavor_id": "modelarts.p3.large.public.free"}}
+    free: dict[str, Any] = {
+        "algorithm__engine": engine,
+        "spec__resource": {"flavor_id": "modelarts.p3.large.public.free"},
+    }
     job_id = jobs.create(job_body(**free))["metadata"]["id"]
     assert error_of(lambda: jobs.create(job_body("job-2", **free))) == (400, "ModelArts.2833")
     jobs.stop(job_id)

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from support.lab_app import (
 )
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="makes programs, pipes and links as POSIX has them")
-CARD = {
+CARD: dict[str, Any] = {
     "algorithm__engine": {"engine_name": "Ascend-Powered-Engine", "engine_version": "TF-1.15-python3.7-aarch64"},
     "spec__resource": {"flavor_id": "modelarts.kat1.xlarge.public"},
 }

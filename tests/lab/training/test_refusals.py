@@ -148,7 +148,8 @@ def test_events_and_tags_of_a_job_that_are_nearly_right(jobs: Jobs) -> None:
     # Before anything happened, and after all of it.
     for start, end in (("0", "1000"), ("99999999999998", "99999999999999")):
         assert jobs.events(job_id, start_time=start, end_time=end) == []
-    for body in ({"tags": []}, {"tags": ["team"]}):
+    bodies: tuple[dict[str, Any], ...] = ({"tags": []}, {"tags": ["team"]})
+    for body in bodies:
         request = sdk.CreateTrainJobTagsRequest(job_id, body)
         assert error_of(lambda request=request: jobs.client.create_train_job_tags(request)) == (400, "ModelArts.0104")
     other = jobs.client.show_training_quotas(sdk.ShowTrainingQuotasRequest(resource="disk"))

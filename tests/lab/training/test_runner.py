@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -306,9 +307,7 @@ def test_the_end_of_the_lab_ends_its_jobs(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_files_that_cannot_come_fail_the_job_with_their_cause(
-    jobs: Jobs, changes: dict[str, object], cause: str
-) -> None:
+def test_files_that_cannot_come_fail_the_job_with_their_cause(jobs: Jobs, changes: dict[str, Any], cause: str) -> None:
     jobs.script("print('never')")
     job = jobs.run(job_body(**changes))
     job_id = job["metadata"]["id"]

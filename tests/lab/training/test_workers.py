@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -28,7 +29,7 @@ from traindeck.lab.training.running.containers import Box, Containers, Means
 from traindeck.lab.training.running.worker_places import WorkerPlaces
 
 NODES = {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 3}
-CARDS = {
+CARDS: dict[str, Any] = {
     "algorithm__engine": {"engine_name": "Ascend-Powered-Engine", "engine_version": "TF-1.15-python3.7-aarch64"},
     "spec__resource": {"flavor_id": "modelarts.kat1.8xlarge.public"},
 }

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -146,7 +147,7 @@ async def test_what_cannot_be_read_as_certificates_is_named(
     way: Way, calls: BlockingCalls, tmp_path: Path, unused_port: int
 ) -> None:
     nowhere = f"https://127.0.0.1:{unused_port}"
-    secure = {"obs_endpoint": nowhere, "iam_endpoint": nowhere, "project_id": ""}
+    secure: dict[str, Any] = {"obs_endpoint": nowhere, "iam_endpoint": nowhere, "project_id": ""}
     (tmp_path / "ca.pem").write_text("no certificate", "utf-8")
     for name in ("ca.pem", "missing.pem"):
         told = await checked(way.at(ca_file=str(tmp_path / name), **secure), calls)

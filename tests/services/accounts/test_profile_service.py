@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,9 +20,14 @@ needs_keyring = pytest.mark.skipif(not is_installed, reason="needs dbus-daemon a
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
-def profile_at(lab: LabProcess, name: str = "mine", **fields: str) -> Profile:
-    addresses = {"obs_endpoint": lab.obs, "modelarts_endpoint": lab.modelarts, "iam_endpoint": lab.iam, **fields}
-    return Profile(name, Provider.MODELARTS, lab.region, **addresses)
+def profile_at(lab: LabProcess, name: str = "mine", **fields: Any) -> Profile:
+    addresses = {
+        "obs_endpoint": lab.obs,
+        "modelarts_endpoint": lab.modelarts,
+        "iam_endpoint": lab.iam,
+        **fields,
+    }
+    return Profile(name, Provider.MODELARTS, lab.region, **(addresses | fields))
 
 
 ALL_GOOD = {"clock": True, "obs": True, "project": True, "modelarts": True, "write": True}
@@ -150,7 +156,7 @@ async def test_the_checks_tell_wrong_keys_from_no_answer(
     ],
 )
 async def test_what_no_service_could_use_is_refused_and_kept_nowhere(
-    way: Way, tmp_path: Path, fields: dict[str, str], access_key: str, secret_key: str
+    way: Way, tmp_path: Path, fields: dict[str, Any], access_key: str, secret_key: str
 ) -> None:
     profile = Profile(**{"name": "mine", "provider": Provider.MODELARTS, "region": "cn-north-4", **fields})
     async with Bench(tmp_path / "home", way) as bench:
@@ -166,7 +172,8 @@ async def test_new_keys_close_the_old_way_and_shutting_down_closes_all(
     lab: LabProcess, way: Way, tmp_path: Path
 ) -> None:
     def idle() -> list[int]:
-        return [len(made.storage._account._client._idle._waiting) for made in bench.made]
+        storages: list[Any] = [made.storage for made in bench.made]
+        return [len(storage._account._client._idle._waiting) for storage in storages]
 
     async with Bench(tmp_path / "home", way) as bench:
         await bench.profiles.add(profile_at(lab, project_id=lab.project_id), keys_of(lab), this_session_only=True)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,7 @@ async def program(
         yield bench
 
 
-def mine(seconds: float = 0.0) -> dict[str, object]:
+def mine(seconds: float = 0.0) -> dict[str, Any]:
     return {
         "target": "modelarts",
         "outputs": (("train_url", "obs://rotating-bucket/out/{run}/"),),

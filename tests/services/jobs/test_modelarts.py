@@ -61,7 +61,7 @@ def spec(bucket: str, seconds: float = 0.0, **fields: Any) -> JobSpec:
         "log_to": f"obs://{bucket}/log/{{run}}/",
         "parameters": (("seconds", seconds),),
     }
-    return bench_spec(**places | fields)
+    return bench_spec(**dict[str, Any](places | fields))
 
 
 async def code_in(way: Way, name: str) -> ObjectPath:
@@ -166,7 +166,7 @@ async def test_engines_and_flavors_are_those_of_the_lab(way: Way) -> None:
     ],
 )
 async def test_what_the_service_does_not_accept_is_named(
-    way: Way, name: str, fields: dict[str, object], words: str
+    way: Way, name: str, fields: dict[str, Any], words: str
 ) -> None:
     code = await code_in(way, name)
     with way.training() as training:

@@ -12,6 +12,7 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -140,7 +141,7 @@ async def test_five_at_once_are_five_jobs_and_share_one_connection(way: Way, cod
     ],
 )
 async def test_what_cannot_be_sent_sends_nothing(
-    lab: LabProcess, way: Way, code: Path, tmp_path: Path, changes: dict[str, object], kind: type[AppError]
+    lab: LabProcess, way: Way, code: Path, tmp_path: Path, changes: dict[str, Any], kind: type[AppError]
 ) -> None:
     async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
         with pytest.raises(kind):
@@ -289,7 +290,12 @@ async def test_stopping_before_the_request_is_not_sent(lab: LabProcess, way: Way
     async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
         await bench.prepare()
         tasks: list[asyncio.Task[Run]] = []
-        bench.submission.changed.add(lambda run: tasks[0].cancel() if run.state is RunState.PREPARING else None)
+
+        def cancel(run: Run) -> None:
+            if run.state is RunState.PREPARING:
+                tasks[0].cancel()
+
+        bench.submission.changed.add(cancel)
         tasks.append(asyncio.ensure_future(bench.submitted(code)))
         with pytest.raises(asyncio.CancelledError):
             await tasks[0]

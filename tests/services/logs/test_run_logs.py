@@ -15,7 +15,8 @@ from traindeck.domain.jobs.job import JobSpec, LogChunk, Run, RunState
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.logs import log_files
-from traindeck.services.logs.run_logs import Gap, RunLogs
+from traindeck.services.logs.log_files import Gap
+from traindeck.services.logs.run_logs import RunLogs
 from traindeck.store.database import open_database
 from traindeck.store.runs import RunStore
 

@@ -8,7 +8,7 @@ import struct
 
 import pytest
 
-from support.counted_plane import CountedPlane, Here, SparsePlane
+from support.counted_plane import CountedPlane, SparsePlane, here
 from support.preview_files import mindspore, npy, png, safetensors, tarred, varint, zipped
 from support.servers.lab_process import LabProcess
 from support.stores.stores import lab_store, new_bucket
@@ -27,7 +27,7 @@ CHECKPOINT += varint(TERA - 50)
 
 
 async def first_page(plane: object, calls: BlockingCalls, path: ObjectPath) -> PreviewPage | None:
-    return await (await open_preview(Here(plane), calls, "lab", path)).next_page()
+    return await (await open_preview(here(plane), calls, "lab", path)).next_page()
 
 
 async def test_a_large_object_of_the_lab_is_looked_into_with_a_few_of_its_bytes(
@@ -91,7 +91,7 @@ async def test_a_walk_over_a_tera_byte_stops_and_goes_on_when_asked(calls: Block
     block[148:156] = b"%06o\0 " % sum(block)
     step = (1 << 30) + 512
     plane = CountedPlane(SparsePlane(step * 600, {number * step: bytes(block) for number in range(600)}))
-    preview = await open_preview(Here(plane), calls, "lab", ObjectPath("bucket", "a.tar"))
+    preview = await open_preview(here(plane), calls, "lab", ObjectPath("bucket", "a.tar"))
     counts = []
     while (page := await preview.next_page()) is not None:
         assert isinstance(page, ArchivePage)
@@ -108,7 +108,7 @@ async def test_more_is_read_only_when_it_is_asked_for(lab: LabProcess, calls: Bl
     async with store.plane() as plane:
         await plane.put(path, BytesBody(content.encode()))
         counted = CountedPlane(plane)
-        preview = await open_preview(Here(counted), calls, "lab", path)
+        preview = await open_preview(here(counted), calls, "lab", path)
         rows: list[tuple[str, ...]] = []
         while (page := await preview.next_page()) is not None:
             assert isinstance(page, TablePage)
@@ -123,7 +123,7 @@ async def test_an_object_that_changes_is_never_mixed(lab: LabProcess, calls: Blo
     path = new_bucket(store).join("a.txt")
     async with store.plane() as plane:
         await plane.put(path, BytesBody(b"old\n" * 200_000))
-        preview = await open_preview(Here(plane), calls, "lab", path)
+        preview = await open_preview(here(plane), calls, "lab", path)
         page = await preview.next_page()
         assert isinstance(page, TextPage)
         assert page.has_more
@@ -133,7 +133,7 @@ async def test_an_object_that_changes_is_never_mixed(lab: LabProcess, calls: Blo
         assert "somebody has changed it" in changed.value.sentence()
         await plane.remove(path.bucket, [path.key])
         with pytest.raises(NotFound):
-            await open_preview(Here(plane), calls, "lab", path)
+            await open_preview(here(plane), calls, "lab", path)
 
 
 async def test_reading_ends_at_once_when_nobody_waits_any_more(calls: BlockingCalls) -> None:

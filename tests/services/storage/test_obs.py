@@ -104,7 +104,8 @@ async def test_times_are_moments_not_local_words(way: Way, place: ObjectPath, mo
         found = await storage.info(place.join("x"))
         made = next(bucket for bucket in await storage.buckets() if bucket.name == place.bucket)
     now = datetime.now(UTC)
-    for moment in (entry.modified, found and found.modified, made.created):
+    assert found is not None
+    for moment in (entry.modified, found.modified, made.created):
         assert moment is not None
         assert abs(moment - now) < timedelta(minutes=1)
 

@@ -230,13 +230,12 @@ async def test_without_the_right_or_the_network(
 
 
 async def test_an_answer_of_somebody_else_is_no_setting(way: Way, tmp_path: Path, speaking: Speaking) -> None:
-    page = b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n<html>Sign in</html>"
     async with (
         speaking("v2") as (_, bucket),
         FaultyProxy(way.profile.obs_endpoint) as proxy,
         connected(way.at(obs_endpoint=proxy.url)) as between,
     ):
-        proxy.faults.extend([Answer(page)] * 20)
+        proxy.faults.extend([Answer(200, b"<html>Sign in</html>")] * 20)
         with pytest.raises(ServiceTrouble):
             await between.settings.tags(bucket)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.counted_plane import CountedPlane, Here
+from support.counted_plane import CountedPlane, here
 from support.servers.lab_control import Control
 from support.servers.lab_process import LabProcess
 from support.stores.stores import lab_store, new_bucket
@@ -72,10 +72,10 @@ async def test_only_the_words_change(
     lab: LabProcess, signature: Signature, before: bytes, old: str, new: str, after: bytes
 ) -> None:
     async with stored(lab, before, signature) as (plane, path):
-        edited = await load_text(Here(plane), "lab", path)
+        edited = await load_text(here(plane), "lab", path)
         was = await plane.head(path)
         assert was is not None
-        saved = await save_text(Here(plane), "lab", edited, edited.shown.replace(old, new))
+        saved = await save_text(here(plane), "lab", edited, edited.shown.replace(old, new))
         assert await content_of(plane, path) == after
         now = await plane.head(path)
         assert now is not None
@@ -84,30 +84,30 @@ async def test_only_the_words_change(
         )  # fmt: skip
         assert was.storage_class
         assert now.web_headers == WEB_HEADERS
-        again = await save_text(Here(plane), "lab", saved, saved.shown + "!")
+        again = await save_text(here(plane), "lab", saved, saved.shown + "!")
         assert again.words.endswith("!")
 
 
 async def test_what_somebody_else_wrote_is_not_overwritten_unless_meant(lab: LabProcess) -> None:
     async with stored(lab, b"mine\n") as (plane, path):
-        edited = await load_text(Here(plane), "lab", path)
+        edited = await load_text(here(plane), "lab", path)
         await plane.put(path, BytesBody(b"theirs\n"))
         with pytest.raises(ChangedMeanwhile) as changed:
-            await save_text(Here(plane), "lab", edited, "mine too\n")
+            await save_text(here(plane), "lab", edited, "mine too\n")
         assert "changed by somebody else" in changed.value.sentence()
         assert await content_of(plane, path) == b"theirs\n"
-        beside = await save_text_as(Here(plane), "lab", edited, "mine too\n", path.parent.join("train-2.py"))
+        beside = await save_text_as(here(plane), "lab", edited, "mine too\n", path.parent.join("train-2.py"))
         assert await content_of(plane, beside.found.path) == b"mine too\n"
         assert beside.found.content_type == "text/x-python"
         with pytest.raises(Conflict):
-            await save_text_as(Here(plane), "lab", edited, "x", path)
-        saved = await save_text(Here(plane), "lab", edited, "mine too\n", overwrite=True)
+            await save_text_as(here(plane), "lab", edited, "x", path)
+        saved = await save_text(here(plane), "lab", edited, "mine too\n", overwrite=True)
         assert await content_of(plane, path) == b"mine too\n"
         await plane.remove(path.bucket, [path.key])
         with pytest.raises(ChangedMeanwhile) as gone:
-            await save_text(Here(plane), "lab", saved, "more\n")
+            await save_text(here(plane), "lab", saved, "more\n")
         assert "removed" in gone.value.sentence()
-        await save_text(Here(plane), "lab", saved, "more\n", overwrite=True)
+        await save_text(here(plane), "lab", saved, "more\n", overwrite=True)
         assert await content_of(plane, path) == b"more\n"
 
 
@@ -121,46 +121,46 @@ class _Meddling(CountedPlane):
 
 async def test_a_write_between_look_and_write_is_seen_by_the_service(lab: LabProcess) -> None:
     async with stored(lab, b"mine\n") as (plane, path):
-        edited = await load_text(Here(plane), "lab", path)
+        edited = await load_text(here(plane), "lab", path)
         with pytest.raises(ChangedMeanwhile):
-            await save_text(Here(_Meddling(plane)), "lab", edited, "mine too\n")
+            await save_text(here(_Meddling(plane)), "lab", edited, "mine too\n")
         assert await content_of(plane, path) == b"theirs\n"
 
 
 async def test_a_lost_answer_is_not_taken_for_somebody_else(lab: LabProcess) -> None:
     control = Control(lab.root)
     async with stored(lab, b"mine\n") as (plane, path):
-        edited = await load_text(Here(plane), "lab", path)
+        edited = await load_text(here(plane), "lab", path)
         control.rules({"kind": "lost-answer", "operation": "PutObject", "count": 1})
         try:
-            saved = await save_text(Here(plane), "lab", edited, "mine too\n")
+            saved = await save_text(here(plane), "lab", edited, "mine too\n")
         finally:
             control.rules()
         assert await content_of(plane, path) == b"mine too\n"
-        await save_text(Here(plane), "lab", saved, "once more\n")
+        await save_text(here(plane), "lab", saved, "once more\n")
 
 
 async def test_what_cannot_be_edited_is_refused_with_its_reason(lab: LabProcess) -> None:
     async with stored(lab, bytes(range(256))) as (plane, path):
         with pytest.raises(NotShown):
-            await load_text(Here(plane), "lab", path)
+            await load_text(here(plane), "lab", path)
         await plane.put(path, BytesBody(b"x" * (MOST_EDITED + 1)))
         with pytest.raises(NotShown) as long:
-            await load_text(Here(plane), "lab", path)
+            await load_text(here(plane), "lab", path)
         assert "1 MiB" in long.value.sentence()
         with pytest.raises(NotFound):
-            await load_text(Here(plane), "lab", path.join("none"))
+            await load_text(here(plane), "lab", path.join("none"))
         await plane.put(path, BytesBody("café\n".encode("latin-1") + b"\xff\n"))
-        latin = await load_text(Here(plane), "lab", path)
+        latin = await load_text(here(plane), "lab", path)
         assert latin.encoding.name == "iso-8859-1"
         with pytest.raises(InvalidInput) as letter:
-            await save_text(Here(plane), "lab", latin, "学\n")
+            await save_text(here(plane), "lab", latin, "学\n")
         assert "“学”" in letter.value.sentence()
         with pytest.raises(InvalidInput):
-            await save_text(Here(plane), "lab", latin, "x" * (MOST_EDITED + 1))
+            await save_text(here(plane), "lab", latin, "x" * (MOST_EDITED + 1))
         await plane.put(path, BytesBody(b""))
-        empty = await load_text(Here(plane), "lab", path)
-        await save_text(Here(plane), "lab", empty, "字\n")
+        empty = await load_text(here(plane), "lab", path)
+        await save_text(here(plane), "lab", empty, "字\n")
         assert await content_of(plane, path) == "字\n".encode()
 
 

@@ -191,9 +191,9 @@ async def test_what_another_program_says_of_its_parts_costs_no_million_requests(
     shelf: ObjectShelf, home: Path, tmp_path: Path, small_parts: None
 ) -> None:
     content = random_bytes(2 * MIB)
-    shelf.keep(there("big"), content, **{PART_BYTES_NAME: "1"})
+    shelf.keep(there("big"), content, **dict[str, Any]({PART_BYTES_NAME: "1"}))
     shelf.objects[there("big")].etag = f"{'0' * 32}-{len(content)}"
-    shelf.keep(there("small"), b"small", **{PART_BYTES_NAME: "1"})
+    shelf.keep(there("small"), b"small", **dict[str, Any]({PART_BYTES_NAME: "1"}))
     shelf.objects[there("small")].etag = f"{'0' * 32}-5"
     async with working(home, shelf) as engine:
         row = await done(engine, download(there(), tmp_path / "to"))

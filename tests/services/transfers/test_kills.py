@@ -11,6 +11,7 @@ import re
 import tarfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -133,7 +134,7 @@ async def check_nothing_left(plane: DataPlane) -> None:
     assert left == []
 
 
-async def fire(lab: LabProcess, tmp_path: Path, source: Path, **how: float) -> None:
+async def fire(lab: LabProcess, tmp_path: Path, source: Path, **how: Any) -> None:
     plane = plane_to(lab.obs, lab.access_key, lab.secret_key, lab.region)
     try:
         with Lost(lab):
@@ -183,7 +184,7 @@ async def test_a_large_tree_goes_up_through_thirty_kills(lab: LabProcess, bucket
     await fire(lab, tmp_path, source, kills=30, cuts=10, bytes_per_s=50 * MIB, life_s=1.0)
 
 
-async def packed_under_fire(lab: LabProcess, tmp_path: Path, source: Path, shard_mib: int, **how: float) -> None:
+async def packed_under_fire(lab: LabProcess, tmp_path: Path, source: Path, shard_mib: int, **how: Any) -> None:
     """Archives are the folder, whole, and none that was there went again."""
     target = ObjectPath("kills", f"in/{tmp_path.name}/")
     plane = plane_to(lab.obs, lab.access_key, lab.secret_key, lab.region)

@@ -36,6 +36,7 @@ from traindeck.domain.transfers.records import (
     TransferState,
 )
 from traindeck.runtime import disk_barrier
+from traindeck.runtime.disk_barrier import on_the_disk
 from traindeck.services.transfers import downloads
 
 
@@ -133,8 +134,8 @@ async def test_what_arrives_faster_than_the_disk_takes_it_does_not_fill_the_memo
 
 
 async def test_a_time_no_disk_can_hold_spoils_nothing(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
-    shelf.keep(there("in/a"), b"a", **{TIME_NAME: "9" * 30})
-    shelf.keep(there("in/b"), b"b", **{TIME_NAME: "-" + "9" * 30})
+    shelf.keep(there("in/a"), b"a", **dict[str, Any]({TIME_NAME: "9" * 30}))
+    shelf.keep(there("in/b"), b"b", **dict[str, Any]({TIME_NAME: "-" + "9" * 30}))
     async with working(home, shelf) as engine:
         row = await done(engine, download(there("in/"), tmp_path / "to", keep_times=True))
     assert row.state is TransferState.DONE
@@ -192,7 +193,7 @@ async def test_what_a_power_cut_could_take_away_is_not_done_yet(
 ) -> None:
     for number in range(20):
         shelf.keep(there(f"{number:02}"), b"x")
-    asked, may_go, whole = threading.Event(), threading.Event(), downloads.on_the_disk
+    asked, may_go, whole = threading.Event(), threading.Event(), on_the_disk
 
     def slow(folder: Path) -> None:
         asked.set()

@@ -54,14 +54,17 @@ async def service(home: Path, shelf: ObjectShelf, patience_s: float | None = Non
     disk, writer = BlockingCalls(4, "disk"), BlockingCalls(1, "journal")
     profile, keys = Profile(LAB, Provider.LAB, "lab"), Credentials("AK", Secret("SK"))
 
+    nothing: Any = Nothing()
+    nobody: Any = Nobody()
+
     async def address() -> LabAddress:
         return LabAddress(profile, keys, "1")
 
     async def connect(profile: Profile, _: Credentials) -> Connection:
-        return Connection(profile, Nothing(), lambda _: shelf)
+        return Connection(profile, nothing, lambda _: shelf)
 
     try:
-        connections = Connections(ProfileStore(SettingsFile(paths.settings), disk), Nobody(), address, connect)
+        connections = Connections(ProfileStore(SettingsFile(paths.settings), disk), nobody, address, connect)
         with closing(TransferJournal(paths.transfers, writer)) as journal:
             async with (
                 Planes(connections) as planes,

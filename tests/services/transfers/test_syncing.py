@@ -30,6 +30,7 @@ from traindeck.domain.errors import AppError, NotFound
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import CompareBy, ItemState, TransferState
 from traindeck.services.transfers import comparing
+from traindeck.services.transfers.digests import file_digests
 
 
 async def test_sync_moves_what_differs_and_removes_what_was_asked(
@@ -147,7 +148,7 @@ HOUR_NS = 3600 * 1_000_000_000
 def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files read only to compare them."""
     places: list[str] = []
-    whole = comparing.file_digests
+    whole = file_digests
 
     def noting(place: Path, *more: Any) -> object:
         places.append(place.name)

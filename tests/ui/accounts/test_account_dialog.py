@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
@@ -83,7 +84,7 @@ async def test_secrets_are_neither_shown_nor_copied(theme: Theme, qtbot: QtBot) 
     clipboard = QGuiApplication.clipboard()
     clipboard.setText("before")
     async with TaskScope(fail_with) as scope:
-        dialog = ProfileDialog(ProfileForm(RunActions(), scope), theme)
+        dialog = ProfileDialog(ProfileForm(cast("Any", RunActions()), scope), theme)
         dialog.open()
         dialog.more.setChecked(True)
         for name in ("secret_key", "token", "proxy_password"):
@@ -104,7 +105,7 @@ async def test_secrets_are_neither_shown_nor_copied(theme: Theme, qtbot: QtBot) 
 async def test_every_setting_reaches_the_profile(theme: Theme, qtbot: QtBot) -> None:
     service = RunActions()
     async with TaskScope(fail_with) as scope:
-        dialog = ProfileDialog(ProfileForm(service, scope), theme)
+        dialog = ProfileDialog(ProfileForm(cast("Any", service), scope), theme)
         dialog.open()
         await until(lambda: "KWallet" in dialog.note.text())
         typed = {
@@ -139,7 +140,7 @@ async def test_temporary_keys_come_out_of_a_file_with_their_end(theme: Theme, qt
     content = f'"access":"{AK}","secret":"{SK}","securitytoken":"{TOKEN}","expires_at":"{end.isoformat()}"'
     path.write_text(f'{{"credential":{{{content}}}}}', encoding="utf-8")
     async with TaskScope(fail_with) as scope:
-        form = ProfileForm(service, scope)
+        form = ProfileForm(cast("Any", service), scope)
         dialog = ProfileDialog(form, theme)
         dialog.open()
         form.load(path)
@@ -159,7 +160,7 @@ async def test_an_account_is_changed_without_its_keys_or_given_new_ones(theme: T
     before = Profile("campus", Provider.MODELARTS, "cn-east-3", key_hint="AKIA…89", proxy="http://ann@proxy:80")
     service = RunActions()
     async with TaskScope(fail_with) as scope:
-        dialog = ProfileDialog(ProfileForm(service, scope, before), theme)
+        dialog = ProfileDialog(ProfileForm(cast("Any", service), scope, before), theme)
         dialog.open()
         assert "campus" in dialog.windowTitle() and "AKIA…89" in words(dialog)
         assert dialog.fields["name"].isReadOnly() and dialog.fields["proxy_user"].text() == "ann"
@@ -188,7 +189,7 @@ async def test_that_there_is_no_keyring_is_said_at_once(theme: Theme, qtbot: QtB
         text("Install the package gnome-keyring (on KDE: kwallet) and sign in to the desktop again."),
     )
     async with TaskScope(fail_with) as scope:
-        dialog = ProfileDialog(ProfileForm(service, scope), theme)
+        dialog = ProfileDialog(ProfileForm(cast("Any", service), scope), theme)
         dialog.open()
         await until(dialog.session.isVisible)
         assert "gnome-keyring" in dialog.error.text() and not dialog.note.isVisible()

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragMoveEvent, QGuiApplication, QWheelEvent
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QPushButton
 
 from support.folder_cloud import (
     CPU,
@@ -51,7 +51,7 @@ class Bench:
         self.sent: list[Run] = []
         form.submitted.connect(self.sent.append)
 
-    def editor(self, name: str) -> QWidget:
+    def editor(self, name: str) -> Any:
         return self.view._texts.get(name) or self.view.fields[name].editor
 
     def error(self, name: str) -> str:
@@ -308,7 +308,7 @@ async def test_a_place_is_completed_judged_and_spelled_our_way(tmp_path: Path, t
         await until(lambda: "not empty" in notes.words())
 
         on.form.set_rows("inputs", (("data_url", ""),))
-        table = on.view.fields["inputs"].editor
+        table = on.editor("inputs")
         table.setCurrentIndex(table.model().index(0, 1))
         table.edit(table.currentIndex())
         cell = table.findChild(QLineEdit)

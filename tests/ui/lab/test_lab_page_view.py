@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from PySide6.QtCore import Qt
@@ -65,7 +66,7 @@ async def test_every_state_says_what_is_known_and_what_can_be_done(qapp: QApplic
     async with TaskScope(lambda _, error: pytest.fail(str(error))) as scope:
         theme = Theme(qapp, ICONS, "light")
         service = RunActions(tmp_path / "lab", RUNNING)
-        page = LabPage(service, scope)
+        page = LabPage(cast("Any", service), scope)
         view = LabPageView(page, theme, refuse)
         assert (view.chip.text(), view.note.text()) == ("Unknown", "Looking…")
         assert words_of(view)["Objects"] == "–" and words_of(view)["Size on disk"] == "–"
@@ -103,7 +104,7 @@ async def test_in_chinese_nothing_is_cut(qapp: QApplication, tmp_path: Path) -> 
     speak(texts.CHINESE)
     async with TaskScope(lambda _, error: pytest.fail(str(error))) as scope:
         theme = Theme(qapp, ICONS, "dark")
-        page = LabPage(RunActions(tmp_path / "lab", OTHERS), scope)
+        page = LabPage(cast("Any", RunActions(tmp_path / "lab", OTHERS)), scope)
         view = LabPageView(page, theme, refuse)
         view.resize(520, 500)
         view.show()

@@ -44,7 +44,7 @@ def picture(width: int, height: int, color: str = "red", form: str = "PNG") -> b
     image.fill(QColor(color))
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    image.save(buffer, form)
+    image.save(buffer, form)  # type: ignore[call-overload]  # as Qt has it
     return bytes(buffer.data().data())
 
 
@@ -217,7 +217,7 @@ async def test_more_comes_while_scrolling_and_never_blocks(
         while on.preview.state.has_more:
             before = len(text.toPlainText())
             qtbot.mouseClick(on.panel.more, Qt.MouseButton.LeftButton)
-            await until(lambda before=before: len(text.toPlainText()) > before)  # type: ignore[misc]
+            await until(lambda before=before: len(text.toPlainText()) > before)
         assert text.toPlainText() == "a line of some length in a log\n" * 40_000
 
 
@@ -295,7 +295,7 @@ async def test_pictures_of_a_folder_are_drawn_where_one_looks(
         while on.preview.pictures.state.has_more:
             count = model.rowCount()
             grid.scrollToBottom()
-            await until(lambda count=count: model.rowCount() > count or not on.preview.pictures.state.has_more)  # type: ignore[misc]
+            await until(lambda count=count: model.rowCount() > count or not on.preview.pictures.state.has_more)
         assert model.rowCount() == 1500
 
         def at_the_end() -> bool:

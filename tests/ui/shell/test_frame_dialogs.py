@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
@@ -157,7 +158,7 @@ def theme(qapp: QApplication) -> object:
 async def test_an_account_is_typed_saved_and_checked(theme: Theme, qtbot: QtBot) -> None:
     counter = Counter()
     async with TaskScope(fail_with) as scope:
-        dialog = ProfileDialog(ProfileForm(counter, scope), theme)
+        dialog = ProfileDialog(ProfileForm(cast("Any", counter), scope), theme)
         dialog.open()
         qtbot.keyClicks(dialog.fields["name"], "campus")
         dialog.region.setCurrentIndex(2)
@@ -182,7 +183,7 @@ async def test_without_a_keyring_the_session_is_offered(theme: Theme, qtbot: QtB
     counter = Counter()
     counter.has_keyring = False
     async with TaskScope(fail_with) as scope:
-        dialog = ProfileDialog(ProfileForm(counter, scope), theme)
+        dialog = ProfileDialog(ProfileForm(cast("Any", counter), scope), theme)
         dialog.open()
         for name, value in (("name", "campus"), ("access_key", AK), ("secret_key", SK)):
             qtbot.keyClicks(dialog.fields[name], value)
@@ -203,7 +204,7 @@ async def test_without_a_keyring_the_session_is_offered(theme: Theme, qtbot: QtB
 async def test_mistakes_stand_beside_their_fields(theme: Theme, qtbot: QtBot) -> None:
     counter = Counter()
     async with TaskScope(fail_with) as scope:
-        form = ProfileForm(counter, scope)
+        form = ProfileForm(cast("Any", counter), scope)
         dialog = ProfileDialog(form, theme)
         dialog.open()
         form.set("obs_endpoint", "obs.campus.cn")
@@ -213,7 +214,7 @@ async def test_mistakes_stand_beside_their_fields(theme: Theme, qtbot: QtBot) ->
         assert dialog.fields["name"].accessibleDescription()
         assert dialog.region.accessibleDescription().startswith("Choose a region")
         assert dialog.more_box.isVisible(), "a mistake must not hide behind a button"
-        titled = (*dialog.findChildren(QLabel), *dialog.findChildren(QAbstractButton))
+        titled: tuple[Any, ...] = (*dialog.findChildren(QLabel), *dialog.findChildren(QAbstractButton))
         letters = [widget.text().partition("&")[2][:1].lower() for widget in titled if "&" in widget.text()]
         assert len(letters) > 8
         assert len(set(letters)) == len(letters), letters
@@ -240,7 +241,7 @@ async def test_the_consoles_file_is_dropped(theme: Theme, tmp_path: Path) -> Non
     path = tmp_path / "凭证 credentials.csv"
     path.write_text(f"User Name,Access Key Id,Secret Access Key\nme,{AK},{SK}\n", encoding="utf-8")
     async with TaskScope(fail_with) as scope:
-        dialog = ProfileDialog(ProfileForm(Counter(), scope), theme)
+        dialog = ProfileDialog(ProfileForm(cast("Any", Counter()), scope), theme)
         dialog.open()
         drop(dialog, path)
         await until(lambda: dialog.fields["secret_key"].text() == SK)

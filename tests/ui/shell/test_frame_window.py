@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -28,6 +29,7 @@ from traindeck.runtime.language import speak
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.transfers import Transfer
 from traindeck.ui.kit.dialogs import ErrorReport
+from traindeck.ui.shell.bars import StatusBar
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.viewmodels.shell.commands import Command
 from traindeck.viewmodels.shell.preferences import WindowState
@@ -159,7 +161,7 @@ async def test_menus_shortcuts_and_toolbar_come_from_the_commands(
                 Command("x.now", "Do it &now", lambda: done.append("now"), shortcut="Ctrl+J", menu="run"),
                 Command("x.later", "Later", lambda: done.append("later"), enabled=lambda: bool(may), shortcut="Ctrl+L"),
             )
-            run_menu = next(action.menu() for action in at.window.menuBar().actions() if action.text() == "&Run")
+            run_menu: Any = next(action.menu() for action in at.window.menuBar().actions() if action.text() == "&Run")
             assert titles(run_menu) == ["Run &again", "Do it &now"]
             next(action for action in run_menu.actions() if action.text() == "Do it &now").trigger()
             qtbot.keyClick(at.window, Qt.Key.Key_J, Qt.KeyboardModifier.ControlModifier)
@@ -256,10 +258,16 @@ def a_run(run_id: str, profile: str, state: RunState = RunState.RUNNING) -> Run:
     return Run(run_id, 1, run_id, profile, JobSpec(), state, datetime.now(UTC))
 
 
+def status_of(at: Frame) -> StatusBar:
+    bar = at.window.statusBar()
+    assert isinstance(bar, StatusBar)
+    return bar
+
+
 async def test_the_status_bar_says_unknown_never_nothing(qapp: QApplication, tmp_path: Path) -> None:
     async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
-            bar, services = at.window.statusBar(), at.services
+            bar, services = status_of(at), at.services
             assert (bar.profile.text(), bar.live.text(), bar.price.text()) == ("–", "Live jobs: –", "Price: –")
             services.profiles.append(Profile("campus", Provider.MODELARTS, "cn-north-4"))
             services.current = "campus"
@@ -285,7 +293,7 @@ async def test_the_status_bar_says_unknown_never_nothing(qapp: QApplication, tmp
 async def test_the_status_bar_tells_the_rate_of_what_moves(qapp: QApplication, tmp_path: Path) -> None:
     async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
-            bar, moved = at.window.statusBar(), at.services.moved
+            bar, moved = status_of(at), at.services.moved
             assert bar.rate.text() == "No transfers"
             target = str(ObjectPath.parse("obs://bucket/key"))
             at.status.refresh()
@@ -310,7 +318,7 @@ async def test_nothing_is_cut_and_no_letter_is_given_twice(qapp: QApplication, t
             at.notices.report("a", lost())
             await until(lambda: at.window.notice_bar.height() > 20)
             assert texts_cut(at.window) == []
-            bar = at.window.menuBar()
+            bar: Any = at.window.menuBar()
             menus = [(bar.actions(), "menu bar"), *((top.menu().actions(), top.text()) for top in bar.actions())]
             for actions, where in menus:
                 letters = [letter for action in actions if (letter := mnemonic(action.text()))]
@@ -327,6 +335,7 @@ async def test_everything_can_be_reached_and_has_a_name(qapp: QApplication, tmp_
         with frame(qapp, scope, tmp_path) as at:
             at.window.show()
             page = at.window.open_tab("welcome", "Welcome", lambda: WelcomePage(at.theme))
+            assert isinstance(page, WelcomePage)
             at.window.show_dock("runs")
             assert dock(at, "runs").isAncestorOf(at.window.focusWidget())
             at.commands.run("view.go.buckets")
@@ -334,7 +343,7 @@ async def test_everything_can_be_reached_and_has_a_name(qapp: QApplication, tmp_
             assert page.sample.focusPolicy() & Qt.FocusPolicy.TabFocus
             for button in (at.window.notice_bar.dismiss, at.window.notice_bar.retry):
                 assert button.accessibleName() or button.text()
-            assert at.window.statusBar().price.accessibleDescription()
+            assert status_of(at).price.accessibleDescription()
 
 
 async def test_the_first_notice_can_be_read_whatever_was_drawn_before(qapp: QApplication, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QWidget
@@ -147,7 +148,7 @@ async def test_a_room_registers_once_and_leaves_with_its_window(qapp: QApplicati
         shell.add_commands()
         shell.window.show()
         await until(lambda: shell.window.panels_made() == ["runs"])
-        menus = {action.text(): action.menu() for action in shell.window.menuBar().actions()}
+        menus: dict[str, Any] = {action.text(): action.menu() for action in shell.window.menuBar().actions()}
         assert [action.text() for action in menus["&Run"].actions()] == ["&Look"]
         assert [command.id for command in shell.commands.matching("look")] == ["room.look"]
         shell.commands.run("room.look")

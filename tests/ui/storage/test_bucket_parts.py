@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import pytest
 from PySide6.QtCore import Qt
@@ -399,7 +399,7 @@ async def test_what_is_saved_in_the_window_opens_and_closes_a_bucket_of_the_lab(
         await connection.storage.create_bucket("for-all")
         await way.put(b"x", ObjectPath("for-all", "k"))
         async with TaskScope(lambda name, error: pytest.fail(f"{name}: {error}")) as scope:
-            model = BucketAccess("lab", "for-all", ToLab(connection))
+            model = BucketAccess("lab", "for-all", cast("Any", ToLab(connection)))
             page = AccessPage(model, theme)
             dialog = PropertyDialog("Bucket settings", "obs://for-all/", [page], theme, scope)
             dialog.show()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
+from PySide6.QtCore import QMimeData, QModelIndex, QPoint, Qt, QUrl
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
@@ -312,7 +312,7 @@ async def test_the_tree_takes_and_gives_what_the_table_does(tmp_path: Path, them
         rows.expand(model.index(0, 0))
         await until(lambda: model.rowCount(model.index(0, 0)) == 4)
 
-        def tree_row(name: str) -> object:
+        def tree_row(name: str) -> QModelIndex:
             return model.index_of(BUCKET.join(name))
 
         def choose(name: str) -> None:

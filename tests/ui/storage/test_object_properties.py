@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 from PySide6.QtCore import Qt
@@ -174,7 +174,7 @@ async def bench(
         if versions:
             await storage._account.ask(lambda client, _: client.setBucketVersioning(place.bucket, "Enabled"), place)
     await way.put(b"12345", *(place.join(key) for key in ("a 数据.csv", "b.bin", "d/1", "d/2", "d/deep/3")))
-    async with LabCloud(folder, way.at(**fields)) as cloud:
+    async with LabCloud(folder, way.at(**dict[str, Any](fields))) as cloud:
         at = Bench(cloud, place, theme, qtbot)
         qtbot.addWidget(at.view)
         at.browser.start()

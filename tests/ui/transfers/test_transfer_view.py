@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from PySide6.QtCore import Qt
@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 def theme(qapp: QApplication) -> Iterator[Theme]:
     with light_theme(qapp) as theme:
         yield theme
+
+
+def start_upload(cloud: FolderCloud, source: Path) -> None:
+    async def up() -> None:
+        await cloud.transfers.upload("lab", source, ObjectPath("bucket", "code/"))
+
+    cloud.scope.start("up", up)
 
 
 def moving(number: int, done: int) -> Transfer:
@@ -99,7 +106,7 @@ async def test_the_space_key_pauses_and_goes_on(tmp_path: Path, theme: Theme, qt
         transfers, view = opened(cloud, theme, qtbot)
         cloud.storage.wait = asyncio.Event()
         source = code_folder(tmp_path / "code")
-        cloud.scope.start("up", lambda: cloud.transfers.upload("lab", source, ObjectPath("bucket", "code/")))
+        start_upload(cloud, source)
         await until(lambda: transfers.state.live == 1)
         view.table.selectRow(0)
         qtbot.keyClick(view.table, Qt.Key.Key_Space)
@@ -178,7 +185,7 @@ async def test_the_list_of_files_begins_with_the_problems_and_is_copied(
         in_the_way = cloud.storage.place(ObjectPath("bucket", "code/data.txt"))
         in_the_way.mkdir(parents=True)
         source = code_folder(tmp_path / "code")
-        cloud.scope.start("up", lambda: cloud.transfers.upload("lab", source, ObjectPath("bucket", "code/")))
+        start_upload(cloud, source)
         await until(lambda: bool(transfers.state.rows) and transfers.state.live == 0)
         view.table.selectRow(0)
         qtbot.keyClick(view.table, Qt.Key.Key_Return)
@@ -264,7 +271,7 @@ async def test_a_million_files_come_as_somebody_scrolls(
 ) -> None:
     async with FolderCloud(tmp_path) as cloud:
         million = ShownTransfers(Transfer(1, Kind.UPLOAD, "a", "b", TransferState.DONE), 1_000_000)
-        transfers, view = opened(cloud, theme, qtbot, million)
+        transfers, view = opened(cloud, theme, qtbot, cast("Any", million))
         view.table.selectRow(0)
         qtbot.mouseClick(view.list, Qt.MouseButton.LeftButton)
         dialog = view.findChild(TransferFilesDialog)

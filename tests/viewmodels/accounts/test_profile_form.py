@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,8 +79,11 @@ class Bench:
         await until(lambda: not self.form.state.busy)
 
 
+Opened = Callable[[], AbstractAsyncContextManager[Bench]]
+
+
 @pytest.fixture
-def bench(tmp_path: Path, unused_port: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], object]:
+def bench(tmp_path: Path, unused_port: int, monkeypatch: pytest.MonkeyPatch) -> Opened:
     monkeypatch.setattr(retrying, "FIRST_S", 0.001)
 
     @asynccontextmanager
@@ -103,7 +106,7 @@ def bench(tmp_path: Path, unused_port: int, monkeypatch: pytest.MonkeyPatch) -> 
     return opened
 
 
-async def test_keys_are_kept_used_and_checked(bench: Callable[[], object], tmp_path: Path) -> None:
+async def test_keys_are_kept_used_and_checked(bench: Opened, tmp_path: Path) -> None:
     async with bench() as at:
         added: list[str] = []
         at.form.added.connect(added.append)
@@ -119,7 +122,9 @@ async def test_keys_are_kept_used_and_checked(bench: Callable[[], object], tmp_p
         assert SK not in repr(at.form.state)
 
 
-async def test_a_second_try_with_better_keys_is_no_conflict(bench: Callable[[], object]) -> None:
+async def test_a_second_try_with_better_keys_is_no_conflict(
+    bench: Opened,
+) -> None:
     async with bench() as at:
         at.fill()
         await at.submitted()
@@ -129,7 +134,9 @@ async def test_a_second_try_with_better_keys_is_no_conflict(bench: Callable[[], 
         assert at.drawer.kept["campus"].secret_key.reveal() == "another" + SK
 
 
-async def test_the_name_of_an_account_that_exists_is_refused(bench: Callable[[], object]) -> None:
+async def test_the_name_of_an_account_that_exists_is_refused(
+    bench: Opened,
+) -> None:
     async with bench() as at:
         at.fill()
         await at.submitted()
@@ -141,7 +148,7 @@ async def test_the_name_of_an_account_that_exists_is_refused(bench: Callable[[],
         assert at.drawer.kept["campus"].secret_key.reveal() == SK
 
 
-async def test_without_a_keyring_nothing_is_kept_anywhere(bench: Callable[[], object], tmp_path: Path) -> None:
+async def test_without_a_keyring_nothing_is_kept_anywhere(bench: Opened, tmp_path: Path) -> None:
     async with bench() as at:
         at.drawer.locked = KeyringMissing(text("No keyring."), text("Install gnome-keyring."))
         at.fill()
@@ -152,7 +159,7 @@ async def test_without_a_keyring_nothing_is_kept_anywhere(bench: Callable[[], ob
         assert not (tmp_path / "settings.json").exists()
 
 
-async def test_without_a_keyring_keys_can_be_kept_for_the_session(bench: Callable[[], object], tmp_path: Path) -> None:
+async def test_without_a_keyring_keys_can_be_kept_for_the_session(bench: Opened, tmp_path: Path) -> None:
     async with bench() as at:
         at.drawer.locked = KeyringMissing(text("No keyring."), text("Install gnome-keyring."))
         at.fill()
@@ -164,7 +171,7 @@ async def test_without_a_keyring_keys_can_be_kept_for_the_session(bench: Callabl
         assert SK not in (tmp_path / "settings.json").read_text(encoding="utf-8")
 
 
-async def test_a_form_with_mistakes_is_not_sent(bench: Callable[[], object]) -> None:
+async def test_a_form_with_mistakes_is_not_sent(bench: Opened) -> None:
     async with bench() as at:
         at.form.set("name", "mit Leerzeichen drin")
         at.form.submit()
@@ -185,13 +192,13 @@ async def test_a_form_with_mistakes_is_not_sent(bench: Callable[[], object]) -> 
         ("obs_endpoint", "obs.example.com"),
     ],
 )
-async def test_each_field_says_what_is_wrong(bench: Callable[[], object], field: str, value: str) -> None:
+async def test_each_field_says_what_is_wrong(bench: Opened, field: str, value: str) -> None:
     async with bench() as at:
         at.fill(**{field: value})
         assert list(validate(at.form.state.fields)) == [field]
 
 
-async def test_the_consoles_file_fills_both_keys(bench: Callable[[], object], tmp_path: Path) -> None:
+async def test_the_consoles_file_fills_both_keys(bench: Opened, tmp_path: Path) -> None:
     path = tmp_path / "credentials.csv"
     path.write_bytes(f"User Name,Access Key Id,Secret Access Key\r\n学员,{AK},{SK}\r\n".encode("gb18030"))
     async with bench() as at:
@@ -201,7 +208,7 @@ async def test_the_consoles_file_fills_both_keys(bench: Callable[[], object], tm
         assert at.form.state.fields.secret_key.reveal() == SK
 
 
-async def test_another_file_is_said_to_be_none_and_changes_nothing(bench: Callable[[], object], tmp_path: Path) -> None:
+async def test_another_file_is_said_to_be_none_and_changes_nothing(bench: Opened, tmp_path: Path) -> None:
     path = tmp_path / "notes.csv"
     path.write_text("a,b\n1,2\n", encoding="utf-8")
     async with bench() as at:

@@ -28,7 +28,7 @@ from traindeck.viewmodels.jobs.form_values import merged, rows_from_text, rows_o
 from traindeck.viewmodels.jobs.job_form import JobForm
 
 _SCALARS = st.one_of(
-    st.text(st.characters(codec="utf-8", exclude_categories=("C",)), max_size=20),
+    st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=20),
     st.integers(-(10**9), 10**9),
     st.floats(allow_nan=False, allow_infinity=False),
     st.booleans(),
@@ -235,7 +235,7 @@ async def test_edit_again_says_what_differs_from_the_run(tmp_path: Path) -> None
         form.submit()
         await until(lambda: made)
         form.load_spec(made[0].spec, Path("/"), made[0])
-        assert form.state.changes == ()
+        assert not form.state.changes
         form.set_rows("parameters", (("epochs", "30"), ("lr", "0.1"), ("tag", "7")))
         form.set_field("nodes", 2)
         assert [(one.name, one.before, one.after) for one in form.state.changes] == [

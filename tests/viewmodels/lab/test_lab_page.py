@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -197,7 +198,7 @@ async def test_what_is_not_known_any_more_keeps_the_time_of_its_truth(tmp_path: 
     async with TaskScope(lambda _, error: pytest.fail(str(error))) as scope:
         service = BlindDesk(tmp_path)
         moment = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
-        page = LabPage(service, scope, lambda: moment)
+        page = LabPage(cast("Any", service), scope, lambda: moment)
         page.watch(True)
         await until(lambda: page.state.state is LabState.RUNNING)
         service.sight = replace(service.sight, state=LabState.SILENT, obs="", live_jobs=None)

@@ -44,7 +44,7 @@ def test_mnemonics_are_not_shown_in_the_palette(title: str, plain: str) -> None:
 
 
 def test_a_command_that_cannot_be_done_is_not_done() -> None:
-    commands, done, may = Commands(), [], []
+    commands, done, may = Commands(), list[int](), list[int]()
     commands.add(Command("a", "A", lambda: done.append(1), enabled=lambda: bool(may)))
     assert not commands.run("a")
     may.append(1)

@@ -1,6 +1,7 @@
 """Notices: what a scope reports, what the window shows."""
 
 import threading
+from typing import Any
 
 from support.qt_support import until
 from traindeck.domain.errors import NotFound, Unexpected, Unreachable
@@ -56,7 +57,7 @@ def test_no_retry_for_what_would_fail_again() -> None:
 
 
 def test_our_mistakes_come_with_a_report() -> None:
-    notices, reports = Notices(), []
+    notices, reports = Notices(), list[Any]()
     notices.crashed.connect(reports.append)
     notices.report("a", Unexpected("KeyError: 'x'"))
     assert "KeyError: 'x'" in reports[0]

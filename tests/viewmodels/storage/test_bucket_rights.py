@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -269,7 +270,7 @@ async def test_marks_grow_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 async def test_a_bucket_is_made_as_it_was_wanted(tmp_path: Path) -> None:
     async with FolderCloud(tmp_path) as cloud:
-        form, made = NewBucketForm("lab", cloud.connections, cloud.scope), []
+        form, made = NewBucketForm("lab", cloud.connections, cloud.scope), list[Any]()
         form.made.connect(made.append)
         form.start()
         await until(lambda: form.state.region)
@@ -305,7 +306,7 @@ async def removing(folder: Path) -> AsyncIterator[tuple[FolderCloud, BucketRemov
             cloud.storage.place(ObjectPath("full")).mkdir(parents=True, exist_ok=True)
             cloud.storage.place(ObjectPath("full", f"{number}")).write_bytes(b"12345")
         await cloud.storage.create_bucket("empty")
-        removals, news = BucketRemovals(cloud.connections, cloud.scope), []
+        removals, news = BucketRemovals(cloud.connections, cloud.scope), list[Any]()
         removals.removed.connect(lambda *told: news.append(("removed", *told)))
         removals.touched.connect(lambda *told: news.append(("touched", *told)))
         yield cloud, removals, news

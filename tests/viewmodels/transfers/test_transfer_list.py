@@ -5,6 +5,7 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -84,7 +85,7 @@ async def test_cancel_and_failure_stay_in_the_list_with_their_reason(tmp_path: P
 async def test_the_rate_is_that_of_the_last_seconds() -> None:
     now, shown = 0.0, ShownTransfers(MOVING)
     scope = TaskScope(lambda name, error: None)
-    transfers = TransferList(shown, scope, clock=lambda: now)
+    transfers = TransferList(cast("Any", shown), scope, clock=lambda: now)
     for done in (0, 1000, 2000, 3000, 3000, 3000, 3000, 3000):
         shown.row = replace(shown.row, done_bytes=done)
         transfers.look()
@@ -312,7 +313,7 @@ async def test_several_are_cancelled_after_a_question_one_at_once(tmp_path: Path
 async def test_a_list_of_files_grows_by_pages_and_ends(tmp_path: Path) -> None:
     async with FolderCloud(tmp_path) as cloud:
         shown = ShownTransfers(MOVING, PAGE + 3)
-        files = TransferFiles(shown, 1, cloud.scope)
+        files = TransferFiles(cast("Any", shown), 1, cloud.scope)
         files.show(ALL)
         files.more()  # one page at a time
         await until(lambda: not files.state.is_reading)
@@ -328,7 +329,7 @@ async def test_another_choice_of_files_leaves_nothing_of_the_one_before(tmp_path
     async with FolderCloud(tmp_path) as cloud:
         shown = ShownTransfers(MOVING, 3)
         shown.wait = asyncio.Event()
-        files = TransferFiles(shown, 1, cloud.scope)
+        files = TransferFiles(cast("Any", shown), 1, cloud.scope)
         files.show((ItemState.DONE,))
         await asyncio.sleep(0)
         files.show((ItemState.FAILED,))

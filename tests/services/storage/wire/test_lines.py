@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -113,6 +114,7 @@ async def test_who_stops_waiting_ends_the_connection_at_once(call: str) -> None:
 
     moved: list[int] = []
     async with WrittenServer(script) as server, plane_at(server.url, most_connections=1) as plane:
+        work: asyncio.Task[Any]
         match call:
             case "put":
                 work = asyncio.create_task(plane.put(PATH, EndlessBody(10_000), counted=moved.append))

@@ -96,6 +96,6 @@ def keeps_versions_now(store: Store, bucket: ObjectPath) -> bool:
     with closing(client):
         try:
             client.put_bucket_versioning(Bucket=bucket.bucket, VersioningConfiguration={"Status": "Enabled"})
-            return client.get_bucket_versioning(Bucket=bucket.bucket).get("Status") == "Enabled"
+            return bool(client.get_bucket_versioning(Bucket=bucket.bucket).get("Status") == "Enabled")
         except ClientError:
             return False

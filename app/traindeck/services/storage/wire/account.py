@@ -177,9 +177,15 @@ class WireAccount:
             self._last_date = answer.headers.get("date", ""), time.time()
             if is_last or answer.status != 403 or not self._is_clock_set(answer):
                 break
-        if answer.status == 407 and self.service.proxy:
-            raise ProxyRefused(407)
+        if self.service.proxy and self._is_of_proxy(request, answer):
+            raise ProxyRefused(answer.status)
         return answer
+
+    def _is_of_proxy(self, request: Request, answer: Answered) -> bool:
+        """Without a tunnel its refusal comes as an answer; the service's own says its code, where it has a body."""
+        if answer.status == 403 and not self._is_secure and request.method != "HEAD":
+            return not _ERROR.match(answer.body)
+        return answer.status == 407
 
     def _server(self, bucket: str) -> Server:
         host = self._host if self.path_style or not bucket else f"{bucket}.{self._host}"

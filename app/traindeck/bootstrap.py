@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QApplication
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError
 from traindeck.domain.texts import say, text
-from traindeck.runtime.files import local_error, local_errors
+from traindeck.runtime.files import local_error, local_errors, our_opener
 from traindeck.runtime.language import speak, system_language
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import TaskScope
@@ -430,7 +430,7 @@ def _crash_file(paths: Paths, notices: Notices) -> Iterator[TextIO]:
             text("Runs and files are safe. What is known of it is in {file}.", file=str(kept)),
         )
     place = folder / f"crash-{os.getpid()}.txt"
-    with place.open("w", encoding="utf-8") as file:
+    with open(place, "w", encoding="utf-8", opener=our_opener) as file:
         faulthandler.enable(file)
         try:
             yield file

@@ -13,6 +13,7 @@ from PySide6.QtGui import QImage
 
 from support.servers.window_process import all_of, app_log
 from support.waiting import PATIENT_S
+from traindeck.runtime.files import our_folder
 from traindeck.store.paths import Paths
 
 LIMIT_S = 3 * PATIENT_S
@@ -32,7 +33,7 @@ def shorten_the_sample(home: Path, epochs: int) -> None:
     file.write_text(words.replace(f"epochs = {AS_SHIPPED}\n", f"epochs = {epochs}\n"), "utf-8")
 
 
-def run_without_screen(home: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def run_without_screen(home: Path, folder: Path, *words: str, umask: int = -1) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if name not in SCREENS}
     environment |= {"TRAINDECK_HOME": str(home), "PYTHONUTF8": "1"}
     if not sys.platform.startswith("linux"):
@@ -46,6 +47,7 @@ def run_without_screen(home: Path, folder: Path, *words: str) -> subprocess.Comp
         capture_output=True,
         encoding="utf-8",
         timeout=LIMIT_S,
+        umask=umask,
     )
 
 
@@ -70,6 +72,23 @@ def test_the_first_minute_walks_by_itself(home: Path, tmp_path: Path, epochs: in
     assert (image.width(), image.height()) == (1280, 800)
     assert len({image.pixel(x, y) for x in range(0, 1280, 8) for y in range(0, 800, 8)}) > 8
     assert all_of(home) == []
+
+
+USERS_OWN = ("outputs", "digits")
+"""What a user edits, opens and hands on is as they have their files everywhere; the folders above it are closed."""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="rights of another kind")
+def test_what_is_kept_is_for_its_owner_alone(home: Path, tmp_path: Path) -> None:
+    our_folder(Paths(home).sample.parent)
+    shorten_the_sample(home, 2)
+    home.chmod(0o755)
+    done = run_without_screen(home, tmp_path / "here", "--first-minute", umask=0)
+    assert done.returncode == 0, done.stdout + done.stderr + app_log(home)
+    kept = [home, *(path for path in home.rglob("*") if not any(at.name in USERS_OWN for at in (path, *path.parents)))]
+    assert {path.suffix for path in kept} >= {".db", ".log", ".json"} and (home / "lab" / "obs").is_dir()
+    open_ones = [f"{path.relative_to(home)} {path.stat().st_mode:o}" for path in kept if path.stat().st_mode & 0o077]
+    assert open_ones == [], "\n".join(open_ones)
 
 
 def test_an_installation_looks_at_itself(home: Path, tmp_path: Path) -> None:

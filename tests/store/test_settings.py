@@ -92,3 +92,18 @@ def test_a_home_below_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(NotADirectoryError if os.name == "posix" else OSError):
         Paths(tmp_path / "file" / "home").make()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="rights of another kind")
+def test_an_open_home_is_closed_and_one_of_somebody_else_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    home.chmod(0o755)
+    Paths(home).make()
+    assert home.stat().st_mode & 0o777 == 0o700
+    monkeypatch.setattr(os, "geteuid", lambda: home.stat().st_uid + 1)
+    with pytest.raises(LocalTrouble, match="belongs to another user"):
+        Paths(home).make()
+    assert list(home.iterdir()) == []

@@ -9,9 +9,10 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from traindeck.runtime.files import local_errors
+from traindeck.runtime.files import local_errors, our_file, our_folder
 
 if TYPE_CHECKING:
+    from io import TextIOWrapper
     from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
 
     from filelock import FileLock
@@ -30,7 +31,7 @@ def log_to(path: Path) -> Iterator[None]:
     and Windows would not let them. A thread of its own writes: a slow disk holds up nobody who has something to say.
     """
     with local_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        our_folder(path.parent)
     handler = _LateWriter(path)
     handler.addFilter(_is_heard)
     root = logging.getLogger()
@@ -107,8 +108,13 @@ class _LateFile(logging.Handler):
     def _open(self) -> tuple[RotatingFileHandler, FileLock]:
         from logging.handlers import RotatingFileHandler
 
+        class _OurFile(RotatingFileHandler):
+            def _open(self) -> TextIOWrapper:
+                our_file(Path(self.baseFilename))
+                return super()._open()
+
         free, lock = _first_free(self._path)
-        file = RotatingFileHandler(free, maxBytes=_BYTES, backupCount=2, encoding="utf-8", delay=True)
+        file = _OurFile(free, maxBytes=_BYTES, backupCount=2, encoding="utf-8", delay=True)
         file.setFormatter(self.formatter)
         return file, lock
 
@@ -127,7 +133,7 @@ def _first_free(path: Path) -> tuple[Path, FileLock]:
 
     file, number = path, 1
     while True:
-        lock = FileLock(file.with_name(f".{file.name}.lock"), thread_local=False)
+        lock = FileLock(file.with_name(f".{file.name}.lock"), thread_local=False, mode=0o600)
         try:
             lock.acquire(timeout=0)
         except Timeout:

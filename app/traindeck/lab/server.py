@@ -66,6 +66,8 @@ def serve(options: LabOptions) -> int:
     """Run until asked to end, or idle for long enough; raises a LabStartError where it cannot start."""
     root = options.root
     with ExitStack() as stack:
+        # Keys, bodies, logs and what jobs write are for the owner alone.
+        stack.callback(os.umask, os.umask(0o077))
         with _told_as_unusable(root):
             _prepare(root)
             _locked(root, stack)

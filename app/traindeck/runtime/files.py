@@ -67,6 +67,26 @@ def local_errors(path: Path | None = None) -> Iterator[None]:
         raise local_error(error, path) from error
 
 
+def our_folder(path: Path) -> None:
+    """A folder of the program's own: its owner's alone, whatever the umask."""
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+    except FileNotFoundError:
+        our_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
+def our_opener(path: str, flags: int) -> int:
+    """For `open`: what it makes is the owner's alone."""
+    return os.open(path, flags, 0o600)
+
+
+def our_file(path: Path) -> None:
+    """Make it, where it is not there yet, for a library that would make it as the umask says."""
+    with open(path, "ab", opener=our_opener):
+        pass
+
+
 def write_whole(path: Path, content: bytes, mode: int = 0o600) -> None:
     """Replace `path` so that a reader or a crash sees the old content or the new, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from traindeck.domain.errors import DiskFull, LocalTrouble
 from traindeck.domain.texts import text
-from traindeck.runtime.files import local_errors
+from traindeck.runtime.files import local_errors, our_file, our_folder
 
 
 def _create_runs(db: sqlite3.Connection) -> None:
@@ -64,7 +64,8 @@ Migration = Callable[[sqlite3.Connection], None]
 def open_database(path: Path, steps: Sequence[Migration] = STEPS) -> sqlite3.Connection:
     """A connection for one thread; the schema is today's when this returns."""
     with local_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        our_folder(path.parent)
+        our_file(path)  # what SQLite puts beside it has the same rights
     with database_errors(path):
         db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
         try:
@@ -89,7 +90,7 @@ def open_database(path: Path, steps: Sequence[Migration] = STEPS) -> sqlite3.Con
 def _alone(path: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout  # slow to load, and seldom needed
 
-    lock = FileLock(path.with_name(path.name + ".migrate.lock"), timeout=LOCK_S)
+    lock = FileLock(path.with_name(path.name + ".migrate.lock"), timeout=LOCK_S, mode=0o600)
     with local_errors(path):
         try:
             lock.acquire()
@@ -127,6 +128,7 @@ def _migrate(db: sqlite3.Connection, path: Path, steps: Sequence[Migration]) -> 
 def _back_up(db: sqlite3.Connection, target: Path) -> None:
     part = target.with_name(target.name + ".part")
     part.unlink(missing_ok=True)
+    our_file(part)
     with closing(sqlite3.connect(part)) as copy:
         db.backup(copy)
     part.replace(target)

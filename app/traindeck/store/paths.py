@@ -6,6 +6,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from traindeck.domain.errors import LocalTrouble
+from traindeck.domain.texts import text
+from traindeck.runtime.files import our_folder
+
 
 @dataclass(frozen=True, slots=True)
 class Paths:
@@ -71,7 +75,22 @@ class Paths:
 
     def make(self) -> None:
         """Create the folder for the owner alone; a home that cannot be written to fails here, not later."""
-        self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        our_folder(self.home)
+        _close(self.home)
         probe = self.home / f".probe-{os.getpid()}"
         probe.write_bytes(b"")
         probe.unlink()
+
+
+def _close(home: Path) -> None:
+    """Others could read records and logs in it, and change them."""
+    if os.name == "nt":
+        return
+    found = home.stat()
+    if found.st_uid != os.geteuid():
+        raise LocalTrouble(
+            text("The folder “{place}” belongs to another user of this computer.", place=str(home)),
+            text("Name a folder of your own with TRAINDECK_HOME; nothing was written."),
+        )
+    if found.st_mode & 0o077:
+        home.chmod(0o700)

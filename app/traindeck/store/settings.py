@@ -12,7 +12,7 @@ from traindeck.domain.accounts.profiles import LAB, Profile, Provider, Signature
 from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.runtime.files import local_errors, write_whole
+from traindeck.runtime.files import local_errors, our_folder, write_whole
 
 SCHEMA = 1
 _PATIENCE_S = 10
@@ -60,9 +60,9 @@ class SettingsFile:
         from filelock import FileLock, Timeout  # slow to load, and most only read
 
         with local_errors(self._path):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            our_folder(self._path.parent)
             try:
-                with FileLock(self._path.with_name(self._path.name + ".lock"), timeout=_PATIENCE_S):
+                with FileLock(self._path.with_name(self._path.name + ".lock"), timeout=_PATIENCE_S, mode=0o600):
                     settings = edit(self.read())
                     content = {"schema": SCHEMA, **asdict(settings)}
                     write_whole(self._path, json.dumps(content, indent=2, ensure_ascii=False).encode())

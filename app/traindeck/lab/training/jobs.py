@@ -426,6 +426,8 @@ class JobService:
         if self._moxing.exists():
             shutil.rmtree(self._moxing)
         shutil.copytree(resource("lab", "moxing"), self._moxing, ignore=shutil.ignore_patterns("__pycache__"))
+        for made in (self._moxing, *self._moxing.rglob("*")):
+            made.chmod(0o700 if made.is_dir() else 0o600)
         database = TrainingDatabase(self._folder / "jobs.sqlite3")
         records = JobRecords(database)
         self._remembered = _Remembered(database, records, Experiments(database), Algorithms(database))

@@ -17,7 +17,7 @@ from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import Item
 from traindeck.domain.transfers.sync_rules import IgnoreRules
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
-from traindeck.runtime.files import local_errors
+from traindeck.runtime.files import local_errors, our_folder, our_opener, write_whole
 from traindeck.services.storage.data_ports import Body
 from traindeck.services.transfers.bodies import look, stretch
 from traindeck.services.transfers.pace import RateLimit
@@ -98,7 +98,7 @@ class CodeBundles:
             )
         _named(PurePosixPath(folder.as_posix()))
         with local_errors():
-            self._folder.mkdir(parents=True, exist_ok=True)
+            our_folder(self._folder)
             part = Path(tempfile.mkdtemp(dir=self._folder, prefix=".part-"))
         try:
             files = tuple(self._copy_all(folder, part / "files", ignore, token))
@@ -137,8 +137,8 @@ class CodeBundles:
         place = self._folder / bundle_id
         with local_errors(place):
             if not (place / "manifest.json").is_file():
-                (part / "files").mkdir(exist_ok=True)
-                (part / "manifest.json").write_bytes(content)
+                our_folder(part / "files")
+                write_whole(part / "manifest.json", content)
                 try:
                     part.replace(place)
                 except OSError:
@@ -211,12 +211,12 @@ def _named(relative: PurePosixPath) -> PurePosixPath:
 def _copy(source: Path, target: Path, name: str, token: CancelToken) -> FrozenFile:
     """Copy and hash in one read; a file that changes meanwhile is read again."""
     with local_errors():
-        target.parent.mkdir(parents=True, exist_ok=True)
+        our_folder(target.parent)
         for _ in range(_TRIES):
             before = source.stat()
             digest = hashlib.sha256()
             size = 0
-            with source.open("rb") as reader, target.open("wb") as writer:
+            with source.open("rb") as reader, open(target, "wb", opener=our_opener) as writer:
                 while block := reader.read(_BLOCK):
                     token.check()
                     digest.update(block)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.runtime.files import local_errors
+from traindeck.runtime.files import local_errors, our_folder
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -19,7 +19,7 @@ async def held(path: Path, calls: BlockingCalls) -> AsyncIterator[bool]:
     """Whether this program has the lock now; it does not wait for one that another has."""
     from filelock import FileLock  # slow to load, and who only looks locks nothing
 
-    lock = FileLock(path, thread_local=False)
+    lock = FileLock(path, thread_local=False, mode=0o600)
     try:
         yield await calls.run(lambda _: _taken(lock, path))
     finally:
@@ -31,7 +31,7 @@ def _taken(lock: FileLock, path: Path) -> bool:
     from filelock import Timeout
 
     with local_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        our_folder(path.parent)
         try:
             lock.acquire(timeout=0)
         except Timeout:

@@ -13,7 +13,7 @@ from traindeck.domain.jobs.job import JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.runtime.files import local_errors, not_a_folder, write_whole
+from traindeck.runtime.files import local_errors, not_a_folder, our_folder, write_whole
 from traindeck.services.accounts.connections import Connections
 from traindeck.services.transfers import Transfers
 
@@ -64,7 +64,7 @@ class SampleProject:
 
     def _copy_whole(self, place: Path) -> None:
         """All of it or nothing."""
-        place.parent.mkdir(parents=True, exist_ok=True)
+        our_folder(place.parent)
         part = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
         try:
             copy = shutil.copytree(self._source, part / place.name, ignore=shutil.ignore_patterns("__pycache__"))

@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.jobs.job import LogChunk
 from traindeck.domain.texts import text
-from traindeck.runtime.files import local_errors, write_whole
+from traindeck.runtime.files import local_errors, our_folder, our_opener, write_whole
 
 LOCK_S = 10.0
 # Read once more in front of new bytes, to see that they continue what is held.
@@ -124,7 +124,7 @@ class LogFile:
             return self._append(fresh, held)
 
     def _append(self, fresh: bytes, held: int) -> Added:
-        with self.path.open("ab") as file:
+        with open(self.path, "ab", opener=our_opener) as file:
             file.write(fresh)
         return Added(len(fresh), held + len(fresh))
 
@@ -133,7 +133,7 @@ class LogFile:
         if stretches and stretches[-1].offset + stretches[-1].length > held:
             # Noted, but a crash came before all of it was written: it is taken again.
             held = stretches.pop().offset
-            with self.path.open("ab") as file:
+            with open(self.path, "ab", opener=our_opener) as file:
                 file.truncate(held)
             self._note(stretches)
         return held, stretches
@@ -171,8 +171,10 @@ class LogFile:
     def _alone(self) -> Iterator[None]:
         """The window and a command may follow the same run: one at a time."""
         with local_errors(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(self.path.with_name(self.path.name + ".lock"), timeout=LOCK_S, thread_local=False)
+            our_folder(self.path.parent)
+            lock = FileLock(
+                self.path.with_name(self.path.name + ".lock"), timeout=LOCK_S, thread_local=False, mode=0o600
+            )
             try:
                 lock.acquire()
             except Timeout as error:

@@ -19,7 +19,7 @@ from traindeck.domain.errors import AppError
 from traindeck.domain.storage.objects import ObjectEntry
 from traindeck.domain.transfers.local_names import LocalNames, System
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
-from traindeck.runtime.files import local_errors
+from traindeck.runtime.files import local_errors, write_whole
 from traindeck.runtime.tasks import TaskScope, gather_or_raise
 from traindeck.services.storage.data_ports import DataPlane
 from traindeck.services.storage.planes import Planes
@@ -65,7 +65,7 @@ class DraggedFiles:
             folder.mkdir(parents=True, mode=0o700)
             for name, content in files:
                 token.check()
-                (folder / name).write_bytes(content)
+                write_whole(folder / name, content)
         return [folder / name for name, _ in files]
 
     def _forget_old(self, token: CancelToken) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import traindeck
-from traindeck.cli.output import aligned, cut, printable, width
+from traindeck.cli.output import aligned, cut, width
+from traindeck.domain.texts import printable
 
 PRINTS = r"""
 import sys

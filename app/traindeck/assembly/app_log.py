@@ -10,6 +10,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from traindeck.runtime.files import local_errors, our_file, our_folder
+from traindeck.runtime.log_lines import LogLines
 
 if TYPE_CHECKING:
     from io import TextIOWrapper
@@ -52,7 +53,7 @@ class _LateWriter(logging.Handler):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self._file = _LateFile(path)
-        self._file.setFormatter(logging.Formatter(_FORM))
+        self._file.setFormatter(LogLines(_FORM))
         self._begun: tuple[QueueHandler, QueueListener] | None = None
         self._is_closed = False
 

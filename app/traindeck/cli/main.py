@@ -233,8 +233,10 @@ def _arrange_logging(verbose: bool) -> None:
     """Our log lines only with --verbose; those of the SDKs never, they may hold signed addresses."""
     logging.getLogger().addHandler(logging.NullHandler())
     if verbose and sys.stderr is not None:
+        from traindeck.runtime.log_lines import LogLines
+
         handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+        handler.setFormatter(LogLines("%(asctime)s %(name)s %(levelname)s %(message)s"))
         ours = logging.getLogger("traindeck")
         ours.addHandler(handler)
         ours.setLevel(logging.INFO)

@@ -7,14 +7,14 @@ import io
 import json
 import os
 import sys
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from typing import TextIO
+from unicodedata import category, combining, east_asian_width
 
 from traindeck.domain.errors import LocalTrouble
-from traindeck.domain.texts import text
+from traindeck.domain.texts import printable, text
 
 _GONE = {errno.EPIPE, errno.EINVAL}  # Windows says EINVAL for a pipe nobody reads any more
 
@@ -35,7 +35,7 @@ class Output:
         """One JSON document on a line of its own."""
         # Every encoding can say ASCII; UTF-8 leaves names readable.
         ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
-        self._write(sys.stdout, json.dumps(content, ensure_ascii=ascii_only) + "\n")
+        self._write(sys.stdout, _steers_nothing(json.dumps(content, ensure_ascii=ascii_only)) + "\n")
 
     def result(self, content: Mapping[str, object] | Sequence[object], words: str) -> None:
         """What a command was asked for, as JSON or in words."""
@@ -45,11 +45,11 @@ class Output:
             self.line(words)
 
     def line(self, words: str) -> None:
-        self._write(sys.stdout, words + "\n")
+        self._write(sys.stdout, _lines(words))
 
     def note(self, words: str) -> None:
         """Said beside the result; never on standard output."""
-        self._write(sys.stderr, words + "\n")
+        self._write(sys.stderr, _lines(words))
 
     def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) -> None:
         for row in aligned([heads, *rows], right):
@@ -86,6 +86,20 @@ class Output:
             ) from error
 
 
+def _lines(words: str) -> str:
+    return "".join(f"{printable(line)}\n" for line in words.split("\n"))
+
+
+def _steers_nothing(document: str) -> str:
+    """JSON leaves the newer control characters and those of direction as they are."""
+    if document.isprintable():
+        return document
+    return "".join(
+        f"\\u{ord(character):04x}" if category(character)[0] == "C" and character <= "\uffff" else character
+        for character in document
+    )
+
+
 def silence(stream: TextIO) -> None:
     """Let what is still buffered go nowhere, so that the end of the program says nothing about it."""
     try:
@@ -118,23 +132,15 @@ def end_streams() -> None:
             silence(stream)
 
 
-def printable(words: str) -> str:
-    """A name from elsewhere on one line, unable to steer the terminal."""
-    return "".join(
-        character.encode("unicode_escape").decode() if unicodedata.category(character)[0] == "C" else character
-        for character in words
-    )
-
-
 def width(words: str) -> int:
     """How many columns of a terminal these words take; Chinese characters take two."""
     return sum(_columns(character) for character in words)
 
 
 def _columns(character: str) -> int:
-    if unicodedata.combining(character) or unicodedata.category(character) in ("Cf", "Mn", "Me"):
+    if combining(character) or category(character) in ("Cf", "Mn", "Me"):
         return 0
-    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+    return 2 if east_asian_width(character) in ("W", "F") else 1
 
 
 def aligned(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset(), least: Sequence[int] = ()) -> list[str]:

@@ -9,10 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from traindeck.cli.output import Output, cut, printable, width
+from traindeck.cli.output import Output, cut, width
 from traindeck.domain.errors import AppError
 from traindeck.domain.storage.objects import size_words
-from traindeck.domain.texts import Text, say
+from traindeck.domain.texts import Text, printable, say
 
 if TYPE_CHECKING:
     from traindeck.domain.transfers.records import Item

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -22,7 +23,7 @@ class Text:
 
     def in_english(self) -> str:
         """For logs, which are read by people who may not share the user's language."""
-        return self.english.format_map(_in_english(self.fields))
+        return self.english.format_map({name: _shown(value, Text.in_english) for name, value in self.fields.items()})
 
 
 def text(english: str, /, **fields: object) -> Text:
@@ -52,7 +53,24 @@ def spoken() -> str:
 def say(message: str | Text, /, **fields: object) -> str:
     if isinstance(message, str):
         message = Text(message, fields)
-    return _speech.catalogue.get(message.english, message.english).format_map(message.fields)
+    words = _speech.catalogue.get(message.english, message.english)
+    return words.format_map({name: _shown(value, say) for name, value in message.fields.items()})
+
+
+def printable(words: str) -> str:
+    """On one line, and unable to steer a terminal or turn the direction of writing: names come from anybody."""
+    if words.isprintable():
+        return words
+    return "".join(
+        character.encode("unicode_escape").decode() if unicodedata.category(character)[0] == "C" else character
+        for character in words
+    )
+
+
+def _shown(value: object, said: Callable[[Text], str]) -> object:
+    if isinstance(value, Text):
+        return said(value)
+    return value if isinstance(value, int | float | datetime) else printable(str(value))
 
 
 def moment_words(moment: datetime | None) -> str:
@@ -63,7 +81,3 @@ def moment_words(moment: datetime | None) -> str:
 def exact_words(moment: datetime | None) -> str:
     """The same to the second."""
     return "–" if moment is None else f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"
-
-
-def _in_english(fields: Mapping[str, object]) -> dict[str, object]:
-    return {name: value.in_english() if isinstance(value, Text) else value for name, value in fields.items()}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.main import DONE, FAILED, Call
-from traindeck.cli.output import aligned, printable
+from traindeck.cli.output import aligned
 from traindeck.domain.storage.objects import ObjectPath, count_words, size_words
 from traindeck.domain.texts import moment_words, say, text
 
@@ -63,7 +63,7 @@ async def _abort(call: Call, core: Core, found: list[UnfinishedUpload]) -> int:
     kept += len(ended.kept)
     freed = _together(sizes[upload.upload_id] for upload in ended.ended)
     for upload, error in ended.failed:
-        call.output.note(printable(f"{upload.path}: {error.sentence()}"))
+        call.output.note(f"{upload.path}: {error.sentence()}")
     call.output.result(
         {"aborted": len(ended.ended), "bytes": freed, "kept": kept, "failed": len(ended.failed)},
         say(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from traindeck.cli import terminal
 from traindeck.cli.main import DONE, FAILED, Call
 from traindeck.cli.obs.cp import place, tell_of_small_files
-from traindeck.cli.output import printable
 from traindeck.cli.progress import item_content, to_its_end
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.storage.objects import ObjectPath, size_words
@@ -133,7 +132,7 @@ async def _list(call: Call, core: DataCore, row: Transfer, states: tuple[ItemSta
 def _line(row: Transfer, item: Item) -> str:
     sign = "×" if item.action is Action.REMOVE else _SIGNS[row.kind]
     words = f"{sign} {item.name or Path(row.source).name}  {size_words(item.size_bytes)}"
-    return printable(f"{words}  {item.error.sentence()}" if item.error is not None else words)
+    return f"{words}  {item.error.sentence()}" if item.error is not None else words
 
 
 def _result(row: Transfer, item: Item) -> str:
@@ -236,7 +235,7 @@ async def _check_list(call: Call, core: DataCore, row: Transfer) -> Counter[Item
 
 def _check_line(row: Transfer, item: Item) -> str:
     words = f"{say(_WORDS[item.state])}: {item.name or Path(row.source).name}  {size_words(item.size_bytes)}"
-    return printable(f"{words}  {say(item.error.title)}" if item.error is not None else words)
+    return f"{words}  {say(item.error.title)}" if item.error is not None else words
 
 
 def _check_summary(call: Call, found: Counter[ItemState]) -> None:

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.texts import Text, say, text
+from traindeck.domain.texts import Text, text
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 STEM_LENGTH = 40
@@ -374,5 +374,7 @@ def _check_parameters(spec: JobSpec, wrong: _Wrong) -> None:
 def refuse(errors: Sequence[FieldError]) -> None:
     """Raise what validate found as one error."""
     if errors:
-        lines = "\n".join(f"{error.field}: {say(error.message)}" for error in errors)
-        raise InvalidInput(text("The job cannot be sent yet."), text("{lines}", lines=lines))
+        lines = "\n".join(f"{{field{number}}}: {{why{number}}}" for number in range(len(errors)))
+        fields: dict[str, object] = {f"field{number}": error.field for number, error in enumerate(errors)}
+        fields |= {f"why{number}": error.message for number, error in enumerate(errors)}
+        raise InvalidInput(text("The job cannot be sent yet."), Text(lines, fields))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traindeck.domain.accounts.keys import parse_credentials
+from traindeck.domain.accounts.keys import Credentials, Secret, parse_credentials
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.services.accounts.key_checks import MOST_BYTES, read_credentials
 
@@ -97,3 +97,24 @@ def test_a_file_of_anything_is_refused_not_stumbled_over(tmp_path: Path) -> None
         read_credentials(path)
     with pytest.raises(NotFound):
         read_credentials(tmp_path / "none.csv")
+
+
+MADE = ("HPUAEXAMPLE123456789", "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEYaB")
+
+
+def test_swapped_keys_are_noticed_before_they_are_anything() -> None:
+    access_key, secret_key = MADE
+    assert Credentials(access_key, Secret(secret_key)).hint == "HPUA…89"
+    with pytest.raises(InvalidInput, match="swapped") as caught:
+        Credentials(secret_key, Secret(access_key))
+    assert secret_key not in caught.value.sentence() and "wJal" not in caught.value.sentence()
+    with pytest.raises(InvalidInput, match="swapped"):
+        parse_credentials(f"Access Key Id,Secret Access Key\n{secret_key},{access_key}\n")
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [("minioadmin", "minioadmin"), ("A" * 20, "B" * 20), ("A" * 40, "B" * 20), ("lower" * 8, "has-a-dash-20-letters")],
+)
+def test_keys_of_other_makers_are_taken_as_they_are(pair: tuple[str, str]) -> None:
+    assert Credentials(pair[0], Secret(pair[1])).access_key == pair[0]

@@ -217,3 +217,12 @@ async def test_another_file_is_said_to_be_none_and_changes_nothing(bench: Opened
         await until(lambda: not at.form.state.busy)
         assert "no access key" in str(at.form.state.error.title)
         assert at.form.state.fields.access_key == AK
+
+
+async def test_swapped_keys_are_said_at_the_field_and_kept_nowhere(bench: Opened) -> None:
+    async with bench() as at:
+        at.fill(access_key=SK, secret_key=AK)
+        at.form.submit()
+        assert set(at.form.state.errors) == {"access_key"}
+        assert "swapped" in str(at.form.state.errors["access_key"])
+        assert not at.form.state.busy

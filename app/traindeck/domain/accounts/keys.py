@@ -50,6 +50,14 @@ class Credentials:
     expires: datetime | None = field(default=None)
     """When temporary keys end, where whoever made them said so."""
 
+    def __post_init__(self) -> None:
+        # Before they are kept, shown or sent: an access key is shown in part, and goes out in every request.
+        if are_swapped(self.access_key, self.secret_key.reveal()):
+            raise InvalidInput(
+                text("The access key and the secret key are swapped."),
+                text("The short one, of capital letters and digits, is the access key (AK). Nothing was kept or sent."),
+            )
+
     @property
     def secrets(self) -> tuple[Secret, ...]:
         """Everything in here that must not be shown."""
@@ -61,6 +69,13 @@ class Credentials:
         return f"{self.access_key[:4]}…{self.access_key[-2:]}" if len(self.access_key) > 8 else "…"
 
 
+def are_swapped(access_key: str, secret_key: str) -> bool:
+    """By how services make them: 20 capital letters and digits, and twice as many of all kinds."""
+    is_long = len(access_key) >= 32 and re.search("[a-z+/]", access_key) is not None
+    return is_long and _MADE_ACCESS_KEY.fullmatch(secret_key) is not None
+
+
+_MADE_ACCESS_KEY = re.compile(r"[A-Z0-9]{16,24}")
 USUAL_NAME = "credentials.csv"
 _ACCESS_HEADS = ("accesskeyid", "accesskey", "ak", "access")
 _SECRET_HEADS = ("secretaccesskey", "secretkey", "sk", "secret")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
-from traindeck.domain.accounts.keys import Credentials, Secret
+from traindeck.domain.accounts.keys import Credentials, Secret, are_swapped
 from traindeck.domain.accounts.profiles import (
     LAB,
     REGIONS,
@@ -273,6 +273,8 @@ def _wrong_keys(typed: ProfileFields) -> dict[str, Text]:
         wrong["secret_key"] = odd
     if not _is_key(typed.token.reveal()):
         wrong["token"] = odd
+    if are_swapped(typed.access_key, typed.secret_key.reveal()):
+        wrong["access_key"] = text("This is the secret key: the two are swapped.")
     return wrong
 
 

@@ -11,19 +11,9 @@ from traindeck.domain.errors import LocalTrouble
 from traindeck.store import database
 from traindeck.store.database import open_database, transaction
 
-
-def first(db: sqlite3.Connection) -> None:
-    db.execute("CREATE TABLE runs (name TEXT)")
-    db.execute("INSERT INTO runs VALUES ('kept')")
-
-
-def second(db: sqlite3.Connection) -> None:
-    db.execute("ALTER TABLE runs ADD COLUMN note TEXT")
-
-
-def fails(db: sqlite3.Connection) -> None:
-    db.execute("ALTER TABLE runs ADD COLUMN half TEXT")
-    raise RuntimeError("in the middle")
+FIRST = ("CREATE TABLE runs (name TEXT)", "INSERT INTO runs VALUES ('kept')")
+SECOND = ("ALTER TABLE runs ADD COLUMN note TEXT",)
+FAILS = ("ALTER TABLE runs ADD COLUMN half TEXT", "INSERT INTO nowhere VALUES ('in the middle')")
 
 
 def version(db: sqlite3.Connection) -> int:
@@ -32,8 +22,8 @@ def version(db: sqlite3.Connection) -> int:
 
 def test_an_old_database_is_carried_over_and_a_copy_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "records.db"
-    open_database(path, (first,)).close()
-    with closing(open_database(path, (first, second))) as db:
+    open_database(path, (FIRST,)).close()
+    with closing(open_database(path, (FIRST, SECOND))) as db:
         assert version(db) == 2
         assert tuple(db.execute("SELECT name, note FROM runs").fetchone()) == ("kept", None)
     with closing(sqlite3.connect(path.with_name("records.db.v1.bak"))) as copy:
@@ -43,21 +33,21 @@ def test_an_old_database_is_carried_over_and_a_copy_is_kept(tmp_path: Path) -> N
 
 def test_a_step_that_fails_leaves_the_old_version_whole(tmp_path: Path) -> None:
     path = tmp_path / "records.db"
-    open_database(path, (first,)).close()
-    with pytest.raises(RuntimeError):
-        open_database(path, (first, fails))
-    with closing(open_database(path, (first,))) as db:
+    open_database(path, (FIRST,)).close()
+    with pytest.raises(LocalTrouble, match="nowhere"):
+        open_database(path, (FIRST, FAILS))
+    with closing(open_database(path, (FIRST,))) as db:
         assert version(db) == 1
         assert [row[1] for row in db.execute("PRAGMA table_info(runs)")] == ["name"]
 
 
 def test_a_newer_database_is_refused_with_a_sentence_and_untouched(tmp_path: Path) -> None:
     path = tmp_path / "records.db"
-    open_database(path, (first, second)).close()
+    open_database(path, (FIRST, SECOND)).close()
     with pytest.raises(LocalTrouble) as refused:
-        open_database(path, (first,))
+        open_database(path, (FIRST,))
     assert "newer TrainDeck" in refused.value.sentence()
-    with closing(open_database(path, (first, second))) as db:
+    with closing(open_database(path, (FIRST, SECOND))) as db:
         assert version(db) == 2
 
 
@@ -69,7 +59,7 @@ def test_a_file_that_is_no_database_is_refused_with_a_sentence(tmp_path: Path) -
 
 
 def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    with closing(open_database(tmp_path / "records.db", (first,))) as db:
+    with closing(open_database(tmp_path / "records.db", (FIRST,))) as db:
         with pytest.raises(RuntimeError), transaction(db):
             db.execute("INSERT INTO runs VALUES ('half')")
             raise RuntimeError("in the middle")

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -232,7 +233,8 @@ async def test_what_is_in_an_archive_is_kept_until_it_is_another(path: Path) -> 
 
 async def test_a_journal_from_before_archives_is_taken_over(path: Path) -> None:
     with closing(sqlite3.connect(path)) as db:
-        STEPS[0](db)
+        for statement in STEPS[0]:
+            db.execute(statement)
         db.execute("PRAGMA user_version = 1")
         db.execute(
             "INSERT INTO transfers (kind, profile, source, target, rules, state, created) "
@@ -249,8 +251,8 @@ async def test_an_order_of_several_names_keeps_them_and_no_older_program_takes_i
     path: Path,
 ) -> None:
     with closing(sqlite3.connect(path)) as db:
-        for step in STEPS[:3]:
-            step(db)
+        for statement in chain(*STEPS[:3]):
+            db.execute(statement)
         db.execute("PRAGMA user_version = 3")
         db.commit()
     rules = Rules(chosen=(("深/a.txt", "a.txt"), ("photos/", "photos/")), compares_if_allowed=True)

@@ -77,7 +77,13 @@ async def listed(engine: TransferEngine, transfer_id: int) -> dict[str, ItemStat
 
 
 async def all_items(engine: TransferEngine, transfer_id: int) -> list[Item]:
-    return await engine.items(transfer_id, most=1_000_000)
+    return await noted(engine, transfer_id, most=1_000_000)
+
+
+async def noted(engine: TransferEngine, *which: Any, **more: Any) -> list[Item]:
+    """What the journal says, with the results of this moment."""
+    await engine.ledger.flush()
+    return await engine.journal.items(*which, **more)
 
 
 def tree(root: Path, files: dict[str, bytes]) -> Path:

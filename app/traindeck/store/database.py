@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -11,11 +11,9 @@ from traindeck.domain.errors import DiskFull, LocalTrouble
 from traindeck.domain.texts import text
 from traindeck.runtime.files import local_errors, our_file, our_folder
 
-
-def _create_runs(db: sqlite3.Connection) -> None:
-    db.execute(
-        """
-        CREATE TABLE runs (
+STEPS = (
+    (
+        """CREATE TABLE runs (
             number INTEGER PRIMARY KEY AUTOINCREMENT,
             id TEXT NOT NULL UNIQUE,
             name TEXT NOT NULL,
@@ -34,34 +32,24 @@ def _create_runs(db: sqlite3.Connection) -> None:
             duration_ms INTEGER,
             resubmission_of TEXT NOT NULL DEFAULT '',
             checked TEXT,
-            tasks TEXT NOT NULL DEFAULT '["worker-0"]'
-        )
-        """
-    )
-    db.execute("CREATE INDEX runs_by_state ON runs (state)")
-    db.execute("CREATE INDEX runs_by_name ON runs (name)")
-    db.execute(
-        """
-        CREATE TABLE transitions (
+            tasks TEXT NOT NULL DEFAULT '["worker-0"]')""",
+        "CREATE INDEX runs_by_state ON runs (state)",
+        "CREATE INDEX runs_by_name ON runs (name)",
+        """CREATE TABLE transitions (
             run_id TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
             at TEXT NOT NULL,
             state TEXT NOT NULL,
-            reason TEXT NOT NULL DEFAULT ''
-        )
-        """
-    )
-    db.execute("CREATE INDEX transitions_by_run ON transitions (run_id, at)")
-
-
-STEPS = (_create_runs,)
-
-
+            reason TEXT NOT NULL DEFAULT '')""",
+        "CREATE INDEX transitions_by_run ON transitions (run_id, at)",
+    ),
+)
 LOCK_S = 10.0
 
-Migration = Callable[[sqlite3.Connection], None]
+SchemaSteps = Sequence[Sequence[str]]
+"""The statements from each version of a file to the next."""
 
 
-def open_database(path: Path, steps: Sequence[Migration] = STEPS) -> sqlite3.Connection:
+def open_database(path: Path, steps: SchemaSteps = STEPS) -> sqlite3.Connection:
     """A connection for one thread; the schema is today's when this returns."""
     with local_errors(path):
         our_folder(path.parent)
@@ -110,7 +98,7 @@ def _version(db: sqlite3.Connection) -> int:
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _migrate(db: sqlite3.Connection, path: Path, steps: Sequence[Migration]) -> None:
+def _migrate(db: sqlite3.Connection, path: Path, steps: SchemaSteps) -> None:
     version = _version(db)
     if version > len(steps):
         raise LocalTrouble(
@@ -121,7 +109,8 @@ def _migrate(db: sqlite3.Connection, path: Path, steps: Sequence[Migration]) -> 
         _back_up(db, path.with_name(f"{path.name}.v{version}.bak"))
     for number, step in enumerate(steps[version:], start=version + 1):
         with transaction(db):
-            step(db)
+            for statement in step:
+                db.execute(statement)
             db.execute(f"PRAGMA user_version = {number}")
 
 

@@ -11,15 +11,14 @@ import queue
 import sqlite3
 import threading
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 from traindeck.domain.errors import LocalTrouble
-from traindeck.domain.storage.objects import Look, ObjectEntry, ObjectPath, Shown, Size
+from traindeck.domain.storage.objects import Look, ObjectEntry, ObjectPath, ObjectRow, Shown, Size
 from traindeck.runtime.blocking import Cancelled, CancelToken
 from traindeck.runtime.files import local_errors
 from traindeck.store.database import database_errors, open_database, transaction
@@ -31,7 +30,7 @@ _BEHIND_ALL = BEYOND + BEYOND
 """Sorts behind all that is asked for."""
 _UNUSABLE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
-_STEPS: tuple[tuple[str, ...], ...] = (
+_STEPS = (
     (
         # `cut` is where the name begins: the length of the folder's path. A marker of a folder has no place in a
         # level (-1), for the folder itself stands there.
@@ -62,25 +61,6 @@ _STEPS: tuple[tuple[str, ...], ...] = (
 )
 
 
-class ListedObject(Protocol):
-    """One object as a listing tells it."""
-
-    @property
-    def key(self) -> str: ...
-
-    @property
-    def size_bytes(self) -> int: ...
-
-    @property
-    def modified(self) -> datetime | None: ...
-
-    @property
-    def etag(self) -> str: ...
-
-    @property
-    def storage_class(self) -> str: ...
-
-
 @dataclass(frozen=True, slots=True)
 class RankedRows:
     """The rows of one look by their rank; folders come first and have numbers below zero."""
@@ -103,17 +83,14 @@ class ObjectIndex:
         self._writer = _opened(path)
 
     def close(self) -> None:
-        while True:
-            try:
-                self._readers.get_nowait().close()
-            except queue.Empty:
-                break
+        while not self._readers.empty():
+            self._readers.get_nowait().close()
         with self._write_lock:
             self._writer.close()
 
     # filling
 
-    def replace(self, folder: str, after: str, upto: str | None, rows: Sequence[ListedObject]) -> int:
+    def replace(self, folder: str, after: str, upto: str | None, rows: Sequence[ObjectRow]) -> int:
         """Below `folder`, behind `after` and up to `upto` there is this and nothing else; says how many rows changed.
 
         Rows that are as they were are not written again.
@@ -129,7 +106,7 @@ class ObjectIndex:
         return changed
 
     def replace_level(
-        self, folder: str, after: str, upto: str | None, rows: Sequence[ListedObject], folders: Sequence[str]
+        self, folder: str, after: str, upto: str | None, rows: Sequence[ObjectRow], folders: Sequence[str]
     ) -> int:
         """The same for one level, whose folders were not looked into."""
         values = {**_span(folder, after, upto), "cut": len(folder)}
@@ -164,11 +141,7 @@ class ObjectIndex:
 
     def keep_size(self, folder: str, token: CancelToken) -> Size | None:
         """Count what is below a folder and remember it with the folder; None: it was never listed as a whole."""
-        size = self.size(folder, token)
-        if size is not None:
-            with self._writing() as db:
-                _keep_sizes(db, [(folder, size)])
-        return size
+        return self._keep_sizes([folder], token).get(folder)
 
     def keep_sizes(self, folder: str, token: CancelToken) -> None:
         """The same for the folders in a folder, as far as they can be looked over at all."""
@@ -176,9 +149,15 @@ class ObjectIndex:
         with self._reading(token) as db:
             values = (len(folder), folder, folder + BEYOND, _MOST_COUNTED)
             paths = [path for (path,) in db.execute(query, values)]
-        sizes = [(path, size) for path in paths if (size := self.size(path, token)) is not None]
-        with self._writing() as db:
-            _keep_sizes(db, sizes)
+        self._keep_sizes(paths, token)
+
+    def _keep_sizes(self, folders: Iterable[str], token: CancelToken) -> dict[str, Size]:
+        sizes = {folder: size for folder in folders if (size := self.size(folder, token)) is not None}
+        values = [(size.count, size.size_bytes, _ms(size.as_of), folder) for folder, size in sizes.items()]
+        if values:
+            with self._writing() as db:
+                db.executemany("UPDATE folders SET count = ?, bytes = ?, counted_ms = ? WHERE path = ?", values)
+        return sizes
 
     # asking
 
@@ -266,17 +245,18 @@ class ObjectIndex:
 
     @contextmanager
     def _reading(self, token: CancelToken | None = None) -> Iterator[sqlite3.Connection]:
+        token = token or CancelToken()
         with database_errors(self._path):
             try:
                 db = self._readers.get_nowait()
             except queue.Empty:
                 db = _connected(self._path)
             # A long query ends when nobody waits for it any more.
-            forget = token.on_cancel(db.interrupt) if token else _nothing
+            forget = token.on_cancel(db.interrupt)
             try:
                 yield db
             except sqlite3.OperationalError as error:
-                if token and token.is_cancelled:
+                if token.is_cancelled:
                     raise Cancelled from error
                 raise
             finally:
@@ -295,7 +275,7 @@ def _span(folder: str, after: str, upto: str | None) -> dict[str, object]:
     return {"folder": folder, "after": after, "end": end if upto is None else min(upto, end)}
 
 
-def _facts(rows: Iterable[ListedObject]) -> list[tuple[object, ...]]:
+def _facts(rows: Iterable[ObjectRow]) -> list[tuple[object, ...]]:
     return [(row.key, _cut(row.key), row.size_bytes, _ms(row.modified), row.etag, row.storage_class) for row in rows]
 
 
@@ -387,36 +367,22 @@ def _collect(
         ids.extend([row_id for (row_id,) in part])
 
 
-def _keep_sizes(db: sqlite3.Connection, sizes: Iterable[tuple[str, Size]]) -> None:
-    values = [(size.count, size.size_bytes, _ms(size.as_of), folder) for folder, size in sizes]
-    db.executemany("UPDATE folders SET count = ?, bytes = ?, counted_ms = ? WHERE path = ?", values)
-
-
 def _parts(ids: list[int]) -> Iterator[list[int]]:
     """SQLite takes 999 values at once, in its older versions."""
     for start in range(0, len(ids), 900):
         yield ids[start : start + 900]
 
 
-def _step(script: Sequence[str]) -> Callable[[sqlite3.Connection], None]:
-    def step(db: sqlite3.Connection) -> None:
-        for statement in script:
-            db.execute(statement)
-
-    return step
-
-
 def _opened(path: Path) -> sqlite3.Connection:
-    steps = [_step(script) for script in _STEPS]
     try:
-        db = open_database(path, steps)
+        db = open_database(path, _STEPS)
     except LocalTrouble as error:
         if getattr(error.__cause__, "sqlite_errorcode", None) not in _UNUSABLE:
             raise
         for ending in ("", "-wal", "-shm"):
             with local_errors(path):
                 path.with_name(path.name + ending).unlink(missing_ok=True)
-        db = open_database(path, steps)
+        db = open_database(path, _STEPS)
     db.row_factory = None
     # All of it can be listed again: no need to wait for the disk.
     db.execute("PRAGMA synchronous = OFF")
@@ -429,10 +395,6 @@ def _connected(path: Path) -> sqlite3.Connection:
     db.execute("PRAGMA query_only = ON")
     db.create_function("folded", 1, str.casefold, deterministic=True)
     return db
-
-
-def _nothing() -> None:
-    return None
 
 
 def _ms(moment: datetime | None) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from traindeck.domain.errors import LocalTrouble
@@ -11,11 +10,21 @@ from traindeck.domain.texts import text
 from traindeck.runtime.files import our_folder
 
 
-@dataclass(frozen=True, slots=True)
 class Paths:
     """One folder; a test or TRAINDECK_HOME names another, and everything moves with it."""
 
-    home: Path
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.database = home / "records.db"
+        self.transfers = home / "transfers.db"
+        self.transfer_locks = home / "transfers"
+        self.settings = home / "settings.json"
+        self.lab = home / "lab"
+        self.bundles = home / "bundles"
+        self.index = home / "index"  # what is known of buckets; may be deleted at any time
+        self.dragged = home / "dragged"  # files on their way to another program; may be deleted a while after
+        self.app_log = home / "log" / "traindeck.log"
+        self.sample = home / "sample" / "digits"
 
     @classmethod
     def for_user(cls) -> Paths:
@@ -24,48 +33,6 @@ class Paths:
         import platformdirs  # not for those who name a folder
 
         return cls(Path(platformdirs.user_data_dir("TrainDeck", appauthor=False)))
-
-    @property
-    def database(self) -> Path:
-        return self.home / "records.db"
-
-    @property
-    def transfers(self) -> Path:
-        return self.home / "transfers.db"
-
-    @property
-    def transfer_locks(self) -> Path:
-        return self.home / "transfers"
-
-    @property
-    def settings(self) -> Path:
-        return self.home / "settings.json"
-
-    @property
-    def lab(self) -> Path:
-        return self.home / "lab"
-
-    @property
-    def bundles(self) -> Path:
-        return self.home / "bundles"
-
-    @property
-    def index(self) -> Path:
-        """What is known of buckets; may be deleted at any time."""
-        return self.home / "index"
-
-    @property
-    def dragged(self) -> Path:
-        """Files on their way to another program; may be deleted a while after."""
-        return self.home / "dragged"
-
-    @property
-    def app_log(self) -> Path:
-        return self.home / "log" / "traindeck.log"
-
-    @property
-    def sample(self) -> Path:
-        return self.home / "sample" / "digits"
 
     def run(self, run_id: str) -> Path:
         return self.home / "runs" / run_id

@@ -43,8 +43,7 @@ class RunStore:
         return await self._writer.run(call)
 
     async def add(self, run: Run) -> Run:
-        row = _row(run)
-        del row["number"]
+        row = {name: _column(name, getattr(run, name)) for name in _COLUMNS if name != "number"}
         names, marks = ", ".join(row), ", ".join(f":{name}" for name in row)
 
         def work(db: sqlite3.Connection) -> int:
@@ -91,11 +90,7 @@ class RunStore:
         )
 
     async def remove(self, run_id: str) -> None:
-        def work(db: sqlite3.Connection) -> None:
-            with transaction(db):
-                db.execute("DELETE FROM runs WHERE id = ?", (run_id,))
-
-        await self._with(work)
+        await self._with(lambda db: db.execute("DELETE FROM runs WHERE id = ?", (run_id,)))
 
     async def _select(self, rest: str, values: tuple[object, ...]) -> list[Run]:
         return await self._with(lambda db: [_run(row) for row in db.execute(f"SELECT * FROM runs {rest}", values)])
@@ -111,10 +106,6 @@ def _note(db: sqlite3.Connection, run: Run) -> None:
         "INSERT INTO transitions (run_id, at, state, reason) VALUES (?, strftime('%Y-%m-%dT%H:%M:%fZ'), ?, ?)",
         (run.id, run.phase or run.state.value, _column("reason", run.reason)),
     )
-
-
-def _row(run: Run) -> dict[str, object]:
-    return {name: _column(name, getattr(run, name)) for name in _COLUMNS}
 
 
 def _column(name: str, value: Any) -> object:

@@ -76,17 +76,19 @@ class SettingsFile:
 
 
 def _settings(content: dict[str, Any]) -> Settings:
-    known = {field.name for field in fields(Settings)}
-    kept = {name: value for name, value in content.items() if name in known}
-    kept["profiles"] = tuple(_profile(entry) for entry in content.get("profiles", ()))
-    kept["favourites"] = tuple(tuple(entry) for entry in content.get("favourites", ()))
-    return Settings(**kept)
+    profiles = tuple(_profile(entry) for entry in content.get("profiles", ()))
+    favourites = tuple(tuple(entry) for entry in content.get("favourites", ()))
+    return Settings(**{**_known(Settings, content), "profiles": profiles, "favourites": favourites})
 
 
 def _profile(entry: dict[str, Any]) -> Profile:
-    known = {field.name for field in fields(Profile)}
-    kept = {name: value for name, value in entry.items() if name in known}
-    return Profile(**{**kept, "provider": Provider(entry["provider"]), "signature": Signature(entry["signature"])})
+    kinds = {"provider": Provider(entry["provider"]), "signature": Signature(entry["signature"])}
+    return Profile(**{**_known(Profile, entry), **kinds})
+
+
+def _known(kind: type, content: dict[str, Any]) -> dict[str, Any]:
+    """Without what a newer TrainDeck has added."""
+    return {field.name: content[field.name] for field in fields(kind) if field.name in content}
 
 
 class ProfileStore:

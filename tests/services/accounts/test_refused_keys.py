@@ -25,6 +25,7 @@ from traindeck.domain.transfers.records import Kind, Order, TransferState, Waits
 from traindeck.services.accounts import connections
 from traindeck.services.accounts.secrets import KeyringSecrets
 from traindeck.services.transfers import active
+from traindeck.services.transfers.engine import TransferEngine
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
@@ -145,7 +146,7 @@ async def test_transfers_hold_keys_that_were_refused_elsewhere(
         await bench.profiles.add(profile_at(lab), account.keys, replace_old=True, this_session_only=True)
         assert bench.watch.trouble("mine") is None
         await until(lambda: [row.waits_for for row in bench.transfers.rows()] == [None])
-        bench.transfers.cancel(number)
+        bench.transfers.ask(TransferEngine.cancel, number)
         await until(lambda: [row.state for row in bench.transfers.rows()] == [TransferState.CANCELLED])
 
 

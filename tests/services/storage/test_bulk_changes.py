@@ -23,7 +23,7 @@ from traindeck.services.storage.bulk_changes import BulkChange, changing, each, 
 from traindeck.services.storage.sdk.account import ObsAccount
 from traindeck.services.storage.sdk.buckets import ObsStorage
 from traindeck.services.storage.sdk.objects import ObsObjects
-from traindeck.services.transfers.version_files import fetch_version
+from traindeck.services.transfers.part_files import fetch_version
 
 
 @dataclass(frozen=True)

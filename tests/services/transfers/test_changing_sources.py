@@ -16,6 +16,7 @@ from support.transfer_works import (
     done,
     download,
     hold_gets,
+    noted,
     random_bytes,
     there,
     tree,
@@ -68,7 +69,7 @@ async def test_a_source_that_always_changes_or_is_gone_fails_with_a_clear_word(
         await engine.confirm(number)
         row = await engine.ended(number)
         assert row.state is TransferState.PARTLY
-        words = {item.name: item.error.sentence() for item in await engine.items(number, [ItemState.FAILED])}
+        words = {item.name: item.error.sentence() for item in await noted(engine, number, [ItemState.FAILED])}
     assert "changes all the time" in words["big"]
     assert "deleted or moved" in words["gone"]
     assert shelf.content(BUCKET) == {"stays": b"y"}

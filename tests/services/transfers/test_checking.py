@@ -22,6 +22,7 @@ from support.transfer_works import (
     download,
     failing,
     listed,
+    noted,
     offline,
     random_bytes,
     there,
@@ -139,6 +140,16 @@ async def test_two_places_in_the_service_are_compared_by_what_it_reports(shelf: 
         }
 
 
+async def test_what_stands_for_the_folder_itself_is_not_copied_and_not_missed(shelf: ObjectShelf, home: Path) -> None:
+    for name in ("", "1.txt", "sub/"):
+        shelf.keep(there(f"from/{name}"), b"x" if name == "1.txt" else b"")
+    async with working(home, shelf) as engine:
+        await done(engine, copy(there("from/"), there("to/")))
+        assert shelf.keys(BUCKET) == ["from/", "from/1.txt", "from/sub/", "to/1.txt", "to/sub/"]
+        row = await done(engine, check(there("from/"), there("to/")))
+        assert (row.state, row.differences) == (TransferState.DONE, 0)
+
+
 async def test_names_this_system_cannot_hold_are_found_where_they_were_put(
     shelf: ObjectShelf, home: Path, tmp_path: Path
 ) -> None:
@@ -219,11 +230,11 @@ async def test_what_is_verified_is_still_known_after_a_restart(shelf: ObjectShel
         await engine.resume_unfinished()
         (row,) = engine.rows()
         assert (row.id, row.state, row.is_verified, row.verified_files) == (number, TransferState.DONE, True, 2)
-        assert await engine.items(number, is_verified=False) == []
+        assert await noted(engine, number, is_verified=False) == []
     with closing(sqlite3.connect(home / "transfers.db")) as db, db:
         db.execute("UPDATE items SET is_verified = 0 WHERE name = 'a'")
     async with working(home, shelf) as engine:
-        assert [item.name for item in await engine.items(number, is_verified=False)] == ["a"]
+        assert [item.name for item in await noted(engine, number, is_verified=False)] == ["a"]
         assert not (await engine.ended(number)).is_verified
 
 

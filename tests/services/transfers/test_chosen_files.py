@@ -53,7 +53,7 @@ def puts(shelf: ObjectShelf) -> list[str]:
 
 
 async def verified(engine: TransferEngine, row: Transfer) -> Transfer:
-    return await done(engine, check_of(await engine._journal.get(row.id)))
+    return await done(engine, check_of(await engine.journal.get(row.id)))
 
 
 async def test_what_was_chosen_goes_up_and_nothing_beside_it(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
@@ -276,5 +276,5 @@ async def test_the_amount_of_one_folder_of_a_plan(shelf: ObjectShelf, home: Path
     async with working(home, shelf) as engine:
         number = await engine.add(sending(*(source / name for name in CHOSEN)), needs_confirmation=True)
         await engine.planned(number)
-        assert await engine.amount_below(number, "in/photos/") == (1, 2), "what is there already is not sent"
-        assert await engine.amount_below(number, "in/photos 2/") == (1, 3)
+        assert await engine.journal.amount_below(number, "in/photos/") == (1, 2), "what is there already is not sent"
+        assert await engine.journal.amount_below(number, "in/photos 2/") == (1, 3)

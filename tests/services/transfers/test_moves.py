@@ -16,6 +16,7 @@ from support.transfer_works import (
     copy,
     done,
     download,
+    noted,
     tree,
     upload,
     working,
@@ -258,7 +259,7 @@ async def test_a_move_goes_on_in_the_next_program(shelf: ObjectShelf, home: Path
     async with working(home, shelf) as engine:
         number = await engine.add(order)
         while shelf.content(BUCKET, "to/") != FILES:
-            await engine.items(number)
+            await noted(engine, number)
         if is_paused:
             await engine.pause(number)
     shelf.remove = removes

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from support.object_shelf import ObjectShelf
-from support.transfer_works import BUCKET, all_items, content_of, done, tree, working
+from support.transfer_works import BUCKET, all_items, content_of, done, noted, tree, working
 from support.waiting import until
 from traindeck.domain.errors import (
     Conflict,
@@ -245,7 +245,7 @@ async def test_names_that_are_no_text_stop_the_packing_unless_they_may_be_left_o
         assert row.state is TransferState.FAILED
         assert "2 files" in str(row.error)
         assert not shelf.objects
-        assert [item.name for item in await engine.items(row.id, [ItemState.FAILED])] == [
+        assert [item.name for item in await noted(engine, row.id, [ItemState.FAILED])] == [
             "bad\\udcff",
             "worse\\udcfe/x",
         ]
@@ -272,7 +272,7 @@ async def test_what_cannot_be_read_stops_the_packing_unless_it_may_be_left_out(
         assert "2 files" in str(row.error)
         assert "c0/00003.bin" in str(row.error)
         assert not shelf.objects
-        failed = await engine.items(row.id, [ItemState.FAILED])
+        failed = await noted(engine, row.id, [ItemState.FAILED])
         assert [item.name for item in failed] == ["c0/00003.bin", "c1/00001.bin"]
 
         skipped = await done(engine, pack(tmp_path / "data", there("q/"), skip_unreadable=True))

@@ -30,6 +30,7 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.accounts.connections import Connection, Connections, LabAddress
 from traindeck.services.storage.planes import Planes
 from traindeck.services.transfers import Transfer, Transfers, active, uploads
+from traindeck.services.transfers.engine import TransferEngine
 from traindeck.store.paths import Paths
 from traindeck.store.settings import ProfileStore, SettingsFile
 from traindeck.store.transfer_journal import TransferJournal
@@ -179,9 +180,9 @@ async def test_pause_go_on_first_and_retry_reach_the_engine(shelf: ObjectShelf, 
         window.changed.add(lambda row: told.append(row.state))
         number = await window.begin(Order(Kind.UPLOAD, LAB, str(source), str(there())))
         await until(lambda: len(shelf.keys(BUCKET)) == 10)
-        window.move_first(number)
+        window.ask(TransferEngine.move_first, number)
         window.set_rate(10_000_000)
-        window.pause(number)
+        window.ask(TransferEngine.pause, number)
         await until(lambda: window.rows()[0].state is TransferState.PAUSED)
         let_go(shelf)
         whole = shelf.put
@@ -192,12 +193,12 @@ async def test_pause_go_on_first_and_retry_reach_the_engine(shelf: ObjectShelf, 
             return await whole(target, *more, **named)
 
         shelf.put = put
-        window.resume(number)
+        window.ask(TransferEngine.resume, number)
         with pytest.raises(NotFound, match="bucket is gone"):
             await window.finished(number)
         assert window.rows()[0].state is TransferState.PARTLY
         let_go(shelf)
-        window.retry(number)
+        window.ask(TransferEngine.retry, number)
         await until(lambda: window.rows()[0].state is TransferState.DONE)
         assert window.rows()[0].done_files == 40
     assert TransferState.PAUSED in told
@@ -260,7 +261,7 @@ async def test_what_was_asked_is_told_and_failures_too(
     async with service(tmp_path / "home", shelf) as window:
         window.changed.add(rows.append)
         with pytest.raises(NotFound, match="nothing at"):
-            await window.download(LAB, there("none/"), tmp_path / "to")
+            await window.fetch(LAB, there("none/"), tmp_path / "to")
         assert rows[-1].state is TransferState.FAILED and rows[-1].error is not None
         shelf.keep(there("in/x"), b"x")
         assert await window.fetch(LAB, there("in/"), tmp_path / "to") == [tmp_path / "to" / "x"]

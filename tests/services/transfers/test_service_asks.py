@@ -39,4 +39,4 @@ async def test_versions_are_asked_for(lab: LabProcess, tmp_path: Path, calls: Bl
         for state, keeps in (("Enabled", True), ("Suspended", False)):
             with closing(obs_client(lab)) as client:
                 assert client.setBucketVersioning(BUCKET, state).status < 300
-            assert await bench.transfers.keeps_versions(LAB, BUCKET) is keeps
+            assert await bench.transfers.planes.run(LAB, lambda plane: plane.keeps_versions(BUCKET)) is keeps

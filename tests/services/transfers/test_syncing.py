@@ -19,6 +19,7 @@ from support.transfer_works import (
     download,
     failing,
     listed,
+    noted,
     offline,
     random_bytes,
     there,
@@ -45,7 +46,7 @@ async def test_sync_moves_what_differs_and_removes_what_was_asked(
         planned = await engine.planned(number)
         assert (planned.removals, planned.equal_files) == (1, 1)
         assert shelf.keys(BUCKET) == ["to/a.txt", "to/old"], "a preview changes nothing"
-        changes = await engine.items(number, [ItemState.QUEUED])
+        changes = await noted(engine, number, [ItemState.QUEUED])
         assert [item.name for item in changes] == ["deep/.hidden", "deep/er/b.bin", "old", "空/c 文件.txt"]
         await engine.confirm(number)
         assert (await engine.ended(number)).state is TransferState.DONE

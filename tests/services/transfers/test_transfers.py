@@ -18,6 +18,7 @@ from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import NotFound, ServiceTrouble
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.transfers import Transfer, TransferState
+from traindeck.services.transfers.engine import TransferEngine
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
@@ -50,8 +51,8 @@ async def test_a_folder_goes_up_and_comes_back_the_same(way: Way, tmp_path: Path
         source = folder_of(tmp_path / "我的 data")
         sent = await bench.transfers.upload(LAB, source, place, progress=lambda *news: counted.append(news))
         assert sent == len(FILES)
-        fetched = await bench.transfers.download(LAB, place, tmp_path / "back" / "here")
-        assert fetched == len(FILES)
+        fetched = await bench.transfers.fetch(LAB, place, tmp_path / "back" / "here")
+        assert len(fetched) == len(FILES)
         assert content_of(tmp_path / "back" / "here") == FILES == content_of(source)
         down, up = bench.transfers.rows()
         size = sum(len(content) for content in FILES.values())
@@ -86,7 +87,7 @@ async def test_what_is_not_there_is_named(way: Way, tmp_path: Path, place: Objec
         with pytest.raises(NotFound, match=r"nowhere\.txt"):
             await bench.transfers.upload(LAB, tmp_path / "nowhere.txt", place)
         with pytest.raises(NotFound, match="nothing at"):
-            await bench.transfers.download(LAB, place.join("nothing"), tmp_path / "to")
+            await bench.transfers.fetch(LAB, place.join("nothing"), tmp_path / "to")
         assert [row.state for row in bench.transfers.rows()] == [TransferState.FAILED] * 2
         assert all(isinstance(row.error, NotFound) for row in bench.transfers.rows())
         assert not (tmp_path / "to").exists()
@@ -108,7 +109,7 @@ async def test_names_that_differ_by_case_only_both_arrive(way: Way, tmp_path: Pa
         await bench.prepare()
         for name in ("Model.bin", "model.bin"):
             await way.put(name.encode(), place.join(name))
-        await bench.transfers.download(LAB, place, tmp_path / "to")
+        await bench.transfers.fetch(LAB, place, tmp_path / "to")
         assert sorted(content_of(tmp_path / "to").values()) == [b"Model.bin", b"model.bin"]
 
 
@@ -139,17 +140,17 @@ async def test_one_that_is_cancelled_ends_at_once_and_leaves_nothing(
         asked = len(proxy.seen) + 2  # what it is, and its content
 
         async def fetch() -> None:
-            await bench.transfers.download(LAB, place.join("big.bin"), tmp_path / "to" / "big.bin")
+            await bench.transfers.fetch(LAB, place.join("big.bin"), tmp_path / "to" / "big.bin")
 
         proxy.only = re.compile(r"^GET .*big\.bin")
         proxy.faults.append(Stall())
         bench.scope.start("fetch", fetch)
         await until(lambda: len(proxy.seen) == asked)
         (row,) = bench.transfers.rows()
-        bench.transfers.cancel(row.id)
+        bench.transfers.ask(TransferEngine.cancel, row.id)
         async with asyncio.timeout(AT_ONCE_S):
             await until(lambda: not bench.scope.is_running("fetch"))
         (row,) = bench.transfers.rows()
         assert row.state is TransferState.CANCELLED and row.ended
         assert not list(tmp_path.rglob("*.part")) and not list(tmp_path.rglob("big.bin"))
-        bench.transfers.cancel(row.id)  # over already: nothing happens
+        bench.transfers.ask(TransferEngine.cancel, row.id)  # over already: nothing happens

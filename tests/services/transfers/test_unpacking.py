@@ -60,7 +60,7 @@ async def test_all_files_come_back_from_both_kinds_of_places(
 ) -> None:
     await packed(shelf, tmp_path)
     await packed(shelf, tmp_path, tmp_path / "shards")
-    places: list[PackedPlace] = [PackedBucket(PACKED, shelf, disk), PackedFolder(tmp_path / "shards", disk)]
+    places: list[PackedPlace] = [PackedBucket(PACKED, disk, shelf), PackedFolder(tmp_path / "shards", disk)]
     for number, place in enumerate(places):
         seen: list[tuple[int, int | None]] = []
         target = tmp_path / f"out{number}"
@@ -82,14 +82,14 @@ async def test_all_files_come_back_from_both_kinds_of_places(
 async def test_a_few_files_cost_a_few_ranges(shelf: ObjectShelf, disk: BlockingCalls, tmp_path: Path) -> None:
     await packed(shelf, tmp_path)
     shelf.asked.clear()
-    told = await Unpacking(PackedBucket(PACKED, shelf, disk), tmp_path / "out", disk, ["3/*8.bin", "大*"]).run()
+    told = await Unpacking(PackedBucket(PACKED, disk, shelf), tmp_path / "out", disk, ["3/*8.bin", "大*"]).run()
     wanted = {
         name: data for name, data in CONTENT.items() if (name[0] == "3" and name.endswith("8.bin")) or "大" in name
     }
     assert told.files == len(wanted) > 5
     assert content_of(tmp_path / "out") == wanted
     with pytest.raises(NotFound):
-        await Unpacking(PackedBucket(PACKED, shelf, disk), tmp_path / "out", disk, ["none*"]).run()
+        await Unpacking(PackedBucket(PACKED, disk, shelf), tmp_path / "out", disk, ["none*"]).run()
 
 
 async def test_damaged_shards_fail_the_files_they_hold(shelf: ObjectShelf, disk: BlockingCalls, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ async def test_damaged_shards_fail_the_files_they_hold(shelf: ObjectShelf, disk:
     content[line["offset"] + 3] ^= 1
     shelf.keep(shard, bytes(content))
     del shelf.objects[PACKED.join("shard-000000.tar")]
-    told = await Unpacking(PackedBucket(PACKED, shelf, disk), tmp_path / "out", disk).run()
+    told = await Unpacking(PackedBucket(PACKED, disk, shelf), tmp_path / "out", disk).run()
     assert (told.failed, told.files) == (51, len(CONTENT) - 51)
     errors = dict(told.failures)
     assert isinstance(errors["2/062.bin"], LocalTrouble)
@@ -115,7 +115,7 @@ async def test_no_name_leads_out_of_the_target(
     shelf.keep(PACKED.join("shard-000000.tar"), b"harm")
     line = {"path": name, "shard": "shard-000000.tar", "offset": 0, "size": 4}
     shelf.keep(PACKED.join("index.jsonl"), json.dumps(line).encode())
-    told = await Unpacking(PackedBucket(PACKED, shelf, disk), tmp_path / "in" / "out", disk).run()
+    told = await Unpacking(PackedBucket(PACKED, disk, shelf), tmp_path / "in" / "out", disk).run()
     assert told.files == 1
     assert [
         path for path in tmp_path.rglob("*") if path.is_file() and not path.is_relative_to(tmp_path / "in/out")
@@ -138,12 +138,12 @@ async def test_a_broken_line_is_named(shelf: ObjectShelf, disk: BlockingCalls, t
     good = b'{"path": "a", "shard": "s", "offset": 0, "size": 0}\n'
     shelf.keep(PACKED.join("index.jsonl"), good * 2 + line)
     with pytest.raises(InvalidInput, match="Line 3"):
-        await Unpacking(PackedBucket(PACKED, shelf, disk), tmp_path / "out", disk).run()
+        await Unpacking(PackedBucket(PACKED, disk, shelf), tmp_path / "out", disk).run()
 
 
 async def test_without_an_index_there_is_nothing_to_unpack(
     shelf: ObjectShelf, disk: BlockingCalls, tmp_path: Path
 ) -> None:
-    for place in (PackedBucket(PACKED, shelf, disk), PackedFolder(tmp_path / "none", disk)):
+    for place in (PackedBucket(PACKED, disk, shelf), PackedFolder(tmp_path / "none", disk)):
         with pytest.raises(NotFound):
             await Unpacking(place, tmp_path / "out", disk).run()

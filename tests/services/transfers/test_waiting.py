@@ -11,6 +11,7 @@ from support.transfer_works import (
     download,
     failing,
     listed,
+    noted,
     offline,
     refused,
     there,
@@ -33,7 +34,7 @@ async def test_one_file_failing_does_not_stop_the_rest(shelf: ObjectShelf, home:
         assert (row.state, row.done_files, row.failed_files) == (TransferState.PARTLY, 49, 1)
         states = await listed(engine, row.id)
         assert [name for name, state in states.items() if state is not ItemState.DONE] == ["07"]
-        (failed,) = await engine.items(row.id, [ItemState.FAILED])
+        (failed,) = await noted(engine, row.id, [ItemState.FAILED])
         assert failed.error is not None and "gone" in failed.error.sentence()
         failing(shelf, "put", lambda _: None)
         shelf.put = type(shelf).put.__get__(shelf)

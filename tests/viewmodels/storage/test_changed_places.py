@@ -19,6 +19,7 @@ from traindeck.domain.transfers.records import (
     TransferState,
     uploads_of,
 )
+from traindeck.services.transfers.engine import TransferEngine
 from traindeck.viewmodels.storage import places as changed_places
 from traindeck.viewmodels.storage.places import ChangedPlaces
 
@@ -84,7 +85,7 @@ async def test_a_sync_tells_of_what_it_sent_and_of_what_it_removed(tmp_path: Pat
 
 async def test_what_changes_nothing_there_is_not_told(tmp_path: Path) -> None:
     async with heard(tmp_path) as (cloud, told):
-        await cloud.transfers.download("lab", DATA, tmp_path / "down")
+        await cloud.transfers.fetch("lab", DATA, tmp_path / "down")
         await cloud.transfers.move(Order(Kind.CHECK, "lab", str(tmp_path / "down"), str(DATA)))
         rules = Rules(compare=CompareBy.SIZE)
         await cloud.transfers.move(Order(Kind.UPLOAD, "lab", str(tmp_path / "down"), str(DATA), rules))
@@ -100,7 +101,7 @@ async def test_what_came_before_a_failure_is_told_and_the_rest_when_it_is_tried_
         cloud.scope.start("up", lambda: _sent(cloud, source))
         await until(lambda: [row.state for row in cloud.transfers.rows()] == [TransferState.FAILED])
         cloud.storage.trouble = None
-        cloud.transfers.retry(cloud.transfers.rows()[0].id)
+        cloud.transfers.ask(TransferEngine.retry, cloud.transfers.rows()[0].id)
         await until(lambda: told.touched)
         assert "lab obs://bucket/new/" in told.touched
 

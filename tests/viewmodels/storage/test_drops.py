@@ -230,5 +230,5 @@ async def test_a_program_killed_right_after_the_drop_loses_nothing(tmp_path: Pat
             await until(lambda: [row.state for row in core.transfers.rows()] == [TransferState.DONE], 100.0)
             (row,) = core.transfers.rows()
             assert row.done_files == 7 and row.is_verified
-            await core.transfers.download(LAB, DATA, tmp_path / "back")
+            await core.transfers.fetch(LAB, DATA, tmp_path / "back")
         assert content_of(tmp_path / "back") == content_of(tmp_path / "here")

@@ -202,4 +202,4 @@ async def _at(call: Call, core: DataCore, work: Callable[[PackedPlace], Awaitabl
     if isinstance(source, Path):
         return await work(PackedFolder(source, core.disk))
     folder = source.as_folder()
-    return await core.planes.run(call.profile(core), lambda plane: work(PackedBucket(folder, plane, core.disk)))
+    return await core.planes.run(call.profile(core), lambda plane: work(PackedBucket(folder, core.disk, plane)))

@@ -7,9 +7,11 @@ that the same object becomes the same file every time.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import unicodedata
 from dataclasses import dataclass, field
+from pathlib import Path
 
 _MOST = 255  # bytes; on Windows units of UTF-16
 _PART = ".traindeck.part"
@@ -23,6 +25,14 @@ class System:
 
     is_windows: bool = False
     folds_case: bool = False
+
+    def sign(self, name: str) -> int:
+        """The same for names that it takes for one."""
+        return hash(folded(name) if self.folds_case else name)
+
+
+HERE = System(is_windows=os.name == "nt")
+"""What any file system of this computer makes of them, as far as that is known without looking."""
 
 
 def local_part(part: str, system: System) -> str:
@@ -49,6 +59,11 @@ def part_name(name: str, system: System, mark: str = "") -> str:
     ending = f".{mark}{_PART}" if mark else _PART
     shown = name + ending
     return shown if _fits(shown, system) else _digest(name) + ending
+
+
+def part_of(place: Path, mark: str = "") -> Path:
+    """What a file of this computer is called until all of it is there."""
+    return place.with_name(part_name(place.name, HERE, mark))
 
 
 def _letter(letter: str, system: System) -> str:
@@ -127,11 +142,8 @@ class LocalNames:
         taken = self._open[-1].taken
         name, whole = local_part(part, self._system), part + sign
         # Should two hashes ever agree, one file only gets a longer name.
-        while self._sign(name) in taken:
+        while self._system.sign(name) in taken:
             name = _marked(local_part(part, self._system), whole, self._system)
             whole += sign or "/"
-        taken.add(self._sign(name))
+        taken.add(self._system.sign(name))
         return name
-
-    def _sign(self, name: str) -> int:
-        return hash(folded(name) if self._system.folds_case else name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -232,20 +232,21 @@ class ShardLayout:
         """Where the content of a member begins."""
         return self._starts[number] + self.members[number].header_bytes
 
+    def _between(self, begin: int, end: int) -> range:
+        """The numbers of the members that stand from here to there, at least in part."""
+        return range(max(0, bisect_right(self._starts, begin) - 1), bisect_left(self._starts, end))
+
     def spans(self, begin: int, end: int) -> Iterator[tuple[MemberSpan, int]]:
         """The stretches of files from here to there, and where in the shard each begins."""
-        number = max(0, bisect_right(self._starts, begin) - 1)
-        while number < len(self.members) and self._starts[number] < end:
+        for number in self._between(begin, end):
             data = self.offset(number)
             first, last = max(begin, data), min(end, data + self.members[number].size_bytes)
             if first < last:
                 yield MemberSpan(number, first - data, last - first), first
-            number += 1
 
     def pieces(self, begin: int, end: int) -> Iterator[bytes | MemberSpan]:
         """What stands from here to there: bytes that follow from the names, and stretches of files."""
-        number = max(0, bisect_right(self._starts, begin) - 1)
-        while number < len(self.members) and self._starts[number] < end:
+        for number in self._between(begin, end):
             member, start = self.members[number], self._starts[number]
             yield from _within(member.header, start, begin, end)
             data = start + member.header_bytes
@@ -254,7 +255,6 @@ class ShardLayout:
                 yield MemberSpan(number, first - data, last - first)
             padding = padded(member.size_bytes) - member.size_bytes
             yield from _within(bytes(padding), data + member.size_bytes, begin, end)
-            number += 1
         yield from _within(bytes(self.size_bytes - self._end), self._end, begin, end)
 
 

@@ -23,7 +23,7 @@ from traindeck.domain.errors import (
     ServiceTrouble,
     Unreachable,
 )
-from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, outermost, size_words
+from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, outermost, shared_beginning, size_words
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.packing import SHARD_BYTES, SHARD_FILES
 
@@ -86,7 +86,6 @@ class Rules:
     empty_folders: bool = False
     keep_times: bool = False
     keep_modes: bool = False
-    whole_md5: bool = True
     moves: bool = False  # what arrived and was confirmed is removed at the source
     chosen: tuple[tuple[str, str], ...] = ()  # only these below the source, and what each is called at the target
     undoes: int = 0  # the transfer whose removals are taken back
@@ -181,7 +180,13 @@ def uploads_of(profile: str, sources: Sequence[tuple[PurePath, bool]], target: O
     """Of absolute places, each with whether it is a folder, into a folder: one order, on Windows one for each drive."""
     places = dict(sorted(sources))
     folder = target.as_folder()
-    _refuse_twice([_name_of(place) for place in places])
+    counted = Counter(_name_of(place) for place in places)
+    name = next((name for name, times in counted.items() if times > 1), None)
+    if name is not None:
+        raise InvalidInput(
+            text("More than one of them is called “{name}”.", name=name),
+            text("Upload them one after the other into different folders, or rename one."),
+        )
     orders: list[Order] = []
     for _, same in groupby(places, key=lambda place: place.drive.casefold()):
         here = list(same)
@@ -190,13 +195,8 @@ def uploads_of(profile: str, sources: Sequence[tuple[PurePath, bool]], target: O
             orders.append(Order(Kind.UPLOAD, profile, str(here[0]), str(into), SEND))
             continue
         source = PurePath(os.path.commonpath([place.parent for place in here]))
-        chosen = tuple(
-            (
-                place.relative_to(source).as_posix() + ("/" if places[place] else ""),
-                _chosen_name(place, is_folder=places[place]),
-            )
-            for place in here
-        )
+        names = [place.relative_to(source).as_posix() + ("/" if places[place] else "") for place in here]
+        chosen = tuple(zip(names, (_chosen_name(place, is_folder=places[place]) for place in here), strict=True))
         orders.append(Order(Kind.UPLOAD, profile, str(source), str(folder), replace(SEND, chosen=chosen)))
     return orders
 
@@ -222,21 +222,10 @@ def _name_of(place: PurePath) -> str:
     return place.name or place.drive.rstrip(":\\/")
 
 
-def _refuse_twice(names: Sequence[str]) -> None:
-    name = next((name for name, times in Counter(names).items() if times > 1), None)
-    if name is not None:
-        raise InvalidInput(
-            text("More than one of them is called “{name}”.", name=name),
-            text("Upload them one after the other into different folders, or rename one."),
-        )
-
-
 def _common_folder(paths: Sequence[ObjectPath]) -> ObjectPath:
     first, last = min(paths), max(paths)
-    pairs = enumerate(zip(first.parent.key, last.parent.key, strict=False))
-    shortest = min(len(first.parent.key), len(last.parent.key))
-    same = next((at for at, (one, other) in pairs if one != other), shortest)
-    return ObjectPath(first.bucket, first.key[: first.key.rfind("/", 0, same) + 1])
+    shared = shared_beginning(first.parent.key, last.parent.key)
+    return ObjectPath(first.bucket, shared[: shared.rfind("/") + 1])
 
 
 def _place(spelling: str) -> ObjectPath:
@@ -346,42 +335,24 @@ class Known:
 
 DIFFERENCES = (ItemState.DIFFERENT, ItemState.MISSING_THERE, ItemState.MISSING_HERE)
 """Why two sides are not the same."""
+READ = frozenset({ItemState.DONE, ItemState.DIFFERENT, ItemState.UNKNOWN})
+"""All of it was moved, or looked at."""
+MOVING = READ | {ItemState.QUEUED, ItemState.WAITING, ItemState.FAILED}
 
-_READ = (ItemState.DONE, ItemState.DIFFERENT, ItemState.UNKNOWN)
-_WORKED_ON = (ItemState.FAILED, ItemState.MISSING_THERE, ItemState.MISSING_HERE, *_READ)
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Totals:
     """How many files, and bytes, stand where."""
 
-    files: dict[ItemState, int] = field(default_factory=dict)
-    bytes: dict[ItemState, int] = field(default_factory=dict)
+    files: Counter[ItemState] = field(default_factory=Counter)
+    moving_files: int = 0  # all that had or have to be moved
+    moving_bytes: int = 0
+    done_bytes: int = 0
     removals: int = 0
     removal_bytes: int = 0
     copied_files: int = 0  # at both places
-    copied_bytes: int = 0
     small_files: int = 0
-    part_bytes: int = 0  # of unfinished files
     verified: int = 0
-
-    @property
-    def open_files(self) -> int:
-        return sum(count for state, count in self.files.items() if state.is_open)
-
-    @property
-    def moving_files(self) -> int:
-        """All that had or have to be moved."""
-        return self.open_files + sum(self.files.get(state, 0) for state in _WORKED_ON)
-
-    @property
-    def moving_bytes(self) -> int:
-        states = (ItemState.QUEUED, ItemState.WAITING, ItemState.FAILED, *_READ)
-        return sum(self.bytes.get(state, 0) for state in states)
-
-    @property
-    def done_bytes(self) -> int:
-        return sum(self.bytes.get(state, 0) for state in _READ) + self.copied_bytes + self.part_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,20 +411,18 @@ def is_plain_md5(etag: str) -> bool:
     return _PLAIN_MD5.fullmatch(etag) is not None
 
 
+_WAITS = (
+    (ClockOff, WaitsFor.CLOCK),
+    (AccessRefused, WaitsFor.KEYS),
+    (Unreachable, WaitsFor.NETWORK),
+    (ServiceTrouble, WaitsFor.SERVICE),
+    (DiskFull, WaitsFor.DISK),
+)
+
+
 def waits_for(error: AppError) -> WaitsFor | None:
     """None: trying again would not help."""
-    match error:
-        case ClockOff():
-            return WaitsFor.CLOCK
-        case AccessRefused():
-            return WaitsFor.KEYS
-        case Unreachable():
-            return WaitsFor.NETWORK
-        case ServiceTrouble():
-            return WaitsFor.SERVICE
-        case DiskFull():
-            return WaitsFor.DISK
-    return None
+    return next((reason for kind, reason in _WAITS if isinstance(error, kind)), None)
 
 
 def refusal(key: str, size_bytes: int) -> AppError | None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import ObjectRow as ObjectRow
 from traindeck.domain.texts import Text
 
 Counted = Callable[[int], None]
@@ -80,17 +81,6 @@ class Fragment:
     path: ObjectPath
     upload_id: str
     begun: datetime | None = None
-
-
-@dataclass(slots=True, unsafe_hash=True)  # not frozen: four times as fast to make, and there may be a million
-class ObjectRow:
-    """One object of a listing."""
-
-    key: str
-    size_bytes: int
-    modified: datetime | None
-    etag: str
-    storage_class: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from itertools import count, pairwise
 from typing import Protocol
 
 from traindeck.domain.errors import NotFound, ServiceTrouble
-from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
+from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, shared_beginning
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.storage.data_ports import ListingPage, ObjectRow
@@ -39,12 +39,12 @@ def spans_between(after: str, edges: list[str], upto: str | None, most: int) -> 
 
 def beyond_family(first: str, last: str) -> str:
     """Behind every name that begins as both of these do, counters left aside."""
-    return _shared(first, last).rstrip(_DIGITS) + chr(_HIGH)
+    return shared_beginning(first, last).rstrip(_DIGITS) + chr(_HIGH)
 
 
 def middle(after: str, upto: str | None) -> str | None:
     """A name about half-way, by the order of characters; None: there is no room for one."""
-    same = _shared(after, upto or "")
+    same = shared_beginning(after, upto or "")
     start = len(same)
     low = ord(after[start]) if start < len(after) else _LOW - 1
     high = _HIGH if upto is None else ord(upto[start])
@@ -56,12 +56,6 @@ def middle(after: str, upto: str | None) -> str | None:
         return None
     rest = middle(after[start + 1 :], None)
     return None if rest is None else same + after[start] + rest
-
-
-def _shared(one: str, other: str) -> str:
-    """What both begin with."""
-    length = next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
-    return one[: min(len(one), len(other)) if length is None else length]
 
 
 def _allowed(letter: int, low: int) -> int:

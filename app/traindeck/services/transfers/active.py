@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import os
 from collections import deque
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import AccessRefused, AppError, DiskFull, KeysRefused
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.transfers.local_names import part_of
 from traindeck.domain.transfers.records import (
-    DIFFERENCES,
     Action,
     CompareBy,
     Item,
@@ -29,14 +30,13 @@ from traindeck.domain.transfers.records import (
     known_place,
     waits_for,
 )
-from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.storage.data_ports import DataPlane, OpenPlane
-from traindeck.services.transfers.ledger import Ledger, Transfer
-from traindeck.services.transfers.pace import Pace, RateLimit
+from traindeck.runtime.clock import utc_now
+from traindeck.services.storage.data_ports import DataPlane, ObjectHead
+from traindeck.services.transfers.bodies import gone
+from traindeck.services.transfers.ledger import Transfer
 
 if TYPE_CHECKING:
-    from traindeck.runtime.clock import Clock
-    from traindeck.store.transfer_journal import TransferJournal
+    from traindeck.services.transfers.engine import TransferEngine
 
 log = logging.getLogger(__name__)
 
@@ -59,34 +59,21 @@ class Unit:
     is_small: bool = True
     is_piece: bool = False  # of a file that is under way
     fail: Callable[[AppError], None] | None = None
-
-
-@dataclass(slots=True)
-class EngineContext:
-    """What all transfers of a program stand on."""
-
-    journal: TransferJournal
-    ledger: Ledger
-    open_plane: OpenPlane
-    disk: BlockingCalls
-    clock: Clock
-    limit: RateLimit
-    has_news: Callable[[ActiveTransfer], None]
-    has_work: Callable[[], None]
-    keys_refused: Callable[[str, KeysRefused], None]
-    paces: dict[str, Pace] = field(default_factory=dict)
-
-    def pace(self, profile: str) -> Pace:
-        return self.paces.setdefault(profile, Pace())
+    others: Sequence[Item] = ()  # that fail with it
 
 
 class ActiveTransfer:
     """The state of one transfer; everything here happens on the engine's loop."""
 
-    def __init__(self, record: TransferRecord, context: EngineContext, patience_s: float | None = None) -> None:
+    def __init__(self, record: TransferRecord, engine: TransferEngine, patience_s: float | None = None) -> None:
+        order = record.order
         self.record = record
-        self.context = context
-        self.pace = context.pace(record.order.profile)
+        self.root = Path(record.root)
+        self.id = record.id
+        self.kind = order.kind
+        self.is_move = order.rules.moves
+        self.engine = engine
+        self.pace = engine.paces[order.profile]
         # Apart, so that many small ones fill the line while a few large ones fill the memory.
         self._small: deque[Unit] = deque()
         self._large: deque[Unit] = deque()
@@ -102,22 +89,17 @@ class ActiveTransfer:
         self.is_planning = False
         self.wants_yes = record.state is TransferState.READY
         self._doubt_to = record.fed_to
-        order = record.order
         self._bucket = order.remote.bucket
-        self._is_upload = order.kind is Kind.UPLOAD
         self.remembers = order.kind is Kind.DOWNLOAD and order.rules.compare is CompareBy.SIZE_AND_TIME
         self.begun: set[ObjectPath] = set()  # uploads in parts, of which an answer may have been lost
         self._patience_s = patience_s
         self._plane: DataPlane | None = None
-        self._root: tuple[str, Path] | None = None
         self._news = asyncio.Event()
         self._has_turn = False
-        self._files: dict[ItemState, int] = {}
         self._totals = Totals()
-        self._verified = 0
+        # The time is of use against another program, whose journal counts from one as well.
+        self.mark = hashlib.blake2b(f"{record.id} {record.created}".encode(), digest_size=4).hexdigest()
         self._place = ""
-        self._waiting = 0
-        self._copied = 0
         # Trouble that is not about one file
         self._failures = 0
         self._wait_s = FIRST_WAIT_S
@@ -127,27 +109,13 @@ class ActiveTransfer:
         self._fatal: AppError | None = None
         self._good_at = asyncio.get_running_loop().time()
 
-    @property
-    def id(self) -> int:
-        return self.record.id
-
-    @property
-    def kind(self) -> Kind:
-        return self.record.order.kind
-
-    @property
-    def is_move(self) -> bool:
-        return self.record.order.rules.moves
-
-    @property
-    def root(self) -> Path:
-        if self._root is None or self._root[0] != self.record.root:
-            self._root = self.record.root, Path(self.record.root)
-        return self._root[1]
-
     def place(self, item: Item) -> Path:
         """Where the item is, or goes, on this computer."""
         return self.root / item.name if item.name else self.root
+
+    def part(self, item: Item) -> Path:
+        """Where the object is while it is not whole; no two transfers share one."""
+        return part_of(self.place(item), self.mark)
 
     def place_words(self, item: Item) -> str:
         """The same as text, for many small files."""
@@ -164,8 +132,15 @@ class ActiveTransfer:
 
     async def plane(self) -> DataPlane:
         if self._plane is None:
-            self._plane = await self.context.open_plane(self.record.order.profile)
+            self._plane = await self.engine.open_plane(self.record.order.profile)
         return self._plane
+
+    async def head(self, item: Item) -> ObjectHead:
+        """The item's own object as it is now."""
+        found = await (await self.plane()).head(self.remote(item))
+        if found is None:
+            raise gone(self.remote(item))
+        return found
 
     # What the engine asks
 
@@ -216,14 +191,14 @@ class ActiveTransfer:
     def add(self, unit: Unit) -> None:
         (self._small if unit.is_small else self._large).append(unit)
         self._note_ready(unit, 1)
-        self.context.has_work()
+        self.engine.dispatch()
 
     def count(self, moved_bytes: int) -> None:
         self.done_bytes += moved_bytes
-        self.context.has_news(self)
+        self.engine.has_news(self.id)
 
     def part_done(self, item: Item, part: SentPart) -> None:
-        self.context.ledger.part(self.id, item.key, part)
+        self.engine.ledger.part(self.id, item.key, part)
         self.went_well()
 
     def ended(
@@ -240,9 +215,9 @@ class ActiveTransfer:
         if self.is_move and is_over and action in (Action.MOVE, Action.MAKE_FOLDER):
             # Half of a move: its source is left when everything has arrived.
             action, state = Action.LEAVE, ItemState.QUEUED
-            self._copied += 1
+            self._totals.copied_files += 1
         elif action is Action.LEAVE and is_over:
-            self._copied -= 1
+            self._totals.copied_files -= 1
         # Written out: `replace` costs as much as all the rest that is done here for a small file.
         over = Item(
             item.key,
@@ -259,10 +234,10 @@ class ActiveTransfer:
             is_verified,
             error,
         )
-        self._verified += is_verified and item.action is not Action.LEAVE
+        self._totals.verified += is_verified and item.action is not Action.LEAVE
         self._note(over)
         if is_over:
-            if self._is_upload and over.etag and over.action is Action.MOVE:
+            if self.kind is Kind.UPLOAD and over.etag and over.action is Action.MOVE:
                 self.remember(over)
             self.went_well()
 
@@ -270,7 +245,7 @@ class ActiveTransfer:
         """This file, as it is on this computer, has the content that the service calls by this ETag."""
         if here.etag:
             self._place = self._place or known_place(self.record.order, self.record.root)
-            self.context.ledger.known(self._place, here)
+            self.engine.ledger.known(self._place, here)
 
     def failed(self, item: Item, error: AppError) -> None:
         """It waits where waiting may help, else it is over."""
@@ -285,13 +260,12 @@ class ActiveTransfer:
         self._trouble = error
         is_given_up = self._is_out_of_patience(error)
         if isinstance(error, KeysRefused):
-            self.context.keys_refused(self.record.order.profile, error)
+            self.engine.hold_for_keys(self.record.order.profile, error)
         elif self._failures >= HOLD_AFTER:
             self._hold(error, is_given_up=is_given_up)
         if is_given_up and not self._fatal:
             self.ended(item, ItemState.FAILED, error)
         else:
-            self._waiting += 1
             self._note(replace(item, state=ItemState.WAITING, error=error))
 
     def went_well(self) -> None:
@@ -309,10 +283,10 @@ class ActiveTransfer:
 
     def _note(self, item: Item) -> None:
         self.under_way -= 1
-        self._files[item.state] = self._files.get(item.state, 0) + 1
-        self.context.ledger.item(self.id, item)
+        self._totals.files[item.state] += 1
+        self.engine.ledger.item(self.id, item)
         self._news.set()
-        self.context.has_news(self)
+        self.engine.has_news(self.id)
 
     def hold_for_keys(self, error: KeysRefused) -> None:
         """Nothing more is asked with these keys: too much of it locks the account."""
@@ -357,9 +331,9 @@ class ActiveTransfer:
 
     def tell(self) -> None:
         self._news.set()
-        self.context.has_news(self)
+        self.engine.has_news(self.id)
         if self._small or self._large:
-            self.context.has_work()
+            self.engine.dispatch()
 
     async def room(self) -> None:
         """Come back when more can be made ready; raises what ends the whole transfer."""
@@ -421,58 +395,55 @@ class ActiveTransfer:
 
     async def next_round(self) -> bool:
         """After all was tried once: wait for what waits, and queue it again. False: nothing waits."""
-        if not self._waiting:
+        if not self._totals.files[ItemState.WAITING]:
             return False
         error = self._trouble
         assert error is not None
-        await self.context.ledger.flush()
+        await self.engine.ledger.flush()
         if self._is_out_of_patience(error):
-            await self.context.journal.give_up_waiting(self.id)
+            await self.engine.journal.give_up_waiting(self.id)
         else:
             await self.trouble_over(error)
-            await self.context.journal.open_again(self.id, [ItemState.WAITING])
+            await self.engine.journal.open_again(self.id, [ItemState.WAITING])
         await self.count_again()
         return True
 
     # Bookkeeping
 
     async def change(self, **changes: object) -> None:
-        self.record = await self.context.journal.change(self.id, **changes)
+        self.record = await self.engine.journal.change(self.id, **changes)
+        self.root = Path(self.record.root)
         self.tell()
 
     async def count_again(self) -> None:
-        await self.context.ledger.flush()
-        self._totals = await self.context.journal.totals(self.id)
-        self._files = dict(self._totals.files)
-        self._copied = self._totals.copied_files
-        self._verified = self._totals.verified
-        self._waiting = self._files.get(ItemState.WAITING, 0)
+        await self.engine.ledger.flush()
+        self._totals = await self.engine.journal.totals(self.id)
         if not self.workers:
             self.done_bytes = self._totals.done_bytes
         self.tell()
 
     async def next_items(self, after: str, most: int, action: Action) -> list[Item]:
-        items = await self.context.journal.next_items(self.id, after, most, action=action)
+        items = await self.engine.journal.next_items(self.id, after, most, action=action)
         self.under_way += len(items)
         return items
 
     @property
     def failed_files(self) -> int:
-        return self._files.get(ItemState.FAILED, 0)
-
-    @property
-    def differences(self) -> int:
-        return sum(self._files.get(state, 0) for state in DIFFERENCES)
+        return self._totals.files[ItemState.FAILED]
 
     @property
     def good_files(self) -> int:
-        return self._files.get(ItemState.DONE, 0) + self._files.get(ItemState.EQUAL, 0)
+        return self._totals.files[ItemState.DONE] + self._totals.files[ItemState.EQUAL]
 
     @property
     def row(self) -> Transfer:
-        record, files = self.record, self._files
+        record, totals, files = self.record, self._totals, self._totals.files
         is_known = record.is_planned and not self.is_planning
-        waits = self._waits
+        waits, next_try = None, None
+        if self._held_until is not None and self._trouble and not self.is_over.is_set():
+            waits = waits_for(self._trouble)
+            left = self._held_until - asyncio.get_running_loop().time()
+            next_try = utc_now() + timedelta(seconds=max(0.0, left)) if waits else None
         return Transfer(
             id=self.id,
             kind=self.kind,
@@ -482,41 +453,29 @@ class ActiveTransfer:
             profile=record.order.profile,
             chosen=record.order.rules.chosen,
             root=record.root,
-            total_bytes=self._totals.moving_bytes if is_known else None,
+            total_bytes=totals.moving_bytes if is_known else None,
             done_bytes=max(0, self.done_bytes),
-            files=self._totals.moving_files if is_known else 0,
-            done_files=files.get(ItemState.DONE, 0) + (0 if record.state.is_over else self._copied),
-            equal_files=files.get(ItemState.EQUAL, 0),
-            skipped_files=files.get(ItemState.SKIPPED, 0),
+            files=totals.moving_files if is_known else 0,
+            done_files=files[ItemState.DONE] + (0 if record.state.is_over else totals.copied_files),
+            equal_files=files[ItemState.EQUAL],
+            skipped_files=files[ItemState.SKIPPED],
             failed_files=self.failed_files,
-            verified_files=self._verified,
-            different_files=files.get(ItemState.DIFFERENT, 0),
-            missing_there=files.get(ItemState.MISSING_THERE, 0),
-            missing_here=files.get(ItemState.MISSING_HERE, 0),
-            unknown_files=files.get(ItemState.UNKNOWN, 0),
-            removals=self._totals.removals,
-            removal_bytes=self._totals.removal_bytes,
+            verified_files=totals.verified,
+            different_files=files[ItemState.DIFFERENT],
+            missing_there=files[ItemState.MISSING_THERE],
+            missing_here=files[ItemState.MISSING_HERE],
+            unknown_files=files[ItemState.UNKNOWN],
+            removals=totals.removals,
+            removal_bytes=totals.removal_bytes,
             is_move=self.is_move,
-            copied_files=self._copied,
-            small_files=self._totals.small_files,
+            copied_files=totals.copied_files,
+            small_files=totals.small_files,
             error=record.error or (self._trouble if waits else None),
             waits_for=waits,
-            next_try=self._next_try if waits else None,
+            next_try=next_try,
             started=record.started,
             ended=record.ended,
         )
-
-    @property
-    def _waits(self) -> WaitsFor | None:
-        is_waiting = self._held_until is not None and not self.is_over.is_set()
-        return waits_for(self._trouble) if is_waiting and self._trouble else None
-
-    @property
-    def _next_try(self) -> datetime | None:
-        if self._held_until is None:
-            return None
-        left = self._held_until - asyncio.get_running_loop().time()
-        return self.context.clock() + timedelta(seconds=max(0.0, left))
 
     def _shown_state(self, waits: WaitsFor | None) -> TransferState:
         state = self.record.state

@@ -5,22 +5,16 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from traindeck.domain.errors import AppError
-from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath
+from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, shared_beginning
 from traindeck.domain.transfers.records import Item
 from traindeck.services.storage.data_ports import DataPlane, ObjectRow, Version
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 
-
-class Keyed(Protocol):
-    @property
-    def key(self) -> str: ...
-
-
-Found = TypeVar("Found", bound=Keyed)
-ListPage = Callable[[str, str], Awaitable[tuple[Sequence[Found], str]]]
+ListPage = Callable[[str, str], Awaitable[tuple[Sequence[ObjectRow], str]]]
 """A page of a listing: from a prefix and a marker to rows and the next marker."""
 
 
@@ -45,21 +39,26 @@ async def names_taken(plane: DataPlane, folder: ObjectPath, names: Sequence[str]
     return taken
 
 
-async def markers_among(plane: DataPlane, bucket: str, keys: Sequence[str]) -> dict[str, Version]:
+async def markers_among(plane: DataPlane, bucket: str, keys: Sequence[str]) -> dict[str, ObjectRow]:
     """Those of these keys that are deleted, with what says so."""
 
-    async def page(prefix: str, marker: str) -> tuple[Sequence[Version], str]:
+    async def page(prefix: str, marker: str) -> tuple[Sequence[ObjectRow], str]:
         found = await plane.versions(bucket, prefix, after=marker)
         # The latest version of a key comes first, so the rest of them may be passed over.
-        return [row for row in found.rows if row.is_latest and row.is_marker], found.next_key
+        return markers_of(found.rows), found.next_key
 
     return await _among(page, keys)
 
 
-async def _among(page: ListPage[Found], keys: Sequence[str]) -> dict[str, Found]:
+def markers_of(versions: Sequence[Version]) -> list[ObjectRow]:
+    """What is deleted, each with the marker's version where an object has its ETag."""
+    return [ObjectRow(row.key, 0, row.modified, row.id) for row in versions if row.is_latest and row.is_marker]
+
+
+async def _among(page: ListPage, keys: Sequence[str]) -> dict[str, ObjectRow]:
     wanted = sorted(set(keys))
-    names, prefix = set(wanted), _beginning(wanted)
-    found: dict[str, Found] = {}
+    names, prefix = set(wanted), shared_beginning(wanted[0], wanted[-1]) if wanted else ""
+    found: dict[str, ObjectRow] = {}
     jumped_to: list[str] = []
     at, marker = 0, ""
     while at < len(wanted):
@@ -80,13 +79,6 @@ async def _among(page: ListPage[Found], keys: Sequence[str]) -> dict[str, Found]
     return found
 
 
-def _beginning(keys: Sequence[str]) -> str:
-    """What all of these sorted keys begin with."""
-    pairs = zip(keys[0], keys[-1], strict=False) if keys else ()
-    same = next((at for at, (one, other) in enumerate(pairs) if one != other), None)
-    return "" if not keys else keys[0][:same] if same is not None else min(keys[0], keys[-1], key=len)
-
-
 def _just_before(key: str) -> str:
     """A marker behind which this key comes first, or nearly so: what lies between need not be listed."""
     last = ord(key[-1])
@@ -98,48 +90,39 @@ def _just_before(key: str) -> str:
 One = TypeVar("One")
 
 
+@dataclass(slots=True)
 class Gathering(Generic[One]):
     """`settle` may be given the same once more after a pause; `fail` is told of a mistake of ours."""
 
-    def __init__(
-        self,
-        active: ActiveTransfer,
-        settle: Callable[[Sequence[One]], Awaitable[None]],
-        fail: Callable[[One, AppError], None],
-        *,
-        most: int,
-        wait_s: float = 0.0,
-    ) -> None:
-        """`wait_s`: how long to let more come, where more are on their way."""
-        self._active = active
-        self._settle = settle
-        self._fail = fail
-        self._most = most
-        self._wait_s = wait_s
-        self._waiting: list[One] = []
-        self._is_busy = False
-        self._news = asyncio.Event()
+    active: ActiveTransfer
+    settle: Callable[[Sequence[One]], Awaitable[None]]
+    fail: Callable[[One, AppError], None]
+    most: int
+    wait_s: float = 0.0  # how long to let more come, where more are on their way
+    _waiting: list[One] = field(default_factory=list)
+    _is_busy: bool = False
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def add(self, item: Item, one: One) -> None:
         self._waiting.append(one)
         self._news.set()
         if not self._is_busy:
             self._is_busy = True
-            self._active.put_back(Unit(item, self._work, fail=self._failed))
-            self._active.tell()
+            self.active.put_back(Unit(item, self._work, fail=self._failed))
+            self.active.tell()
 
     async def _work(self) -> None:
         while self._waiting:
             await self._until_worth_it()
-            batch = self._waiting[: self._most]
-            await self._settle(batch)  # one that is cancelled here is done again
+            batch = self._waiting[: self.most]
+            await self.settle(batch)  # one that is cancelled here is done again
             del self._waiting[: len(batch)]
         self._is_busy = False
 
     async def _until_worth_it(self) -> None:
         loop = asyncio.get_running_loop()
-        end = loop.time() + self._wait_s
-        while len(self._waiting) < self._most and self._active.under_way > len(self._waiting):
+        end = loop.time() + self.wait_s
+        while len(self._waiting) < self.most and self.active.under_way > len(self._waiting):
             left = end - loop.time()
             if left <= 0:
                 return
@@ -154,4 +137,4 @@ class Gathering(Generic[One]):
         self._is_busy = False
         waiting, self._waiting = self._waiting, []
         for one in waiting:
-            self._fail(one, error)
+            self.fail(one, error)

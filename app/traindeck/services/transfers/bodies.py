@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from traindeck.domain.errors import AppError, LocalTrouble, NotFound
+from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
+from traindeck.domain.transfers.packing import Member
 from traindeck.domain.transfers.records import Item
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_error, local_errors
 from traindeck.services.storage.data_ports import InMemory
 from traindeck.services.transfers.digests import md5
 from traindeck.services.transfers.pace import RateLimit
+
+if TYPE_CHECKING:
+    from traindeck.services.transfers.active import ActiveTransfer
 
 # Up to here the bytes are read once and kept; above, once to hash and once to send.
 IN_MEMORY_BYTES = 16 * 1024 * 1024
@@ -47,10 +51,6 @@ class Content(InMemory):
 
     async def pieces(self) -> AsyncIterator[bytes | memoryview]:
         step = self.limit.piece_bytes
-        if len(self.data) <= step:
-            await self.limit.take(len(self.data))
-            yield self.data
-            return
         view = memoryview(self.data)
         for start in range(0, len(view), step):
             piece = view[start : start + step]
@@ -59,39 +59,44 @@ class Content(InMemory):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """A piece of a file too large to be kept; it is read again as it leaves."""
+class Streamed:
+    """What is too large to be kept; it is read again as it leaves."""
 
-    place: Path
-    item: Item
+    read: Callable[[int, int], Awaitable[bytes]]
+    """From the one place to the other; raises when it is no longer what it was."""
     offset: int
     size_bytes: int
     md5: bytes
-    disk: BlockingCalls
     limit: RateLimit
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        step = _READ_BYTES
-        for offset in range(self.offset, self.offset + self.size_bytes, step):
-            wanted = min(step, self.offset + self.size_bytes - offset)
-            data = await self.disk.run(partial(self._read, offset, wanted))
+        end = self.offset + self.size_bytes
+        for begin in range(self.offset, end, _READ_BYTES):
+            data = await self.read(begin, min(end, begin + _READ_BYTES))
             await self.limit.take(len(data))
             yield data
 
-    def _read(self, start: int, size: int, _: CancelToken) -> bytes:
-        with local_errors(self.place), self.place.open("rb", buffering=0) as file:
-            check_same(os.fstat(file.fileno()), self.item)
-            return read_exactly(file.fileno(), start, size)
+
+def batches(items: Iterable[Item], most: int, most_bytes: int) -> Iterator[list[Item]]:
+    """So many at once as one worker reads in one go."""
+    batch: list[Item] = []
+    size = 0
+    for item in items:
+        batch.append(item)
+        size += item.size_bytes
+        if len(batch) >= most or size >= most_bytes:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def look(place: Path, item: Item) -> Item:
     """The same file with what it is like now."""
     try:
         return seen(item, place.stat())
-    except FileNotFoundError as error:
-        raise deleted(place) from error
     except OSError as error:
-        raise local_error(error, place) from error
+        raise not_read(error, place) from error
 
 
 def seen(item: Item, found: os.stat_result) -> Item:
@@ -108,19 +113,19 @@ def is_same(one: Item, other: Item) -> bool:
     return (one.size_bytes, one.modified_ns, one.inode) == (other.size_bytes, other.modified_ns, other.inode)
 
 
-def check_same(found: os.stat_result, item: Item) -> None:
-    if not _looks_same(found, item):
+def check_same(found: os.stat_result, item: Item | Member) -> None:
+    if not looks_same(found, item):
         raise SourceChanged
 
 
-def _looks_same(found: os.stat_result, item: Item) -> bool:
+def looks_same(found: os.stat_result, item: Item | Member) -> bool:
     return (found.st_size, found.st_mtime_ns, found.st_ino) == (item.size_bytes, item.modified_ns, item.inode)
 
 
 def has_changed(place: str, item: Item) -> bool:
     """Whether there is another file now; one that is gone was sent as it was."""
     try:
-        return not _looks_same(os.stat(place), item)  # noqa: PTH116
+        return not looks_same(os.stat(place), item)  # noqa: PTH116
     except FileNotFoundError:
         return False
     except OSError:
@@ -150,7 +155,7 @@ def read_whole(place: str, item: Item, limit: RateLimit, most_bytes: int) -> tup
             descriptor = os.open(place, READ_ONLY)
             try:
                 found = os.fstat(descriptor)
-                now = item if _looks_same(found, item) else seen(item, found)
+                now = item if looks_same(found, item) else seen(item, found)
                 if now.size_bytes > most_bytes:
                     return now, None
                 data = read_exactly(descriptor, 0, now.size_bytes)
@@ -159,10 +164,8 @@ def read_whole(place: str, item: Item, limit: RateLimit, most_bytes: int) -> tup
                 os.close(descriptor)
         except SourceChanged:
             continue
-        except FileNotFoundError as error:
-            raise deleted(Path(place)) from error
         except OSError as error:
-            raise local_error(error, Path(place)) from error
+            raise not_read(error, Path(place)) from error
         return now, Content(data, md5(data).digest(), limit)
     raise keeps_changing(Path(place))
 
@@ -190,7 +193,7 @@ def stretch(
     limit: RateLimit,
     token: CancelToken,
     known_md5: bytes = b"",
-) -> Content | Stretch:
+) -> Content | Streamed:
     """A part of a file that must still be what it was; hashed unless its MD5 is known. Blocks."""
     with local_errors(place), place.open("rb", buffering=0) as file:
         check_same(os.fstat(file.fileno()), item)
@@ -205,13 +208,42 @@ def stretch(
                 digest.update(read_exactly(file.fileno(), start, min(_READ_BYTES, offset + size - start)))
             known_md5 = digest.digest()
         check_same(os.fstat(file.fileno()), item)
-    return Stretch(place, item, offset, size, known_md5, disk, limit)
+
+    async def read(begin: int, end: int) -> bytes:
+        return await disk.run(lambda _: _read_again(place, item, begin, end))
+
+    return Streamed(read, offset, size, known_md5, limit)
+
+
+def _read_again(place: Path, item: Item, begin: int, end: int) -> bytes:
+    with local_errors(place), place.open("rb", buffering=0) as file:
+        check_same(os.fstat(file.fileno()), item)
+        return read_exactly(file.fileno(), begin, end - begin)
+
+
+def not_read(error: OSError, place: Path) -> AppError:
+    return deleted(place) if isinstance(error, FileNotFoundError) else local_error(error, place)
+
+
+def size_of(place: Path) -> int:
+    """-1 where there is nothing that could be looked at."""
+    try:
+        return place.stat().st_size
+    except OSError:
+        return -1
 
 
 def deleted(place: Path) -> AppError:
     return NotFound(
         text("“{place}” was deleted or moved before it could be sent.", place=str(place)),
         text("Put it back and try again, or leave it out."),
+    )
+
+
+def gone(path: ObjectPath) -> AppError:
+    return NotFound(
+        text("{place} is no longer there.", place=str(path)),
+        text("It was deleted or moved since the list was made. Refresh the list."),
     )
 
 
@@ -225,14 +257,10 @@ def keeps_changing(place: Path) -> AppError:
 Result = TypeVar("Result")
 
 
-class Counting(Protocol):
-    def count(self, moved_bytes: int) -> None: ...
-
-
 class Moved:
     """Counts for one unit of work."""
 
-    def __init__(self, active: Counting) -> None:
+    def __init__(self, active: ActiveTransfer) -> None:
         self._active = active
         self._bytes = 0
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,33 +10,23 @@ from pathlib import Path
 from traindeck.domain.errors import AppError, Conflict, NotFound
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import Item, ItemState, is_plain_md5, is_remote
-from traindeck.domain.transfers.sync_rules import Pair, paired
+from traindeck.domain.transfers.records import Item, ItemState, is_plain_md5
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.files import local_error
 from traindeck.services.storage.data_ports import ObjectHead, ObjectRow
 from traindeck.services.transfers.active import ActiveTransfer, Unit
-from traindeck.services.transfers.comparing import has_content, time_ns, whole_md5
+from traindeck.services.transfers.bodies import batches
+from traindeck.services.transfers.comparing import has_content, item_of, whole_md5
 from traindeck.services.transfers.digests import file_digests
 from traindeck.services.transfers.local_tree import LocalEntry
 from traindeck.services.transfers.orphans import target_of
-from traindeck.services.transfers.planning import (
-    NamedRow,
-    Outline,
-    Planner,
-    entry_of,
-    is_file,
-    known_entry,
-    nothing_at,
-    one_row,
-    rules_of,
-    shown_item,
-    upload_item,
-)
+from traindeck.services.transfers.planning import Planner, shown_item, upload_item
+from traindeck.services.transfers.sides import KeyOf, LocalPair, NamedRow, Placed, RemotePair, known_entry
 
 # What is read in one go by one worker.
 _TOGETHER_FILES = 64
 _TOGETHER_BYTES = 16 * 1024 * 1024
+_LOOK_WHICH = text("Look which of them is the right one, and move it once more.")
 
 
 @dataclass(slots=True)
@@ -48,37 +37,22 @@ class Checks:
 
     async def feed(self, items: Sequence[Item]) -> None:
         active = self.active
-        batch: list[Item] = []
-        size = 0
+        plain: list[Item] = []
         for item in items:
             if active.record.order.is_within_service:
                 active.add(Unit(item, partial(self._look_there, item)))
             elif not is_plain_md5(item.etag):
                 active.add(Unit(item, partial(self._look, item)))
             else:
-                batch.append(item)
-                size += item.size_bytes
-                if len(batch) >= _TOGETHER_FILES or size >= _TOGETHER_BYTES:
-                    self._add(batch)
-                    batch, size = [], 0
-        if batch:
-            self._add(batch)
+                plain.append(item)
+        for batch in batches(plain, _TOGETHER_FILES, _TOGETHER_BYTES):
+            active.add(Unit(batch[0], partial(self._read, batch), others=batch[1:]))
         await active.room()
-
-    def _add(self, batch: Sequence[Item]) -> None:
-        self.active.add(Unit(batch[0], partial(self._read, batch), fail=partial(self._failed, batch)))
-
-    async def make_folders(self, items: Sequence[Item]) -> None:
-        """A check has none."""
-
-    def _failed(self, items: Sequence[Item], error: AppError) -> None:
-        for item in items:
-            self.active.failed(item, error)
 
     async def _read(self, items: Sequence[Item]) -> None:
         active = self.active
         places = [active.place(item) for item in items]
-        answers = await active.context.disk.run(lambda token: [_md5_of(place, token) for place in places])
+        answers = await active.engine.disk.run(lambda token: [_md5_of(place, token) for place in places])
         for item, answer in zip(items, answers, strict=True):
             if isinstance(answer, AppError):
                 self._not_read(item, answer)
@@ -97,7 +71,7 @@ class Checks:
             self._ended(item, ItemState.UNKNOWN, _encrypted())
         else:
             try:
-                is_same = await active.context.disk.run(partial(_is_same, place, found))
+                is_same = await active.engine.disk.run(partial(_is_same, place, found))
             except AppError as error:
                 self._not_read(item, error)
             else:
@@ -127,11 +101,16 @@ class Checks:
 
     def _tell(self, item: Item, is_same: bool | None) -> None:
         if is_same is None:
-            self._ended(item, ItemState.UNKNOWN, _unknown())
+            error = Conflict(
+                text("It was sent in parts of an unknown size, and nobody wrote down its MD5."),
+                text("Fetch it to compare the contents."),
+            )
+            self._ended(item, ItemState.UNKNOWN, error)
         elif is_same:
             self._ended(item, ItemState.DONE)
         else:
-            self._ended(item, ItemState.DIFFERENT, _different())
+            error = Conflict(text("The contents differ."), _LOOK_WHICH)
+            self._ended(item, ItemState.DIFFERENT, error)
 
     def _ended(self, item: Item, state: ItemState, error: AppError | None = None) -> None:
         self.active.count(item.size_bytes)
@@ -155,10 +134,6 @@ def _is_same(place: Path, found: ObjectHead, token: CancelToken) -> bool | None:
     return has_content(place, found, token)
 
 
-def _different() -> AppError:
-    return Conflict(text("The contents differ."), text("Look which of them is the right one, and move it once more."))
-
-
 def _encrypted() -> AppError:
     return Conflict(
         text("The service encrypts it and does not say what its MD5 is."),
@@ -166,42 +141,10 @@ def _encrypted() -> AppError:
     )
 
 
-def _unknown() -> AppError:
-    return Conflict(
-        text("It was sent in parts of an unknown size, and nobody wrote down its MD5."),
-        text("Fetch it to compare the contents."),
-    )
-
-
 class CheckPlanner(Planner):
     """What the names and sizes tell is decided here; the rest is queued."""
 
-    async def plan(self) -> Outline:
-        """Raises AppError when there is nothing to begin with."""
-        order = self._order
-        if order.is_within_service:
-            return await self._plan_remote()
-        if is_remote(order.source):
-            return await self._plan_download()
-        return await self._plan_up()
-
-    async def _plan_up(self) -> Outline:
-        source, target = Path(self._order.source), self._order.remote_target
-        if await self._disk.run(lambda _: is_file(source)):
-            into = target.join(source.name) if target.is_folder else target
-            entry, found = await self._disk.run(lambda _: entry_of(source)), await self._plane.head(into)
-            pair = Pair(entry, NamedRow("", one_row(found)) if found else None)
-            await self._keep(self._found([pair], into.key.__add__))
-            return Outline(str(source))
-        folder = target.as_folder()
-        if self._rules.has_ignore_files:
-            self._ignored = await self._disk.run(lambda _: rules_of(source, self._rules.ignore))
-        async with aclosing(self._listing(folder)) as listing:
-            async for pairs in paired(self._local(source), listing):
-                await self._keep(self._found(pairs, folder.key.__add__))
-        return Outline(str(source), self._has_gaps)
-
-    def _found(self, pairs: Sequence[Pair[LocalEntry, NamedRow]], key_of: Callable[[str], str]) -> list[Item]:
+    async def _uploads(self, pairs: Sequence[LocalPair], key_of: KeyOf) -> list[Item]:
         items: list[Item] = []
         for entry, listed in ((pair.left, pair.right) for pair in pairs):
             if entry is None:
@@ -215,72 +158,50 @@ class CheckPlanner(Planner):
     def _only_there(self, listed: NamedRow) -> list[Item]:
         """The markers of folders are left alone, and names that are ignored."""
         name, row = listed.name, listed.row
-        if not self._rules.both_sides or not name or (name.endswith("/") and not row.size_bytes):
+        if not self._looks_both_ways or (name.endswith("/") and not row.size_bytes):
             return []
-        if self._ignored.leaves_out_below(name):
+        if self._sides.ignored.leaves_out_below(name):
             return []
-        return [Item(row.key, name, row.size_bytes, time_ns(row), etag=row.etag, state=ItemState.MISSING_HERE)]
+        return [replace(item_of(row, name), state=ItemState.MISSING_HERE)]
 
-    async def _downloads(self, places: Sequence[tuple[ObjectRow, str]], target: Path) -> list[Item]:
-        places = [one for one in places if not one[1].endswith("/")]
+    async def _downloads(self, placed: Sequence[Placed]) -> list[Item]:
+        target = Path(self._sides.root)
+        places = [one for one in placed if not one[1].endswith("/")]
         files = [target / name if name else target for _, name in places]
         entries = await self._disk.run(lambda _: [known_entry(file) for file in files])
         items: list[Item] = []
         for (row, name), entry in zip(places, entries, strict=True):
-            item = Item(row.key, name, row.size_bytes, time_ns(row), etag=row.etag)
+            item = item_of(row, name)
             if entry is None:
                 items.append(replace(item, state=ItemState.MISSING_HERE))
             else:
                 items.append(_compared(replace(item, size_bytes=entry.size_bytes), row))
         return items
 
-    @property
-    def _looks_both_ways(self) -> bool:
-        return self._rules.both_sides
-
     def _only_here(self, entry: LocalEntry, item: Item) -> Item | None:
         """No object is called as this file of the target is."""
         return shown_item(replace(item, state=ItemState.MISSING_THERE))
 
-    async def _plan_remote(self) -> Outline:
-        source, target = self._order.remote_source, self._order.remote_target
-        if not source.is_folder:
-            found = await self._plane.head(source)
-            if found is not None:
-                into = target.join(source.name) if target.is_folder else target
-                other = await self._plane.head(into)
-                pair = Pair(NamedRow("", one_row(found)), NamedRow("", one_row(other)) if other else None)
-                await self._keep(self._both([pair], into))
-                return Outline(str(into))
-            source = source.as_folder()
-        target, is_empty = target.as_folder(), True
-        async with aclosing(self._listing(source)) as here, aclosing(self._listing(target)) as there:
-            async for pairs in paired(here, there):
-                is_empty &= all(pair.left is None for pair in pairs)
-                await self._keep(self._both(pairs, target))
-        if is_empty:
-            raise nothing_at(str(source))
-        return Outline(str(target))
-
-    def _both(self, pairs: Sequence[Pair[NamedRow, NamedRow]], target: ObjectPath) -> list[Item]:
+    def _copies(self, pairs: Sequence[RemotePair]) -> list[Item]:
+        target = self._order.remote_target
         items: list[Item] = []
         for left, right in ((pair.left, pair.right) for pair in pairs):
             if left is None:
                 # The key of an item is that of its source, and another object of the source may be called so.
                 for item in self._only_there(right) if right else []:
                     items.append(replace(item, key=str(ObjectPath(target.bucket, item.key))))
-            elif not (self._is_marker(left) or self._ignored.leaves_out_below(left.name)):
+            elif not (_is_marker(left) or self._sides.ignored.leaves_out_below(left.name)):
                 row = left.row
-                item = Item(row.key, left.name, row.size_bytes, time_ns(row), etag=row.etag)
+                item = item_of(row, left.name)
                 item = _compared(item, right.row if right else None)
                 is_same = right is not None and bool(row.etag) and row.etag == right.row.etag
                 is_done = is_same and item.state is ItemState.QUEUED
                 items.append(replace(item, state=ItemState.DONE, is_verified=True) if is_done else item)
         return items
 
-    @staticmethod
-    def _is_marker(listed: NamedRow) -> bool:
-        return listed.name.endswith("/") and not listed.row.size_bytes
+
+def _is_marker(listed: NamedRow) -> bool:
+    return listed.name.endswith("/") and not listed.row.size_bytes
 
 
 def _compared(item: Item, row: ObjectRow | None) -> Item:
@@ -291,7 +212,7 @@ def _compared(item: Item, row: ObjectRow | None) -> Item:
     if item.size_bytes != row.size_bytes:
         error = Conflict(
             text("The sizes differ: {one} and {other} bytes.", one=f"{item.size_bytes:,}", other=f"{row.size_bytes:,}"),
-            text("Look which of them is the right one, and move it once more."),
+            _LOOK_WHICH,
         )
         return replace(item, state=ItemState.DIFFERENT, error=error)
     if not item.size_bytes:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from traindeck.domain.errors import AppError, InvalidInput, NotFound
+from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import Action, Item, ItemState, Kind, Order, refusal
 from traindeck.services.storage.data_ports import DataPlane, ObjectRow
+from traindeck.services.storage.listing import nothing_there, pages_ahead
 from traindeck.services.transfers.active import ActiveTransfer
-from traindeck.services.transfers.among import markers_among, objects_among
-from traindeck.services.transfers.comparing import time_ns
+from traindeck.services.transfers.among import markers_among, markers_of, objects_among
+from traindeck.services.transfers.comparing import item_of
 from traindeck.services.transfers.planning import Outline
 
 _BATCH = 1000
@@ -39,19 +41,16 @@ async def plan_chosen(active: ActiveTransfer) -> Outline:
     source, root, pieces = await _pieces(plane, order)
     is_empty = True
     goals = _Goals(order, pieces)
-    async for batch in found_of(plane, source, pieces, is_restored=order.kind is Kind.RESTORE):
+    async for batch in _found_of(plane, source, pieces, is_restored=order.kind is Kind.RESTORE):
         is_empty = False
         if order.kind is Kind.COPY:
-            items = [goals.checked(_copied(root, row, target), target) for row, target in batch]
+            items = [goals.checked(item_of(row, target[len(root.key) :]), target) for row, target in batch]
         else:
             start = len(source.key)
-            items = [_removed(row, row.key[start:]) for row, _ in batch]
-        await active.context.journal.plan(active.id, items)
+            items = [item_of(row, row.key[start:], Action.REMOVE) for row, _ in batch]
+        await active.engine.journal.plan(active.id, items)
     if is_empty and order.kind is not Kind.RESTORE:
-        raise NotFound(
-            text("There is nothing at {place}.", place=str(order.remote_source)),
-            text("List the folder above it to see what is there."),
-        )
+        raise nothing_there(order.remote_source)
     return Outline(str(root if order.kind is Kind.COPY else order.remote_source))
 
 
@@ -60,7 +59,7 @@ async def _pieces(plane: DataPlane, order: Order) -> tuple[ObjectPath, ObjectPat
     source = order.remote_source
     target = order.remote_target if order.kind is Kind.COPY else ObjectPath(source.bucket)
     if order.rules.chosen:
-        return source, target.as_folder(), pieces_of(order)
+        return source, target.as_folder(), _pieces_of(order)
     if not source.is_folder and (order.kind is Kind.RESTORE or await plane.head(source) is not None):
         into = target.join(source.name) if target.is_folder else target
         return source, into, [ChosenObjects(source.key, into.key)]
@@ -68,7 +67,7 @@ async def _pieces(plane: DataPlane, order: Order) -> tuple[ObjectPath, ObjectPat
     return source, target, [ChosenObjects(source.key, target.key)]
 
 
-def pieces_of(order: Order) -> list[ChosenObjects]:
+def _pieces_of(order: Order) -> list[ChosenObjects]:
     """What was chosen, in the order of the keys; of a copy with the keys that take their place."""
     start = order.remote_source.key
     to = order.remote_target.as_folder().key if order.target else ""
@@ -77,7 +76,7 @@ def pieces_of(order: Order) -> list[ChosenObjects]:
     )
 
 
-async def found_of(
+async def _found_of(
     plane: DataPlane, source: ObjectPath, pieces: Sequence[ChosenObjects], *, is_restored: bool = False
 ) -> AsyncIterator[list[tuple[ObjectRow, str]]]:
     """Pages of what is there, each with the key that takes its place."""
@@ -85,50 +84,39 @@ async def found_of(
         some = list(same)
         if is_folder:
             for piece in some:
-                async for rows in _below(plane, ObjectPath(source.bucket, piece.key), is_restored=is_restored):
-                    yield [(row, piece.target + row.key[len(piece.key) :]) for row in rows]
+                folder = ObjectPath(source.bucket, piece.key)
+                pages = _markers_below(plane, folder) if is_restored else pages_ahead(plane, folder, is_strict=True)
+                async with aclosing(pages):
+                    async for rows in pages:
+                        if rows:
+                            yield [(row, piece.target + row.key[len(piece.key) :]) for row in rows]
             continue
         for start in range(0, len(some), _BATCH):
             targets = {piece.key: piece.target for piece in some[start : start + _BATCH]}
-            there = await _named(plane, source.bucket, list(targets), is_restored=is_restored)
+            there = await (markers_among if is_restored else objects_among)(plane, source.bucket, list(targets))
             if there:
-                yield [(row, targets[row.key]) for row in there]
+                yield [(row, targets[key]) for key, row in there.items()]
 
 
-async def _below(plane: DataPlane, folder: ObjectPath, *, is_restored: bool) -> AsyncIterator[list[ObjectRow]]:
-    marker = version = ""
+async def _markers_below(plane: DataPlane, folder: ObjectPath) -> AsyncGenerator[Sequence[ObjectRow], None]:
+    key = version = ""
     while True:
-        if is_restored:
-            versions = await plane.versions(folder.bucket, folder.key, after=marker, after_version=version)
-            rows = [
-                ObjectRow(row.key, 0, row.modified, row.id) for row in versions.rows if row.is_latest and row.is_marker
-            ]
-            marker, version = versions.next_key, versions.next_version
-        else:
-            page = await plane.page(folder.bucket, folder.key, marker=marker)
-            rows, marker = page.rows, page.next_marker
-        if rows:
-            yield rows
-        if not marker:
+        page = await plane.versions(folder.bucket, folder.key, after=key, after_version=version)
+        yield markers_of(page.rows)
+        key, version = page.next_key, page.next_version
+        if not key:
             return
-
-
-async def _named(plane: DataPlane, bucket: str, keys: Sequence[str], *, is_restored: bool) -> list[ObjectRow]:
-    if is_restored:
-        markers = await markers_among(plane, bucket, keys)
-        return [ObjectRow(row.key, 0, row.modified, row.id) for row in markers.values()]
-    return list((await objects_among(plane, bucket, keys)).values())
 
 
 async def _plan_undoing(active: ActiveTransfer, plane: DataPlane) -> Outline:
     """What another transfer removed and nobody has put back since."""
     source, after = active.record.order.remote_source, ""
-    journal, number = active.context.journal, active.record.order.rules.undoes
+    journal, number = active.engine.journal, active.record.order.rules.undoes
     while gone := await journal.items(number, [ItemState.DONE], after=after, most=_BATCH):
         after = gone[-1].key
         names = {item.key: item for item in gone}
         markers = await markers_among(plane, source.bucket, list(names))
-        items = [_removed(ObjectRow(key, 0, row.modified, row.id), names[key].name) for key, row in markers.items()]
+        items = [item_of(row, names[key].name, Action.REMOVE) for key, row in markers.items()]
         await journal.plan(active.id, items)
     return Outline(str(source))
 
@@ -168,11 +156,3 @@ def _above(key: str) -> list[str]:
     """Every folder that a key lies in, or is."""
     ends = [at + 1 for at, letter in enumerate(key) if letter == "/"]
     return ["", *(key[:end] for end in ends)]
-
-
-def _copied(root: ObjectPath, row: ObjectRow, target: str) -> Item:
-    return Item(row.key, target[len(root.key) :], row.size_bytes, time_ns(row), etag=row.etag)
-
-
-def _removed(row: ObjectRow, name: str) -> Item:
-    return Item(row.key, name, row.size_bytes, time_ns(row), etag=row.etag, action=Action.REMOVE)

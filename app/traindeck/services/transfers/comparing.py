@@ -17,8 +17,10 @@ from traindeck.domain.storage.objects import MD5_NAME, PART_BYTES_NAME, TIME_NAM
 from traindeck.domain.transfers.records import (
     MOST_PARTS,
     SINGLE_PUT_BYTES,
+    Action,
     CompareBy,
     Item,
+    Kind,
     Known,
     Order,
     is_plain_md5,
@@ -108,53 +110,36 @@ class Sameness(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
-    """What this computer remembers of one transfer's files, from earlier ones."""
-
-    journal: TransferJournal
-    order: Order
-
-    async def known(self, root: Path, first: str, last: str) -> dict[str, Known]:
-        return await self.journal.known(known_place(self.order, str(root)), first, last)
-
-    async def remember(self, root: Path, items: Sequence[Item]) -> None:
-        if items:
-            await self.journal.remember(known_place(self.order, str(root)), items)
-
-
-@dataclass(frozen=True, slots=True)
 class Comparing:
-    """How one transfer compares."""
+    """How one transfer compares, with what this computer remembers from earlier ones."""
 
+    order: Order
     plane: DataPlane
     disk: BlockingCalls
     by: CompareBy
-    bucket: str
-    is_upload: bool
-    memory: Memory | None = None
+    journal: TransferJournal | None = None
 
     async def known(self, root: Path, keys: Sequence[str]) -> dict[str, Known]:
         """What is remembered of these, which come in the order of a listing."""
-        if self.memory is None or self.by is not CompareBy.SIZE_AND_TIME or not keys:
+        if self.journal is None or self.by is not CompareBy.SIZE_AND_TIME or not keys:
             return {}
-        return await self.memory.known(root, keys[0], keys[-1])
+        return await self.journal.known(known_place(self.order, str(root)), keys[0], keys[-1])
 
     async def remember(self, root: Path, doubts: Sequence[Doubt]) -> None:
-        if self.memory is not None:
-            items = [
-                Item(one.row.key, "", one.local.size_bytes, one.local.modified_ns, one.local.inode, etag=one.row.etag)
-                for one in doubts
-                if one.row.etag
-            ]
-            await self.memory.remember(root, items)
+        items = [
+            Item(one.row.key, "", one.local.size_bytes, one.local.modified_ns, one.local.inode, etag=one.row.etag)
+            for one in doubts
+            if one.row.etag
+        ]
+        if items and self.journal is not None:
+            await self.journal.remember(known_place(self.order, str(root)), items)
 
     async def looked_at(self, doubts: Sequence[Doubt]) -> list[Sameness]:
         """Whether they are the same after all."""
         # Their MD5s are in the listing: many in one go, without a request.
         plain = [doubt for doubt in doubts if self._is_read_first(doubt)]
-        same = {id(doubt) for doubt in await self._equal_at_once(plain)}
-        rest = [doubt for doubt in doubts if id(doubt) not in same]
-        read = {id(doubt) for doubt in plain}
+        read = dict(zip(map(id, plain), await self._md5s_of(plain), strict=True))
+        rest = [doubt for doubt in doubts if read.get(id(doubt)) != doubt.row.etag]
         limit = asyncio.Semaphore(_LOOKS_AT_ONCE)
         answers = await gather_or_raise(self._limited(limit, doubt, is_read=id(doubt) in read) for doubt in rest)
         known = dict(zip(map(id, rest), answers, strict=True))
@@ -164,15 +149,11 @@ class Comparing:
         is_small = doubt.row.size_bytes <= SINGLE_PUT_BYTES or self.by is CompareBy.MD5
         return is_small and is_plain_md5(doubt.row.etag)
 
-    async def _equal_at_once(self, doubts: Sequence[Doubt]) -> list[Doubt]:
-        steps = range(0, len(doubts), _READ_AT_ONCE)
-        batches = [doubts[at : at + _READ_AT_ONCE] for at in steps]
-
-        def read(batch: Sequence[Doubt], token: CancelToken) -> list[Doubt]:
-            return [doubt for doubt in batch if _md5_of(doubt.place, token) == doubt.row.etag]
-
-        found = await gather_or_raise(self.disk.run(partial(read, batch)) for batch in batches)
-        return [doubt for batch in found for doubt in batch]
+    async def _md5s_of(self, doubts: Sequence[Doubt]) -> list[str]:
+        places = [doubt.place for doubt in doubts]
+        batches = [places[at : at + _READ_AT_ONCE] for at in range(0, len(places), _READ_AT_ONCE)]
+        found = await gather_or_raise(self.disk.run(partial(_md5s, batch)) for batch in batches)
+        return [md5 for batch in found for md5 in batch]
 
     async def _limited(self, limit: asyncio.Semaphore, doubt: Doubt, *, is_read: bool) -> Sameness:
         async with limit:
@@ -184,7 +165,7 @@ class Comparing:
     async def _closer(self, doubt: Doubt, *, is_read: bool) -> Sameness:
         """`is_read`: its MD5 is not the ETag, which says all where nothing is encrypted."""
         row, local = doubt.row, doubt.local
-        found = await self.plane.head(ObjectPath(self.bucket, row.key))
+        found = await self.plane.head(ObjectPath(self.order.remote.bucket, row.key))
         if found is None or found.size_bytes != local.size_bytes:
             return Sameness.NO
         if is_read and found.etag == row.etag and not found.is_encrypted:
@@ -193,18 +174,26 @@ class Comparing:
         if self.by is CompareBy.SIZE_AND_TIME and kept is not None and is_same_time(kept, local.modified_ns):
             return Sameness.BY_TIME
         has_it = await self.disk.run(partial(has_content, doubt.place, found))
-        if has_it is None and self.by is CompareBy.SIZE_AND_TIME and not self.is_upload:
+        if has_it is None and self.by is CompareBy.SIZE_AND_TIME and self.order.kind is not Kind.UPLOAD:
             # Fetched by a program that gave it the time of the object.
             return Sameness.BY_TIME if is_same_time(time_ns(row), local.modified_ns) else Sameness.NO
         return Sameness.BY_CONTENT if has_it else Sameness.NO
 
 
-def _md5_of(place: Path, token: CancelToken) -> str:
-    """Empty where it cannot be read: sending or fetching it will say why."""
-    try:
-        return file_digests(place, token)[0]
-    except OSError:
-        return ""
+def _md5s(places: Sequence[Path], token: CancelToken) -> list[str]:
+    """Empty where one cannot be read: sending or fetching it will say why."""
+    found: list[str] = []
+    for place in places:
+        try:
+            found.append(file_digests(place, token)[0])
+        except OSError:
+            found.append("")
+    return found
+
+
+def item_of(row: ObjectRow, name: str, action: Action = Action.MOVE) -> Item:
+    """What is to be done with an object of a listing."""
+    return Item(row.key, name, row.size_bytes, time_ns(row), etag=row.etag, action=action)
 
 
 def side_of(row: ObjectRow) -> Side:
@@ -221,17 +210,13 @@ def time_ns_of(modified: datetime | None) -> int:
 
 def time_of(metadata: Mapping[str, str]) -> int | None:
     """The time of the file that an object was made from, where whoever sent it wrote it down."""
+    # Without a float between: it would lose the last digits.
+    whole, _, rest = metadata.get(TIME_NAME, "").partition(".")
     try:
-        kept = _nanoseconds(metadata[TIME_NAME])
-    except (KeyError, ValueError):
+        kept = int(whole) * 1_000_000_000 + int((rest + "000000000")[:9])
+    except ValueError:
         return None
     return kept if abs(kept) < _MOST_NS else None
-
-
-def _nanoseconds(seconds: str) -> int:
-    """Without a float between: it would lose the last digits."""
-    whole, _, rest = seconds.partition(".")
-    return int(whole) * 1_000_000_000 + int((rest + "000000000")[:9])
 
 
 def has_content(place: Path, found: ObjectHead, token: CancelToken) -> bool | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO
@@ -22,27 +23,43 @@ def md5(content: bytes = b"") -> hashlib._Hash:
     return hashlib.md5(content, usedforsecurity=False)
 
 
+def _blocks(file: BinaryIO, size_bytes: int, token: CancelToken) -> Iterator[bytes]:
+    """What comes next, up to so many bytes."""
+    while size_bytes and (block := file.read(min(size_bytes, _BLOCK))):
+        token.check()
+        yield block
+        size_bytes -= len(block)
+
+
 def file_digests(place: Path, token: CancelToken, part_bytes: int = 0) -> tuple[str, list[bytes]]:
     """MD5 of the whole file (empty where parts are asked for) and of each part of this size."""
-    whole = md5()
     parts: list[bytes] = []
     with place.open("rb", buffering=0) as file:
         if not part_bytes:
-            while block := file.read(_BLOCK):
-                token.check()
+            whole = md5()
+            for block in _blocks(file, sys.maxsize, token):
                 whole.update(block)
             return whole.hexdigest(), []
         while True:
-            part, left = md5(), part_bytes
-            while left and (block := file.read(min(left, _BLOCK))):
-                token.check()
+            part, size = md5(), 0
+            for block in _blocks(file, part_bytes, token):
                 part.update(block)
-                left -= len(block)
-            if left == part_bytes:
+                size += len(block)
+            if size:
+                parts.append(part.digest())
+            if size < part_bytes:
                 return "", parts
-            parts.append(part.digest())
-            if left:
-                return "", parts
+
+
+def has_md5(place: Path, size_bytes: int, expected: str, token: CancelToken) -> bool:
+    """Whether there is a file of this size whose content is known, and this."""
+    token.check()
+    with local_errors(place):
+        try:
+            is_likely = place.is_file() and place.stat().st_size == size_bytes
+        except NotADirectoryError:
+            return False
+        return is_likely and bool(expected) and file_digests(place, token)[0] == expected
 
 
 def all_digests(place: Path, part_bytes: int, token: CancelToken) -> tuple[str, list[bytes]]:
@@ -70,11 +87,9 @@ def still_there(place: Path, part_bytes: int, kept: Mapping[int, SentPart], toke
 
     def sign(file: BinaryIO, number: int) -> str:
         file.seek((number - 1) * part_bytes)
-        left, digest = part_bytes, md5()
-        while left and (block := file.read(min(left, _BLOCK))):
-            token.check()
+        digest = md5()
+        for block in _blocks(file, part_bytes, token):
             digest.update(block)
-            left -= len(block)
         return digest.hexdigest()
 
     with local_errors(place), place.open("rb", buffering=0) as file:
@@ -84,9 +99,6 @@ def still_there(place: Path, part_bytes: int, kept: Mapping[int, SentPart], toke
 def etag_of_parts(parts: Sequence[bytes]) -> str:
     """How a service names a whole made of parts."""
     return f"{md5(b''.join(parts)).hexdigest()}-{len(parts)}"
-
-
-_HASH_BLOCK = 1024 * 1024
 
 
 class InOrder:
@@ -121,13 +133,11 @@ class InOrder:
                 left = min(self._item.part_bytes, self._item.size_bytes - offset)
                 file.seek(offset)
                 digest = self._digest.copy()
-                while left:
-                    token.check()
-                    block = file.read(min(left, _HASH_BLOCK))
-                    if not block:
-                        raise damaged(str(self._part))
+                for block in _blocks(file, left, token):
                     digest.update(block)
                     left -= len(block)
+                if left:
+                    raise damaged(str(self._part))
                 self._digest = digest
                 self._next += 1
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import shutil
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO
 
-from traindeck.domain.errors import AppError, Conflict, LocalTrouble, NotFound
+from traindeck.domain.errors import AppError, Conflict, LocalTrouble
 from traindeck.domain.storage.objects import MODE_NAME
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.local_names import System, part_name
+from traindeck.domain.transfers.local_names import HERE, part_name
 from traindeck.domain.transfers.records import (
+    Action,
     CompareBy,
     Item,
     ItemState,
@@ -37,9 +35,11 @@ from traindeck.services.transfers.bodies import (
     Moved,
     SourceChanged,
     seen,
+    size_of,
 )
-from traindeck.services.transfers.comparing import has_content, part_layout, time_of, whole_md5
+from traindeck.services.transfers.comparing import has_content, part_layout, time_ns_of, time_of, whole_md5
 from traindeck.services.transfers.digests import InOrder, damaged, etag_of_parts, md5, still_there
+from traindeck.services.transfers.part_files import write_all
 from traindeck.services.transfers.parts import InParts
 
 RANGE_BYTES = 16 * 1024 * 1024
@@ -49,7 +49,6 @@ _WRITE_AT_ONCE = 64
 _ARRIVED_BYTES = 64 * 1024 * 1024
 _SETTLE_AT_ONCE = 4096
 _SETTLE_AFTER_S = 0.5
-_SYSTEM = System(is_windows=os.name == "nt")
 
 
 @dataclass(slots=True)
@@ -71,49 +70,43 @@ class _Written:
     here: Item | None  # what it is like on this computer, where that is worth remembering
 
 
-@dataclass(slots=True)
 class Downloads:
     """Makes units out of the objects of one transfer."""
 
-    active: ActiveTransfer
-    folders: Folders
-    arrived: Gathering[_Arrived] = field(init=False)
-    arrived_bytes: int = 0
-    written: Gathering[_Written] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.arrived = Gathering(self.active, self._write, self._cannot_write, most=_WRITE_AT_ONCE)
-        self.written = Gathering(
-            self.active,
+    def __init__(self, active: ActiveTransfer, folders: Folders) -> None:
+        self.active = active
+        self.folders = folders
+        self.arrived_bytes = 0
+        self.arrived = Gathering[_Arrived](active, self._write, self._cannot_write, most=_WRITE_AT_ONCE)
+        self.written = Gathering[_Written](
+            active,
             self._settle,
-            lambda one, error: self.active.failed(one.item, error),
+            lambda one, error: active.failed(one.item, error),
             most=_SETTLE_AT_ONCE,
             wait_s=_SETTLE_AFTER_S,
         )
 
     async def feed(self, items: Sequence[Item]) -> None:
         for item in items:
-            if item.size_bytes > IN_MEMORY_BYTES or item.part_bytes:
+            if item.action is Action.MAKE_FOLDER:
+                self.active.add(Unit(item, partial(self._make_folder, item)))
+            elif item.size_bytes > IN_MEMORY_BYTES or item.part_bytes:
                 self.active.add(RangedDownload(self.active, self.folders, item).first_unit())
             else:
                 is_small = item.size_bytes <= 1024 * 1024
                 self.active.add(Unit(item, partial(self._fetch, item), item.size_bytes, is_small))
         await self.active.room()
 
-    async def make_folders(self, items: Sequence[Item]) -> None:
-        for item in items:
-            self.active.add(Unit(item, partial(self._make_folder, item)))
-
     async def _make_folder(self, item: Item) -> None:
         place = self.active.place(item)
-        await self.active.context.disk.run(lambda _: self.folders.make(place))
+        await self.active.engine.disk.run(lambda _: self.folders.make(place))
         self.active.ended(item, ItemState.DONE, is_verified=True)
 
     async def _fetch(self, item: Item) -> None:
         active, moved = self.active, Moved(self.active)
         if active.is_doubtful(item) and is_plain_md5(item.etag):
             expected = ObjectHead(active.remote(item), item.size_bytes, item.etag)
-            if await active.context.disk.run(partial(_is_there, active.place(item), expected)):
+            if await active.engine.disk.run(partial(_is_there, active.place(item), expected)):
                 moved.settle(item.size_bytes)
                 active.ended(item, ItemState.DONE, is_verified=True)
                 return
@@ -145,7 +138,7 @@ class Downloads:
     async def _write(self, batch: Sequence[_Arrived]) -> None:
         active = self.active
         places = [(active.place_words(one.item), one) for one in batch]
-        answers = await active.context.disk.run(lambda _: [self._keep(place, one) for place, one in places])
+        answers = await active.engine.disk.run(lambda _: [self._keep(place, one) for place, one in places])
         for one, answer in zip(batch, answers, strict=True):
             self.arrived_bytes -= len(one.content)
             if isinstance(answer, AppError):
@@ -165,7 +158,7 @@ class Downloads:
         """Whether the content could be verified; blocks. Names as text: a Path costs more than a small file."""
         active = self.active
         above, name = os.path.split(place)
-        part = os.path.join(above, _part_name(active, name))  # noqa: PTH118
+        part = os.path.join(above, part_name(name, HERE, active.mark))  # noqa: PTH118
         try:
             is_verified = _verified_whole(one.content, one.found, active, one.item)
             if not self.folders.knows(above):
@@ -188,7 +181,7 @@ class Downloads:
     async def _settle(self, batch: Sequence[_Written]) -> None:
         """Only now it counts as done: a power cut before this costs a second fetch, and no file."""
         active = self.active
-        await active.context.disk.run(lambda _: _on_the_disk(self.folders))
+        await active.engine.disk.run(lambda _: _on_the_disk(self.folders))
         for one in batch:
             if one.here is not None and one.is_verified:
                 active.remember(one.here)
@@ -205,21 +198,15 @@ class RangedDownload(InParts):
         self._digest: InOrder | None = None
         self._is_damaged = False
 
-    @property
-    def part(self) -> Path:
-        return part_of(self.active, self.item)
-
     async def take_up(self, kept: Mapping[int, SentPart]) -> dict[int, SentPart] | None:
-        active, item = self.active, self.item
-        found = await (await active.plane()).head(active.remote(item))
-        if found is None:
-            raise _gone(str(active.remote(item)))
+        active, item, part = self.active, self.item, self.active.part(self.item)
+        found = await active.head(item)
         # Where the service names no content, nothing tells that it is still the same.
         is_same = bool(item.etag) and (found.etag, found.size_bytes) == (item.etag, item.size_bytes)
-        is_here = await active.context.disk.run(lambda _: _size_of(self.part) == item.size_bytes)
+        is_here = await active.engine.disk.run(lambda _: size_of(part) == item.size_bytes)
         self._found, self._is_damaged = found, False
-        may_be_done = bool(item.part_bytes) or active.is_doubtful(item)
-        if may_be_done and is_same and not is_here and await self._is_finished(found):
+        may_be_done = is_same and not is_here and (item.part_bytes or active.is_doubtful(item))
+        if may_be_done and await active.engine.disk.run(partial(_is_there, active.place(item), found)):
             self.was_done(kept)
             return None
         good = dict(kept)
@@ -227,24 +214,20 @@ class RangedDownload(InParts):
             good = {}
             size = _range_bytes(found)
             self.item = replace(item, etag=found.etag, size_bytes=found.size_bytes, part_bytes=size)
-            place, part, whole = active.place(item), self.part, found.size_bytes
-            await active.context.journal.begin_parts(active.id, self.item)
-            await active.context.disk.run(lambda _: _prepare(self._folders, place, part, whole))
+            place, whole = active.place(item), found.size_bytes
+            await active.engine.journal.begin_parts(active.id, self.item)
+            await active.engine.disk.run(lambda _: _prepare(self._folders, place, part, whole))
         is_in_parts = part_layout(found) == self.item.part_bytes
         wants_whole = not is_in_parts and bool(whole_md5(found))
         if good and not wants_whole:
             # Their signs are of what came; a power cut may have kept it from the disk.
-            good = await active.context.disk.run(partial(still_there, self.part, self.item.part_bytes, good))
-        self._digest = InOrder(self.part, self.item, set(good)) if wants_whole else None
+            good = await active.engine.disk.run(partial(still_there, part, self.item.part_bytes, good))
+        self._digest = InOrder(part, self.item, set(good)) if wants_whole else None
         return good
 
-    async def _is_finished(self, found: ObjectHead) -> bool:
-        """Whether an earlier program was done with it, and only did not write that down any more."""
-        return await self.active.context.disk.run(partial(_is_there, self.active.place(self.item), found))
-
     async def move(self, number: int) -> SentPart:
-        active, item, part = self.active, self.item, self.part
-        offset, size = (number - 1) * item.part_bytes, self.size_of(number)
+        active, item, part = self.active, self.item, self.active.part(self.item)
+        offset, size = self.offset_of(number), self.size_of(number)
         moved, pieces = Moved(active), list[bytes]()
         try:
             await moved.by((await active.plane()).get(
@@ -253,16 +236,16 @@ class RangedDownload(InParts):
         except Conflict as error:
             await pinned_anew(active, item, error)
             raise SourceChanged from error
-        sign = await moved.by(active.context.disk.run(lambda token: self._keep(part, number, pieces, token)))
+        sign = await moved.by(active.engine.disk.run(lambda token: self._keep(part, number, pieces, token)))
         return SentPart(number, size, sign)
 
     def _keep(self, part: Path, number: int, pieces: list[bytes], token: CancelToken) -> str:
         """Write a range where it belongs; its MD5 where that helps to verify. Blocks."""
         with local_errors(part), part.open("r+b", buffering=0) as file:
-            file.seek((number - 1) * self.item.part_bytes)
+            file.seek(self.offset_of(number))
             sign = md5()
             for piece in pieces:
-                _write_all(file, piece)
+                write_all(file, piece)
                 if self._digest is None:
                     sign.update(piece)
         if self._digest is not None:
@@ -271,13 +254,13 @@ class RangedDownload(InParts):
         return sign.hexdigest()
 
     async def finish(self) -> bool:
-        active, found, part, place = self.active, self._found, self.part, self.active.place(self.item)
+        active, found, part, place = self.active, self._found, self.active.part(self.item), self.active.place(self.item)
         assert found is not None
-        is_verified = await active.context.disk.run(lambda token: self._verified(found, token))
+        is_verified = await active.engine.disk.run(lambda token: self._verified(found, token))
         if is_verified is False:
             self._is_damaged = True
             return False
-        here = await active.context.disk.run(lambda _: _complete(active, part, place, self.item, found))
+        here = await active.engine.disk.run(lambda _: _complete(active, part, place, self.item, found))
         if active.remembers and is_verified:
             active.remember(here)
         active.ended(self.item, ItemState.DONE, is_verified=bool(is_verified))
@@ -293,9 +276,9 @@ class RangedDownload(InParts):
         return None
 
     async def drop(self) -> None:
-        part = self.part
+        part = self.active.part(self.item)
         with local_errors(part):
-            await self.active.context.disk.run(lambda _: part.unlink(missing_ok=True))
+            await self.active.engine.disk.run(lambda _: part.unlink(missing_ok=True))
         self.item = replace(self.item, part_bytes=0)
 
     def given_up(self) -> AppError:
@@ -330,28 +313,15 @@ class Folders:
                 self._real = self.root.resolve()
             folder.mkdir(parents=True, exist_ok=True)
             if not folder.resolve().is_relative_to(self._real):
-                raise _leads_out(folder)
+                raise LocalTrouble(
+                    text("“{place}” is a link that leads out of the target folder.", place=str(folder)),
+                    text("Nothing was written there. Remove the link, or choose another folder."),
+                )
         self._known.add(str(folder))
 
 
-def part_of(active: ActiveTransfer, item: Item) -> Path:
-    """Where the object is while it is not whole; no two transfers share one."""
-    place = active.place(item)
-    return place.with_name(_part_name(active, place.name))
-
-
-def _part_name(active: ActiveTransfer, name: str) -> str:
-    return part_name(name, _SYSTEM, _mark(active.id, active.record.created))
-
-
-@cache
-def _mark(transfer_id: int, created: datetime) -> str:
-    """The time is of use against another program, whose journal counts from one as well."""
-    return hashlib.blake2b(f"{transfer_id} {created}".encode(), digest_size=4).hexdigest()
-
-
 def _sink(active: ActiveTransfer, moved: Moved, pieces: list[bytes]) -> Sink:
-    limit = active.context.limit
+    limit = active.engine.limit
 
     def take(piece: bytes) -> Awaitable[None] | None:
         pieces.append(piece)
@@ -363,9 +333,7 @@ def _sink(active: ActiveTransfer, moved: Moved, pieces: list[bytes]) -> Sink:
 
 async def pinned_anew(active: ActiveTransfer, item: Item, error: Conflict) -> Item:
     """The item as the service has it now, after it was found to be another; `error` where it is not."""
-    found = await (await active.plane()).head(active.remote(item))
-    if found is None:
-        raise _gone(str(active.remote(item)))
+    found = await active.head(item)
     if found.etag == item.etag:
         raise error
     return replace(item, etag=found.etag, size_bytes=found.size_bytes, part_bytes=0)
@@ -377,7 +345,7 @@ def settle(active: ActiveTransfer, place: str | Path, found: ObjectHead) -> None
     if rules.keep_times or rules.compare is CompareBy.SIZE_AND_TIME:
         kept = time_of(found.metadata)
         if kept is None and found.modified is not None:
-            kept = round(found.modified.timestamp() * 1000) * 1_000_000
+            kept = time_ns_of(found.modified)
         if kept is not None:
             os.utime(place, ns=(kept, kept))
     mode = found.metadata.get(MODE_NAME, "")
@@ -386,18 +354,16 @@ def settle(active: ActiveTransfer, place: str | Path, found: ObjectHead) -> None
 
 
 def _verified_whole(content: bytes, found: ObjectHead, active: ActiveTransfer, item: Item) -> bool:
-    if len(content) != found.size_bytes:
-        raise damaged(str(active.remote(item)))
-    size = part_layout(found)
-    if size:
+    size, expected = part_layout(found), whole_md5(found)
+    is_good = len(content) == found.size_bytes
+    if is_good and size:
         parts = [md5(content[at : at + size]).digest() for at in range(0, len(content), size)]
-        if etag_of_parts(parts) != found.etag:
-            raise damaged(str(active.remote(item)))
-        return True
-    expected = whole_md5(found)
-    if expected and md5(content).hexdigest() != expected:
+        is_good = etag_of_parts(parts) == found.etag
+    elif is_good and expected:
+        is_good = md5(content).hexdigest() == expected
+    if not is_good:
         raise damaged(str(active.remote(item)))
-    return bool(expected)
+    return bool(size or expected)
 
 
 def _range_bytes(found: ObjectHead) -> int:
@@ -407,14 +373,7 @@ def _range_bytes(found: ObjectHead) -> int:
 
 
 def _is_there(place: Path, found: ObjectHead, token: CancelToken) -> bool:
-    return _size_of(place) == found.size_bytes and bool(has_content(place, found, token))
-
-
-def _size_of(place: Path) -> int:
-    try:
-        return place.stat().st_size
-    except OSError:
-        return -1
+    return size_of(place) == found.size_bytes and bool(has_content(place, found, token))
 
 
 def _prepare(folders: Folders, place: Path, part: Path, size: int) -> None:
@@ -443,28 +402,8 @@ def _on_the_disk(folders: Folders) -> None:
         on_the_disk(folder)
 
 
-def _write_all(file: BinaryIO, piece: bytes) -> None:
-    view = memoryview(piece)
-    while view:
-        view = view[file.write(view) :]
-
-
-def _gone(place: str) -> AppError:
-    return NotFound(
-        text("{place} is no longer there.", place=place),
-        text("It was deleted or moved since the list was made. Refresh the list."),
-    )
-
-
 def _keeps_changing(place: str) -> AppError:
     return Conflict(
         text("{place} changes all the time and was not fetched.", place=place),
         text("Wait until whoever writes it is done, then try again."),
-    )
-
-
-def _leads_out(folder: Path) -> AppError:
-    return LocalTrouble(
-        text("“{place}” is a link that leads out of the target folder.", place=str(folder)),
-        text("Nothing was written there. Remove the link, or choose another folder."),
     )

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import logging
 import sys
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -25,7 +26,6 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import (
-    Item,
     ItemState,
     Kind,
     Order,
@@ -39,14 +39,13 @@ from traindeck.runtime.clock import utc_now
 from traindeck.runtime.tasks import Listeners, Repeat, TaskScope
 from traindeck.services.jobs.locks import held
 from traindeck.services.storage.data_ports import OpenPlane
-from traindeck.services.transfers.active import ActiveTransfer, EngineContext, Unit
+from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.feeding import live
 from traindeck.services.transfers.ledger import Ledger, Transfer
-from traindeck.services.transfers.orphans import remove_all_orphans
-from traindeck.services.transfers.pace import RateLimit
+from traindeck.services.transfers.orphans import remove_all_orphans, take_back
+from traindeck.services.transfers.pace import Pace, RateLimit
 
 if TYPE_CHECKING:
-    from traindeck.runtime.clock import Clock
     from traindeck.store.transfer_journal import TransferJournal
 
 log = logging.getLogger(__name__)
@@ -63,14 +62,15 @@ _GIVE_UP_AFTER = timedelta(days=90)
 class TransferEngine:
     """Enter it on the loop it is to run on; leaving it stops everything and forgets nothing."""
 
-    def __init__(
-        self, journal: TransferJournal, open_plane: OpenPlane, disk: BlockingCalls, locks: Path, clock: Clock = utc_now
-    ) -> None:
-        self._journal = journal
-        self._open_plane = open_plane
-        self._disk = disk
+    def __init__(self, journal: TransferJournal, open_plane: OpenPlane, disk: BlockingCalls, locks: Path) -> None:
+        self.journal = journal
+        self.ledger = Ledger(journal)
+        self.open_plane = open_plane
+        self.disk = disk
+        self.limit = RateLimit()
+        self.paces: defaultdict[str, Pace] = defaultdict(Pace)  # of the profiles
+        self.changed: Listeners[Sequence[Transfer]] = Listeners()
         self._locks = locks
-        self._clock = clock
         self._under_way: dict[int, ActiveTransfer] = {}
         self._over: dict[int, Transfer] = {}
         self._dirty: set[int] = set()
@@ -82,27 +82,13 @@ class TransferEngine:
         self._active: list[ActiveTransfer] = []
         self._is_closing = False
         self._owned = AsyncExitStack()
-        self.limit = RateLimit()
-        self.changed: Listeners[Sequence[Transfer]] = Listeners()
 
     async def __aenter__(self) -> Self:
         await self._owned.__aenter__()
-        self._ledger = Ledger(self._journal)
         self._now = asyncio.get_running_loop().time
-        self._context = EngineContext(
-            journal=self._journal,
-            ledger=self._ledger,
-            open_plane=self._open_plane,
-            disk=self._disk,
-            clock=self._clock,
-            limit=self.limit,
-            has_news=self._has_news,
-            has_work=self._dispatch,
-            keys_refused=self.hold_for_keys,
-        )
-        self._owned.push_async_callback(self._ledger.flush)
-        self._scope = await self._owned.enter_async_context(TaskScope(self._report))
-        self._scope.start("ledger", self._ledger.keep)
+        self._owned.push_async_callback(self.ledger.flush)
+        self._scope = await self._owned.enter_async_context(TaskScope(report))
+        self._scope.start("ledger", self.ledger.keep)
         self._scope.start("beat", self._tell)
         self._scope.start("tidy", self._forget_old)
         return self
@@ -117,15 +103,13 @@ class TransferEngine:
 
     async def resume_unfinished(self) -> None:
         """Take up what earlier programs left undone, unless one still works on it, and show what they did."""
-        for record in await self._journal.unfinished():
+        for record in await self.journal.unfinished():
             if record.id not in self._under_way:
                 self._start(record)
-        for record in await self._journal.all():
+        for record in await self.journal.all():
             if record.state.is_over and not self._is_forgotten(record) and record.id not in self._under_way:
-                active = ActiveTransfer(record, self._context)
-                await active.count_again()
-                self._over[record.id] = active.row
-                self._has_news(active)
+                self._over[record.id] = await self._row_of(record)
+                self.has_news(record.id)
 
     async def add(
         self, order: Order, *, needs_confirmation: bool = False, patience_s: float | None = None, takes_up: bool = False
@@ -137,22 +121,22 @@ class TransferEngine:
         """
         record = await self._left_undone(order) if takes_up else None
         if record is None:
-            record = await self._journal.add(order, self._clock())
+            record = await self.journal.add(order, utc_now())
         if needs_confirmation:
-            record = await self._journal.change(record.id, state=TransferState.READY)
+            record = await self.journal.change(record.id, state=TransferState.READY)
         self._start(record, patience_s)
         return record.id
 
     async def _left_undone(self, order: Order) -> TransferRecord | None:
-        for record in await self._journal.unfinished():
+        for record in await self.journal.unfinished():
             if record.order == order and record.id not in self._under_way and record.state is not TransferState.READY:
-                async with held(self._lock(record.id), self._disk) as is_free:
+                async with held(self._lock(record.id), self.disk) as is_free:
                     if is_free and record.order.rules.moves and record.is_planned:
                         # Its source may be half gone: there is no other plan of it.
-                        return await self._journal.change(record.id, state=TransferState.RUNNING)
+                        return await self.journal.change(record.id, state=TransferState.RUNNING)
                     if is_free:
-                        await self._journal.forget_unbegun(record.id)
-                        return await self._journal.change(record.id, is_planned=False, state=TransferState.PLANNING)
+                        await self.journal.forget_unbegun(record.id)
+                        return await self.journal.change(record.id, is_planned=False, state=TransferState.PLANNING)
         return None
 
     async def pause(self, transfer_id: int) -> None:
@@ -168,21 +152,19 @@ class TransferEngine:
         active = self._under_way.get(transfer_id)
         if active is None:
             return
-        if active.is_paused:
+        was_paused = active.is_paused
+        active.resume()
+        if was_paused:
             state = TransferState.RUNNING if active.record.is_planned else TransferState.PLANNING
-            state = TransferState.READY if active.wants_yes else state
-            active.resume()
-            await active.change(state=state)
+            await active.change(state=TransferState.READY if active.wants_yes else state)
             self._launch(active)
-        else:
-            active.resume()
 
     def resume_with(self, profile: str) -> None:
         """Its keys or its addresses are others now, or the network is back."""
         for active in self._under_way.values():
             if active.record.order.profile == profile and not active.is_paused:
                 active.resume()
-        self._dispatch()
+        self.dispatch()
 
     async def confirm(self, transfer_id: int) -> None:
         active = self._under_way.get(transfer_id)
@@ -206,37 +188,35 @@ class TransferEngine:
         """Try once more what failed."""
         if transfer_id in self._under_way:
             return
-        record = await self._journal.get(transfer_id)
+        record = await self.journal.get(transfer_id)
         if not record.state.is_over:
             return
-        if record.order.kind is Kind.REMOVE and not await self._was_begun(transfer_id):
-            raise Conflict(
-                text("Nobody has agreed to this deletion yet."),
-                text("Delete it where it is listed, to see how much it is."),
-            )
+        if record.order.kind is Kind.REMOVE:
+            files = (await self.journal.totals(transfer_id)).files
+            if not (files[ItemState.DONE] or files[ItemState.FAILED]):
+                raise Conflict(
+                    text("Nobody has agreed to this deletion yet."),
+                    text("Delete it where it is listed, to see how much it is."),
+                )
         if record.order.kind is Kind.CHECK:
             await self._check_anew(record)
             return
-        await self._journal.open_again(transfer_id, [ItemState.FAILED, ItemState.WAITING])
+        await self.journal.open_again(transfer_id, [ItemState.FAILED, ItemState.WAITING])
         state = TransferState.RUNNING if record.is_planned else TransferState.PLANNING
         if not record.is_planned and record.order.rules.delete:
             state = TransferState.READY  # nobody has seen yet what it would remove
-        self._start(await self._journal.change(transfer_id, state=state, error=None, ended=None))
-
-    async def _was_begun(self, transfer_id: int) -> bool:
-        files = (await self._journal.totals(transfer_id)).files
-        return any(files.get(state) for state in (ItemState.DONE, ItemState.FAILED))
+        self._start(await self.journal.change(transfer_id, state=state, error=None, ended=None))
 
     async def _check_anew(self, record: TransferRecord) -> None:
-        await self._journal.forget_unbegun(record.id)
+        await self.journal.forget_unbegun(record.id)
         changes = {"is_planned": False, "state": TransferState.PLANNING, "error": None, "started": None, "ended": None}
-        self._start(await self._journal.change(record.id, **changes))
+        self._start(await self.journal.change(record.id, **changes))
 
     async def verify(self, transfer_id: int) -> None:
         """Look whether all that a transfer brought, which is over, is still where it should be."""
         if transfer_id in self._under_way:
             return
-        record = await self._journal.get(transfer_id)
+        record = await self.journal.get(transfer_id)
         if record.order.kind is Kind.CHECK:
             await self._check_anew(record)
         else:
@@ -245,7 +225,7 @@ class TransferEngine:
     async def move_first(self, transfer_id: int) -> None:
         active = self._under_way.get(transfer_id)
         if active is not None:
-            active.record = await self._journal.move_first(transfer_id)
+            active.record = await self.journal.move_first(transfer_id)
             self._share_turns()
 
     async def forget(self, transfer_id: int) -> None:
@@ -253,19 +233,19 @@ class TransferEngine:
         if transfer_id in self._under_way:
             return
         self._over.pop(transfer_id, None)
-        await self._forget(await self._journal.get(transfer_id))
+        await self._forget(await self.journal.get(transfer_id))
 
     async def ended(self, transfer_id: int) -> Transfer:
         """How it ended, as soon as it has."""
         active = self._under_way.get(transfer_id)
         if active is not None:
             await active.is_over.wait()
-        row = self._over.get(transfer_id)
-        if row is None:
-            active = ActiveTransfer(await self._journal.get(transfer_id), self._context)
-            await active.count_again()
-            row = active.row
-        return row
+        return self._over.get(transfer_id) or await self._row_of(await self.journal.get(transfer_id))
+
+    async def _row_of(self, record: TransferRecord) -> Transfer:
+        active = ActiveTransfer(record, self)
+        await active.count_again()
+        return active.row
 
     async def planned(self, transfer_id: int) -> Transfer:
         """Its plan, as soon as that is made; or how it failed."""
@@ -280,48 +260,30 @@ class TransferEngine:
         found = {**self._over, **{active.id: active.row for active in self._under_way.values()}}
         return [found[number] for number in sorted(found, reverse=True)]
 
-    async def items(
-        self,
-        transfer_id: int,
-        states: Sequence[ItemState] = tuple(ItemState),
-        *,
-        is_verified: bool | None = None,
-        after: str = "",
-        most: int = 1000,
-    ) -> list[Item]:
-        """A page of what is to be done and was done, with the results of this moment."""
-        await self._ledger.flush()
-        return await self._journal.items(transfer_id, states, is_verified=is_verified, after=after, most=most)
-
-    async def amount_below(self, transfer_id: int, prefix: str) -> tuple[int, int]:
-        """How many files are still to be moved whose keys begin so, and their bytes."""
-        await self._ledger.flush()
-        return await self._journal.amount_below(transfer_id, prefix)
-
     # How it is done
 
     async def _forget_old(self) -> None:
-        for record in await self._journal.all():
+        for record in await self.journal.all():
             if record.state.is_over and self._is_forgotten(record) and record.id not in self._under_way:
                 await self._forget(record)
 
     def _is_forgotten(self, record: TransferRecord) -> bool:
-        return record.is_dropped or (record.ended or record.created) < self._clock() - _FORGET_AFTER
+        return record.is_dropped or (record.ended or record.created) < utc_now() - _FORGET_AFTER
 
     async def _forget(self, record: TransferRecord) -> None:
         """What cannot be taken back now stays in the journal, and the next program tries again."""
-        async with held(self._lock(record.id), self._disk) as is_free:
+        async with held(self._lock(record.id), self.disk) as is_free:
             if not is_free:
                 return
-            is_given_up = (record.ended or record.created) < self._clock() - _GIVE_UP_AFTER
-            if await self._remove_pieces(ActiveTransfer(record, self._context)) or is_given_up:
-                await self._journal.forget(record.id)
+            is_given_up = (record.ended or record.created) < utc_now() - _GIVE_UP_AFTER
+            if await self._remove_pieces(ActiveTransfer(record, self)) or is_given_up:
+                await self.journal.forget(record.id)
             elif not record.is_dropped:
-                await self._journal.change(record.id, is_dropped=True)
+                await self.journal.change(record.id, is_dropped=True)
 
     def _start(self, record: TransferRecord, patience_s: float | None = None) -> None:
         self._over.pop(record.id, None)
-        active = ActiveTransfer(record, self._context, patience_s)
+        active = ActiveTransfer(record, self, patience_s)
         self._under_way[record.id] = active
         self._launch(active)
 
@@ -329,15 +291,14 @@ class TransferEngine:
         if not active.is_paused:
             self._scope.start(_name(active), lambda: self._live(active))
         self._share_turns()
-        self._has_news(active)
+        self.has_news(active.id)
 
     async def _live(self, active: ActiveTransfer) -> None:
-        async with held(self._lock(active.id), self._disk) as is_ours:
+        async with held(self._lock(active.id), self.disk) as is_ours:
             if is_ours:
                 await self._live_to_the_end(active)
             else:
-                # Another program moves it, and shows it.
-                self._dirty.discard(active.id)
+                self._dirty.discard(active.id)  # another program moves it, and shows it
         self._end(active, is_shown=is_ours)
 
     async def _live_to_the_end(self, active: ActiveTransfer) -> None:
@@ -350,42 +311,39 @@ class TransferEngine:
             # Also a journal that cannot be written: then the next program takes it up where this one left it.
             log.exception("transfer %d ended", active.id)
             known = error if isinstance(error, AppError) else Unexpected(f"{type(error).__name__}: {error}")
-            active.record = replace(active.record, state=TransferState.FAILED, error=known, ended=self._clock())
+            active.record = replace(active.record, state=TransferState.FAILED, error=known, ended=utc_now())
 
-    def _end(self, active: ActiveTransfer, *, is_shown: bool = True) -> None:
+    def _end(self, active: ActiveTransfer, *, is_shown: bool) -> None:
         active.clear()
         active.is_over.set()
         active.is_known.set()
         self._under_way.pop(active.id, None)
         if is_shown:
             self._over[active.id] = active.row
-            self._has_news(active)
+            self.has_news(active.id)
         self._share_turns()
 
     async def _take_back(self, active: ActiveTransfer) -> None:
         if active.workers:
             await asyncio.wait(active.workers)
-        async with held(self._lock(active.id), self._disk) as is_ours:
+        async with held(self._lock(active.id), self.disk) as is_ours:
             if is_ours:
                 await self._remove_pieces(active)
-                await active.change(state=TransferState.CANCELLED, ended=self._clock())
+                await active.change(state=TransferState.CANCELLED, ended=utc_now())
         self._end(active, is_shown=is_ours)
 
     async def _remove_pieces(self, active: ActiveTransfer) -> bool:
         """Whether all that was half there is gone."""
-        # It brings all the movers along, and is seldom needed.
-        from traindeck.services.transfers.packing.taking_back import take_back
-
-        await self._ledger.flush()
+        await self.ledger.flush()
         is_clean = True
-        for item in await self._journal.begun(active.id):
+        for item in await self.journal.begun(active.id):
             try:
                 await take_back(active, item)
             except AppError as error:
                 is_clean = False
                 log.warning("unfinished pieces of %s were not removed: %s", item.key, error)
             else:
-                await self._journal.begin_parts(active.id, replace(item, upload_id="", part_bytes=0))
+                await self.journal.begin_parts(active.id, replace(item, upload_id="", part_bytes=0))
         if active.begun:
             await remove_all_orphans(active)
         return is_clean
@@ -404,8 +362,8 @@ class TransferEngine:
             self.changed.tell([row for row in rows if row is not None])
             await asyncio.sleep(BEAT_S)
 
-    def _has_news(self, active: ActiveTransfer) -> None:
-        self._dirty.add(active.id)
+    def has_news(self, transfer_id: int) -> None:
+        self._dirty.add(transfer_id)
         self._beat.set()
 
     def hold_for_keys(self, profile: str, error: KeysRefused) -> None:
@@ -416,13 +374,16 @@ class TransferEngine:
 
     def _share_turns(self) -> None:
         """The first few go at once; the others wait, and plan when their turn comes."""
-        waiting = sorted((active for active in self._under_way.values() if active.wants_turn), key=_place)
+        waiting = sorted(
+            (active for active in self._under_way.values() if active.wants_turn),
+            key=lambda active: (active.record.place, active.id),
+        )
         self._active = waiting[:MOST_ACTIVE]
         for active in list(self._under_way.values()):
             active.give_turn(active in self._active or active.wants_yes)
-        self._dispatch()
+        self.dispatch()
 
-    def _dispatch(self) -> None:
+    def dispatch(self) -> None:
         while not self._is_closing and (found := self._next()) is not None:
             active, unit = found
             self._scope.start(f"worker {next(self._names)}", partial(self._work, active, unit))
@@ -447,17 +408,15 @@ class TransferEngine:
 
     async def _work(self, active: ActiveTransfer, unit: Unit) -> None:
         """One piece after the other, as long as there is one for one more."""
+        following: tuple[ActiveTransfer, Unit] | None = (active, unit)
+        while following is not None:
+            await self._do(*following)
+            following = None if self._is_closing else self._next()
+            self.dispatch()
+
+    async def _do(self, active: ActiveTransfer, unit: Unit) -> None:
         task = asyncio.current_task()
         assert task is not None
-        while True:
-            await self._do(task, active, unit)
-            following = None if self._is_closing else self._next()
-            if following is None:
-                return
-            active, unit = following
-            self._dispatch()
-
-    async def _do(self, task: asyncio.Task[None], active: ActiveTransfer, unit: Unit) -> None:
         began = self._now()
         active.workers.add(task)
         error: AppError | None = None
@@ -477,23 +436,23 @@ class TransferEngine:
             self._memory -= unit.size_bytes
             if not is_done and error is None:  # cancelled: it is done by whoever comes next
                 active.put_back(unit)
-                self._dispatch()
+                self.dispatch()
         if error is not None:
             if isinstance(error, ServiceTrouble) and not isinstance(error, Unreachable):
                 active.pace.was_refused()
-            (unit.fail or (lambda known: active.failed(unit.item, known)))(error)
+            if unit.fail is not None:
+                unit.fail(error)
+            else:
+                for item in (unit.item, *unit.others):
+                    active.failed(item, error)
         elif unit.is_small:
             now = self._now()
             active.pace.ended(now - began, now)
 
-    @staticmethod
-    def _report(name: str, error: AppError) -> None:
-        log.error("%s: %s %s", name, error, error.detail)
+
+def report(name: str, error: AppError) -> None:
+    log.error("%s: %s %s", name, error, error.detail)
 
 
 def _name(active: ActiveTransfer) -> str:
     return f"transfer {active.id}"
-
-
-def _place(active: ActiveTransfer) -> tuple[float, int]:
-    return active.record.place, active.id

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
 
 from traindeck.domain import errors as kept_errors
 from traindeck.domain.errors import AppError, Conflict, Unexpected
@@ -18,22 +17,15 @@ from traindeck.domain.transfers.records import (
     TransferState,
     waits_for,
 )
+from traindeck.runtime.clock import utc_now
 from traindeck.services.transfers.active import ActiveTransfer
-from traindeck.services.transfers.comparing import Memory
 from traindeck.services.transfers.planning import Outline, Planner
-
-if TYPE_CHECKING:
-    from traindeck.services.transfers.packing.pack_planning import PackPlanner
 
 _AT_ONCE = 500
 
 
-class Mover(Protocol):
-    """Makes units out of items, and waits while there are enough."""
-
-    async def feed(self, items: Sequence[Item]) -> None: ...
-
-    async def make_folders(self, items: Sequence[Item]) -> None: ...
+Feed = Callable[[Sequence[Item]], Awaitable[None]]
+"""Makes units out of items, and waits while there are enough."""
 
 
 async def live(active: ActiveTransfer) -> None:
@@ -42,27 +34,29 @@ async def live(active: ActiveTransfer) -> None:
         if not active.record.is_planned:
             await _plan(active)
         # What an earlier program let wait is tried at once.
-        await active.context.journal.open_again(active.id, [ItemState.WAITING])
+        await active.engine.journal.open_again(active.id, [ItemState.WAITING])
         await active.count_again()
         await active.until_yes()
         if active.record.state is not TransferState.RUNNING:
             await active.change(state=TransferState.RUNNING)
         await _move(active)
         await active.count_again()
-        if active.failed_files and not active.good_files and active.kind is not Kind.CHECK:
-            raise await _first_failure(active)
+        error: AppError | None = None
+        differences = active.row.differences
+        state = TransferState.PARTLY if active.failed_files or differences else TransferState.DONE
         if active.failed_files:
             error = await _first_failure(active)
-            await active.change(state=TransferState.PARTLY, error=error, ended=active.context.clock())
-        elif active.differences:
-            await active.change(
-                state=TransferState.PARTLY, error=_differ(active.differences), ended=active.context.clock()
+            if not active.good_files and active.kind is not Kind.CHECK:
+                raise error
+        elif differences:
+            error = Conflict(
+                text("Files that are not the same on both sides: {count}.", count=differences),
+                text("The list of files names each of them."),
             )
-        else:
-            await active.change(state=TransferState.DONE, ended=active.context.clock())
-    except AppError as error:
+    except AppError as failure:
         await active.count_again()
-        await active.change(state=TransferState.FAILED, error=error, ended=active.context.clock())
+        state, error = TransferState.FAILED, failure
+    await active.change(state=state, error=error, ended=utc_now())
 
 
 async def _plan(active: ActiveTransfer) -> None:
@@ -76,55 +70,41 @@ async def _plan(active: ActiveTransfer) -> None:
 
 
 async def _outline(active: ActiveTransfer) -> Outline:
-    order, context = active.record.order, active.context
+    order, engine = active.record.order, active.engine
     while True:
         await active.room()
         try:
             if active.record.started is None:
-                await active.change(started=context.clock())
-            await context.journal.forget_removals(active.id)
+                await active.change(started=utc_now())
+            await engine.journal.forget_removals(active.id)
             if order.kind is Kind.PACK:
-                return await _packing_planner(active).plan()
+                from traindeck.services.transfers.packing.pack_planning import PackPlanner
+
+                has_begun = bool(active.record.fed_to)
+                return await PackPlanner(active.id, order, active.plane, engine.disk, engine.journal, has_begun).plan()
             if _is_of_chosen(order):
                 from traindeck.services.transfers.chosen import plan_chosen
 
                 return await plan_chosen(active)
-            memory = Memory(context.journal, order)
-            keep = partial(context.journal.plan, active.id)
-            return await _planner(order)(order, await active.plane(), context.disk, keep, memory).plan()
+            plane, keep = await active.plane(), partial(engine.journal.plan, active.id)
+            if order.kind is Kind.CHECK:
+                from traindeck.services.transfers.checking import CheckPlanner
+
+                return await CheckPlanner(order, plane, engine.disk, keep).plan()
+            return await Planner(order, plane, engine.disk, keep, engine.journal).plan()
         except AppError as error:
             if waits_for(error) is None:
                 raise
             await active.trouble_over(error)
 
 
-def _packing_planner(active: ActiveTransfer) -> PackPlanner:
-    from traindeck.services.transfers.packing.pack_planning import PackPlanner
-
-    context, record = active.context, active.record
-    has_begun = bool(record.fed_to)
-    return PackPlanner(active.id, record.order, active.plane, context.disk, context.journal, has_begun=has_begun)
-
-
-def _planner(order: Order) -> type[Planner]:
-    if order.rules.chosen:
-        from traindeck.services.transfers.chosen_files import ChosenCheckPlanner, ChosenPlanner
-
-        return ChosenCheckPlanner if order.kind is Kind.CHECK else ChosenPlanner
-    if order.kind is not Kind.CHECK:
-        return Planner
-    from traindeck.services.transfers.checking import CheckPlanner
-
-    return CheckPlanner
-
-
 async def _move(active: ActiveTransfer) -> None:
     if active.kind in (Kind.REMOVE, Kind.RESTORE):
         await _remove(active)
         return
-    mover = _mover(active)
-    await _feed(active, mover.feed, Action.MOVE)
-    await _feed(active, mover.make_folders, Action.MAKE_FOLDER)
+    feed = _mover(active)
+    await _feed(active, feed, Action.MOVE)
+    await _feed(active, feed, Action.MAKE_FOLDER)
     if active.is_move:
         await active.count_again()  # and everything that arrived is in the journal
         from traindeck.services.transfers.moving import Sources, forget_empty_folders
@@ -133,7 +113,11 @@ async def _move(active: ActiveTransfer) -> None:
         await forget_empty_folders(active)
         return
     if active.record.has_gaps or active.failed_files:
-        await active.context.journal.close_removals(active.id, _not_removed())
+        error = Conflict(
+            text("It was not removed, because not everything could be read or moved."),
+            text("Look at the files that failed, then do it again."),
+        )
+        await active.engine.journal.close_removals(active.id, error)
     if active.kind is Kind.PACK and not active.failed_files:
         await _describe(active)
     await _remove(active)
@@ -144,7 +128,7 @@ async def _describe(active: ActiveTransfer) -> None:
     from traindeck.services.transfers.packing.packing import Packs
 
     packs = Packs(active)
-    await active.context.journal.plan(active.id, [packs.description])
+    await active.engine.journal.plan(active.id, [packs.description])
     await _feed(active, packs.describe, Action.DESCRIBE)
 
 
@@ -154,32 +138,32 @@ async def _remove(active: ActiveTransfer) -> None:
     await _feed(active, Removals(active).feed, Action.REMOVE)
 
 
-def _mover(active: ActiveTransfer) -> Mover:
+def _mover(active: ActiveTransfer) -> Feed:
     # Loaded here, so that no command waits for what it does not do.
     match active.kind:
         case Kind.UPLOAD:
             from traindeck.services.transfers.uploads import Uploads
 
-            return Uploads(active)
+            return Uploads(active).feed
         case Kind.DOWNLOAD:
             from traindeck.services.transfers.downloads import Downloads, Folders
 
-            return Downloads(active, Folders(active.root))
+            return Downloads(active, Folders(active.root)).feed
         case Kind.PACK:
             from traindeck.services.transfers.packing.packing import Packs
 
-            return Packs(active)
+            return Packs(active).feed
         case Kind.CHECK:
             from traindeck.services.transfers.checking import Checks
 
-            return Checks(active)
+            return Checks(active).feed
         case _:
             from traindeck.services.transfers.moving import Copies
 
-            return Copies(active)
+            return Copies(active).feed
 
 
-async def _feed(active: ActiveTransfer, feed: Callable[[Sequence[Item]], Awaitable[None]], action: Action) -> None:
+async def _feed(active: ActiveTransfer, feed: Feed, action: Action) -> None:
     after = ""
     while True:
         await active.room()
@@ -208,7 +192,7 @@ def _is_of_chosen(order: Order) -> bool:
 
 async def _first_failure(active: ActiveTransfer) -> AppError:
     """Of one file its own, of many one that says how many they are."""
-    (first,) = await active.context.journal.items(active.id, [ItemState.FAILED], most=1)
+    (first,) = await active.engine.journal.items(active.id, [ItemState.FAILED], most=1)
     error = first.error or Unexpected(first.key)
     if active.failed_files == 1:
         return error
@@ -220,18 +204,4 @@ async def _first_failure(active: ActiveTransfer) -> AppError:
             file=first.key,
             words=error.title,
         ),
-    )
-
-
-def _differ(count: int) -> AppError:
-    return Conflict(
-        text("Files that are not the same on both sides: {count}.", count=count),
-        text("The list of files names each of them."),
-    )
-
-
-def _not_removed() -> AppError:
-    return Conflict(
-        text("It was not removed, because not everything could be read or moved."),
-        text("Look at the files that failed, then do it again."),
     )

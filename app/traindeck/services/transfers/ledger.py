@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.transfers.records import Item, Kind, SentPart, TransferState, WaitsFor
@@ -31,14 +31,14 @@ class Ledger:
 
     def __init__(self, journal: TransferJournal) -> None:
         self._journal = journal
-        self._items: defaultdict[int, dict[str, Item]] = defaultdict(dict)
+        self._items: defaultdict[int, list[Item]] = defaultdict(list)
         self._parts: defaultdict[int, list[tuple[str, SentPart]]] = defaultdict(list)
         self._known: defaultdict[str, list[Item]] = defaultdict(list)
         self._news = asyncio.Event()
         self._writing = asyncio.Lock()
 
     def item(self, transfer_id: int, item: Item) -> None:
-        self._items[transfer_id][item.key] = item
+        self._items[transfer_id].append(item)
         self._news.set()
 
     def part(self, transfer_id: int, key: str, part: SentPart) -> None:
@@ -65,41 +65,26 @@ class Ledger:
         async with self._writing:
             self._news.clear()
             try:
-                while self._parts:
-                    transfer_id, parts = next(iter(self._parts.items()))
-                    del self._parts[transfer_id]
-                    await self._write_parts(transfer_id, parts)
-                while self._items:
-                    transfer_id, items = next(iter(self._items.items()))
-                    del self._items[transfer_id]
-                    await self._write_items(transfer_id, items)
-                while self._known:
-                    place, known = next(iter(self._known.items()))
-                    del self._known[place]
-                    await self._write_known(place, known)
+                await _write(self._parts, self._journal.note_parts)
+                await _write(self._items, self._journal.note)
+                await _write(self._known, self._journal.remember)
             finally:
                 if self._parts or self._items or self._known:
                     self._news.set()
 
-    async def _write_known(self, place: str, known: list[Item]) -> None:
-        try:
-            await self._journal.remember(place, known)
-        except BaseException:
-            self._known[place] = known + self._known[place]
-            raise
 
-    async def _write_parts(self, transfer_id: int, parts: list[tuple[str, SentPart]]) -> None:
-        try:
-            await self._journal.note_parts(transfer_id, parts)
-        except BaseException:
-            self._parts[transfer_id] = parts + self._parts[transfer_id]
-            raise
+Of = TypeVar("Of")
+News = TypeVar("News")
 
-    async def _write_items(self, transfer_id: int, items: dict[str, Item]) -> None:
+
+async def _write(kept: defaultdict[Of, list[News]], write: Callable[[Of, list[News]], Awaitable[None]]) -> None:
+    while kept:
+        of = next(iter(kept))
+        news = kept.pop(of)
         try:
-            await self._journal.note(transfer_id, list(items.values()))
+            await write(of, news)
         except BaseException:
-            self._items[transfer_id] = {**items, **self._items[transfer_id]}
+            kept[of] = news + kept[of]
             raise
 
 

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 from traindeck.domain.errors import AppError, LocalTrouble
@@ -32,6 +33,12 @@ class LocalEntry:
     is_left_out: bool = False  # by a rule, not for being broken
 
 
+_Above = tuple[tuple[int, int], ...]
+"""What tells the folders apart that one lies in."""
+_Deeper = tuple[str, str, _Above]
+"""A folder to be looked into."""
+
+
 class LocalTree:
     """Walks one folder; each name comes once, and links that lead in circles are told."""
 
@@ -44,11 +51,8 @@ class LocalTree:
     def entries(self) -> Iterator[LocalEntry]:
         """Blocks on the disk, so it belongs into a worker."""
         found = self._root.stat()
-        yield from self._below("", str(self._root), ((found.st_dev, found.st_ino),))
-
-    def _below(self, prefix: str, place: str, above: tuple[tuple[int, int], ...]) -> Iterator[LocalEntry]:
         # An own stack: a tree may be deeper than Python calls may be.
-        pending = [self._folder(prefix, place, above)]
+        pending = [self._folder("", str(self._root), ((found.st_dev, found.st_ino),))]
         while pending:
             entry = next(pending[-1], None)
             if entry is None:
@@ -58,13 +62,11 @@ class LocalTree:
             else:
                 pending.append(self._folder(*entry))
 
-    def _folder(
-        self, prefix: str, place: str, above: tuple[tuple[int, int], ...]
-    ) -> Iterator[LocalEntry | tuple[str, str, tuple[tuple[int, int], ...]]]:
+    def _folder(self, prefix: str, place: str, above: _Above) -> Iterator[LocalEntry | _Deeper]:
         try:
             with os.scandir(place) as entries:
                 # Everything in a folder sorts by what its names have after them, a slash.
-                found = sorted(((_sorted_name(entry), entry) for entry in entries), key=_first, reverse=True)
+                found = sorted(((_sorted_name(entry), entry) for entry in entries), key=itemgetter(0), reverse=True)
         except OSError as error:
             yield LocalEntry(prefix or "/", problem=local_error(error, Path(place)), is_gap=True)
             return
@@ -86,32 +88,33 @@ class LocalTree:
                 # What such a link led to may be a folder that is only away for now.
                 yield LocalEntry(whole, problem=problem, is_gap=is_link, is_left_out=is_link)
 
-    def _entry(
-        self, whole: str, entry: os.DirEntry[str], above: tuple[tuple[int, int], ...]
-    ) -> Iterator[LocalEntry | tuple[str, str, tuple[tuple[int, int], ...]]]:
-        is_link = entry.is_symlink()
-        if is_link and self._links is Links.SKIP:
-            yield LocalEntry(whole.removesuffix("/"), problem=_link(entry.path), is_left_out=True)
+    def _entry(self, whole: str, entry: os.DirEntry[str], above: _Above) -> Iterator[LocalEntry | _Deeper]:
+        is_link, skips = entry.is_symlink(), self._links is Links.SKIP
+        if is_link and skips:
+            problem = LocalTrouble(
+                text("“{place}” is a link, and links are left out.", place=_shown(entry.path)),
+                text("Let links be followed if what they lead to is wanted."),
+            )
+            yield LocalEntry(whole.removesuffix("/"), problem=problem, is_left_out=True)
             return
-        if whole.endswith("/"):
-            yield from self._subfolder(whole, entry.path, above, is_link=is_link)
+        if not whole.endswith("/"):
+            yield _file(whole, entry, is_link=is_link)
             return
-        yield _file(whole, entry, is_link=is_link)
-
-    def _subfolder(
-        self, whole: str, place: str, above: tuple[tuple[int, int], ...], *, is_link: bool
-    ) -> Iterator[LocalEntry | tuple[str, str, tuple[tuple[int, int], ...]]]:
-        if not is_link and self._links is Links.SKIP:
-            yield whole, place, above
+        if skips:
+            yield whole, entry.path, above
             return
-        found = os.stat(place)  # noqa: PTH116
+        found = os.stat(entry.path)  # noqa: PTH116
         here = (found.st_dev, found.st_ino)
         if is_link:
             if here in above or here in self._reached:
-                yield LocalEntry(whole.removesuffix("/"), problem=_circle(place), is_left_out=True)
+                problem = LocalTrouble(
+                    text("“{place}” is a link to a folder that is moved already.", place=_shown(entry.path)),
+                    text("Nothing is missing: its files go with that folder."),
+                )
+                yield LocalEntry(whole.removesuffix("/"), problem=problem, is_left_out=True)
                 return
             self._reached.add(here)
-        yield whole, place, (*above, here)
+        yield whole, entry.path, (*above, here)
 
 
 def _file(whole: str, entry: os.DirEntry[str], *, is_link: bool = False) -> LocalEntry:
@@ -119,14 +122,14 @@ def _file(whole: str, entry: os.DirEntry[str], *, is_link: bool = False) -> Loca
     found = os.stat(entry.path) if os.name == "nt" or is_link else entry.stat()  # noqa: PTH116
     mode = found.st_mode
     if not stat.S_ISREG(mode):
-        return LocalEntry(whole, problem=_no_file(entry.path), is_left_out=True)
+        problem = LocalTrouble(
+            text("“{place}” is neither a file nor a folder.", place=_shown(entry.path)),
+            text("Devices, pipes and sockets have no content that could be kept."),
+        )
+        return LocalEntry(whole, problem=problem, is_left_out=True)
     if mode & _READABLE != _READABLE and not os.access(entry.path, os.R_OK):
         return LocalEntry(whole, found.st_size, problem=unreadable(entry.path))
     return LocalEntry(whole, found.st_size, found.st_mtime_ns, found.st_ino, stat.S_IMODE(mode))
-
-
-def _first(pair: tuple[str, object]) -> str:
-    return pair[0]
 
 
 def _sorted_name(entry: os.DirEntry[str]) -> str:
@@ -136,31 +139,10 @@ def _sorted_name(entry: os.DirEntry[str]) -> str:
         return entry.name  # it is looked at again, and told, when its turn comes
 
 
-def _link(place: str) -> AppError:
-    return LocalTrouble(
-        text("“{place}” is a link, and links are left out.", place=_shown(place)),
-        text("Let links be followed if what they lead to is wanted."),
-    )
-
-
 def _broken_link(place: str) -> AppError:
     return LocalTrouble(
         text("“{place}” is a link that leads nowhere.", place=_shown(place)),
         text("Remove the link, or put back what it led to."),
-    )
-
-
-def _circle(place: str) -> AppError:
-    return LocalTrouble(
-        text("“{place}” is a link to a folder that is moved already.", place=_shown(place)),
-        text("Nothing is missing: its files go with that folder."),
-    )
-
-
-def _no_file(place: str) -> AppError:
-    return LocalTrouble(
-        text("“{place}” is neither a file nor a folder.", place=_shown(place)),
-        text("Devices, pipes and sockets have no content that could be kept."),
     )
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from traindeck.domain.errors import AppError, Conflict, NotFound
-from traindeck.domain.storage.objects import MD5_NAME, PART_BYTES_NAME, ObjectPath
+from traindeck.domain.errors import AppError, Conflict
+from traindeck.domain.storage.objects import MD5_NAME, PART_BYTES_NAME
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import (
     MOST_PART_BYTES,
@@ -23,15 +23,14 @@ from traindeck.domain.transfers.records import (
     part_bytes,
     part_count,
 )
-from traindeck.runtime.files import local_error
-from traindeck.services.storage.data_ports import ObjectHead, ObjectRow, Part
+from traindeck.services.storage.data_ports import ObjectHead, ObjectRow
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.among import objects_among
-from traindeck.services.transfers.bodies import SourceChanged, is_same, look
+from traindeck.services.transfers.bodies import SourceChanged, size_of
 from traindeck.services.transfers.comparing import count_in, part_layout
-from traindeck.services.transfers.orphans import remove_orphans, target_of
-from traindeck.services.transfers.parts import InParts
-from traindeck.services.transfers.removals import not_removed
+from traindeck.services.transfers.orphans import target_of
+from traindeck.services.transfers.parts import PartsThere
+from traindeck.services.transfers.removals import not_removed, unlinked
 
 
 @dataclass(slots=True)
@@ -41,7 +40,7 @@ class Sources:
     active: ActiveTransfer
 
     async def feed(self, items: Sequence[Item]) -> None:
-        self.active.add(Unit(items[0], lambda: self._leave(items), fail=lambda error: self._failed(items, error)))
+        self.active.add(Unit(items[0], lambda: self._leave(items), others=items[1:]))
 
     async def _leave(self, items: Sequence[Item]) -> None:
         match self.active.kind:
@@ -55,12 +54,9 @@ class Sources:
     async def _leave_files(self, items: Sequence[Item]) -> None:
         active, missing = self.active, await self._missing_objects(items)
         places = [(active.place(item), item) for item in items if item.key not in missing]
-        ends = await active.context.disk.run(lambda _: [_unlinked(place, item) for place, item in places])
+        ends = await active.engine.disk.run(lambda _: [_unlinked(place, item) for place, item in places])
         for item, error in [*ends, *((item, missing[item.key]) for item in items if item.key in missing)]:
-            if error is None:
-                self._left(item)
-            else:
-                self._stays(item, error)
+            self._over(item, error)
 
     async def _leave_objects(self, items: Sequence[Item], missing: Mapping[str, AppError]) -> None:
         active, plane = self.active, await self.active.plane()
@@ -79,17 +75,16 @@ class Sources:
             if item.key in stays:
                 row = here[item.key]
                 # So that another try moves what is there now.
-                self._stays(replace(item, etag=row.etag, size_bytes=row.size_bytes), stays[item.key])
+                self._over(replace(item, etag=row.etag, size_bytes=row.size_bytes), stays[item.key])
             elif item.key in refused:
                 active.ended(item, ItemState.FAILED, not_removed(str(active.remote(item)), refused[item.key]))
             else:
-                self._left(item)
+                self._over(item, None)
 
     async def _missing_objects(self, items: Sequence[Item]) -> dict[str, AppError]:
         """What is not at the target as it was sent there."""
         active = self.active
-        is_copy = active.kind is Kind.COPY
-        targets = {item.key: target_of(active, item) if is_copy else active.remote(item) for item in items}
+        targets = {item.key: target_of(active, item) for item in items}
         bucket = next(iter(targets.values())).bucket
         there = await objects_among(await active.plane(), bucket, [target.key for target in targets.values()])
         return {
@@ -100,23 +95,21 @@ class Sources:
 
     async def _missing_files(self, items: Sequence[Item]) -> dict[str, AppError]:
         places = [(self.active.place(item), item) for item in items]
-        found = await self.active.context.disk.run(lambda _: [_is_there(place, item) for place, item in places])
+        found = await self.active.engine.disk.run(lambda _: [_is_there(place, item) for place, item in places])
         return {
             item.key: _not_there(str(place))
             for (place, item), is_there in zip(places, found, strict=True)
             if not is_there
         }
 
-    def _left(self, item: Item) -> None:
-        self.active.ended(item, ItemState.DONE, is_verified=item.is_verified)
-
-    def _stays(self, item: Item, error: AppError) -> None:
-        """Another try has to begin with moving it again."""
-        self.active.ended(replace(item, action=_first_half(item)), ItemState.FAILED, error)
-
-    def _failed(self, items: Sequence[Item], error: AppError) -> None:
-        for item in items:
-            self.active.failed(item, error)
+    def _over(self, item: Item, error: AppError | None) -> None:
+        """Where it stays, another try has to begin with moving it again."""
+        if error is None:
+            self.active.ended(item, ItemState.DONE, is_verified=item.is_verified)
+        else:
+            is_folder = item.name.endswith("/") and not item.size_bytes
+            again = replace(item, action=Action.MAKE_FOLDER if is_folder else Action.MOVE)
+            self.active.ended(again, ItemState.FAILED, error)
 
 
 async def forget_empty_folders(active: ActiveTransfer) -> None:
@@ -124,7 +117,7 @@ async def forget_empty_folders(active: ActiveTransfer) -> None:
     if active.failed_files:
         return
     if active.kind is Kind.UPLOAD:
-        await active.context.disk.run(lambda token: _remove_empty(active.root, token.check))
+        await active.engine.disk.run(lambda token: _remove_empty(active.root, token.check))
     elif active.kind is Kind.DOWNLOAD:
         # The object that stands for the folder itself did not come along.
         plane, source = await active.plane(), active.record.order.remote_source.as_folder()
@@ -143,10 +136,6 @@ def _remove_empty(root: Path, check: Callable[[], None]) -> None:
             Path(here).rmdir()
 
 
-def _first_half(item: Item) -> Action:
-    return Action.MAKE_FOLDER if item.name.endswith("/") and not item.size_bytes else Action.MOVE
-
-
 def _is_arrived(item: Item, row: ObjectRow | None) -> bool:
     if row is None or row.size_bytes != item.size_bytes:
         return False
@@ -156,30 +145,13 @@ def _is_arrived(item: Item, row: ObjectRow | None) -> bool:
 
 
 def _is_there(place: Path, item: Item) -> bool:
-    if item.name.endswith("/"):
-        return place.is_dir()
-    try:
-        return place.stat().st_size == item.size_bytes
-    except OSError:
-        return False
+    return place.is_dir() if item.name.endswith("/") else size_of(place) == item.size_bytes
 
 
 def _unlinked(place: Path, item: Item) -> tuple[Item, AppError | None]:
-    """The item as it is now, where it stays."""
     if item.name.endswith("/"):
         return item, None  # folders go when all that was in them has gone
-    try:
-        now = look(place, item)
-        if not is_same(now, item):
-            return now, _changed(str(place))
-        place.unlink()
-    except NotFound:
-        return item, None
-    except AppError as error:
-        return item, error
-    except OSError as error:
-        return item, local_error(error, place)
-    return item, None
+    return unlinked(place, item, _changed(str(place)))
 
 
 def _changed(place: str) -> AppError:
@@ -217,9 +189,6 @@ class Copies:
                 self.active.add(Unit(item, partial(self._copy, item)))
         await self.active.room()
 
-    async def make_folders(self, items: Sequence[Item]) -> None:
-        await self.feed(items)
-
     async def _copy(self, item: Item) -> None:
         active = self.active
         plane, source, target = await active.plane(), active.remote(item), target_of(active, item)
@@ -241,38 +210,26 @@ class Copies:
         active.ended(item, ItemState.DONE, is_verified=is_plain_md5(item.etag) and stored.etag == item.etag)
 
 
-class PartedCopy(InParts):
+class PartedCopy(PartsThere):
     """One object too large to be copied in one request."""
 
     async def take_up(self, kept: Mapping[int, SentPart]) -> dict[int, SentPart] | None:
-        active, item = self.active, self.item
-        plane, target = await active.plane(), target_of(active, item)
-        found = await self._source()
+        item, found = self.item, await self.active.head(self.item)
         is_same = bool(item.etag) and (found.etag, found.size_bytes) == (item.etag, item.size_bytes)
         if item.upload_id and item.part_bytes and is_same:
-            listed = await plane.parts(target, item.upload_id)
+            listed = await (await self.active.plane()).parts(self.target, item.upload_id)
             if listed is not None:
                 there = {part.number: part.etag for part in listed if part.etag}
                 return {number: part for number, part in kept.items() if there.get(number) == part.etag}
         elif item.upload_id:
             await self.drop()
-        await self._begin_anew(found, target)
+        await self._begin_anew(found)
         return {}
 
     def memory_of(self, number: int) -> int:
         return 0
 
-    async def _source(self) -> ObjectHead:
-        found = await (await self.active.plane()).head(self.active.remote(self.item))
-        if found is None:
-            raise NotFound(
-                text("{place} is no longer there.", place=str(self.active.remote(self.item))),
-                text("It was deleted or moved since the list was made. Refresh the list."),
-            )
-        return found
-
-    async def _begin_anew(self, found: ObjectHead, target: ObjectPath) -> None:
-        active = self.active
+    async def _begin_anew(self, found: ObjectHead) -> None:
         size = part_layout(found)
         if not size or part_count(found.size_bytes, size) > _MOST_SAME_PARTS:
             size = min(MOST_PART_BYTES, max(_LEAST_PART_BYTES, part_bytes(found.size_bytes)))
@@ -280,25 +237,19 @@ class PartedCopy(InParts):
         metadata = dict(found.metadata) | {PART_BYTES_NAME: str(size)}
         if not found.is_encrypted and is_plain_md5(found.etag):
             metadata[MD5_NAME] = found.etag
-        if self.item.part_bytes and not self.item.upload_id:
-            await remove_orphans(active, [target])
-        self.item = replace(self.item, etag=found.etag, size_bytes=found.size_bytes, upload_id="", part_bytes=size)
-        active.begun.add(target)
-        await active.context.journal.begin_parts(active.id, self.item)
-        upload_id = await (await active.plane()).begin_upload(target, metadata)
-        self.item = replace(self.item, upload_id=upload_id)
-        await active.context.journal.begin_parts(active.id, self.item)
+        now = replace(self.item, etag=found.etag, size_bytes=found.size_bytes, part_bytes=size)
+        await self.begin_there(now, metadata)
 
     async def move(self, number: int) -> SentPart:
         active, item = self.active, self.item
         size = self.size_of(number)
         try:
             part = await (await active.plane()).copy_part(
-                active.remote(item), target_of(active, item), item.upload_id, number,
-                (number - 1) * item.part_bytes, size, item.etag,
+                active.remote(item), self.target, item.upload_id, number,
+                self.offset_of(number), size, item.etag,
             )  # fmt: skip
         except Conflict as error:
-            if (await self._source()).etag == item.etag:
+            if (await active.head(item)).etag == item.etag:
                 raise
             raise SourceChanged from error
         active.count(size)
@@ -307,24 +258,15 @@ class PartedCopy(InParts):
     async def finish(self) -> bool:
         """A service that does not heed the condition may have taken the parts from two versions."""
         active, item = self.active, self.item
-        found = await self._source()
+        found = await active.head(item)
         if (found.etag, found.size_bytes) != (item.etag, item.size_bytes):
             return False
-        parts = [Part(part.number, part.size_bytes, part.etag) for _, part in sorted(self.parts.items())]
-        try:
-            stored = await (await active.plane()).finish_upload(target_of(active, item), item.upload_id, parts)
-        except (NotFound, Conflict):
-            # Somebody took the upload away, or a part of it was replaced.
+        etag = await self.finish_there()
+        if etag is None:
             return False
         # The same parts of the same content have the same name.
-        active.ended(item, ItemState.DONE, is_verified=bool(count_in(item.etag)) and stored.etag == item.etag)
+        active.ended(item, ItemState.DONE, is_verified=bool(count_in(item.etag)) and etag == item.etag)
         return True
-
-    async def drop(self) -> None:
-        item = self.item
-        if item.upload_id:
-            await (await self.active.plane()).abort_upload(target_of(self.active, item), item.upload_id)
-        self.item = replace(item, upload_id="", part_bytes=0)
 
     def given_up(self) -> AppError:
         return Conflict(

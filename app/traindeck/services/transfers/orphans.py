@@ -1,14 +1,17 @@
-"""Uploads of ours that nobody can finish, because the answer with their id was lost on the way."""
+"""What is half there and nobody wants any more; also uploads whose ids were lost with the answer."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from traindeck.domain.errors import AppError
-from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.transfers.records import Item, Kind
+from traindeck.domain.storage.objects import ObjectPath, shared_beginning
+from traindeck.domain.transfers.local_names import part_of
+from traindeck.domain.transfers.records import Item, Kind, is_remote
+from traindeck.runtime.files import local_errors
 from traindeck.services.transfers.active import ActiveTransfer
 
 log = logging.getLogger(__name__)
@@ -30,7 +33,8 @@ async def remove_orphans(active: ActiveTransfer, targets: Collection[ObjectPath]
     bucket = next(iter(wanted)).bucket
     plane = await active.plane()
     since = (active.record.started or datetime.now(UTC)) - _CLOCKS_APART
-    async for page in plane.fragments(bucket, _shared([target.key for target in wanted])):
+    keys = [target.key for target in wanted]
+    async for page in plane.fragments(bucket, shared_beginning(min(keys), max(keys))):
         for fragment in page:
             is_ours = fragment.path in wanted and (fragment.begun is None or fragment.begun >= since)
             if not is_ours or fragment.upload_id in keep:
@@ -39,11 +43,17 @@ async def remove_orphans(active: ActiveTransfer, targets: Collection[ObjectPath]
                 await plane.abort_upload(fragment.path, fragment.upload_id)
 
 
-def _shared(keys: Collection[str]) -> str:
-    """How all of them begin."""
-    first, last = min(keys), max(keys)
-    size = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), None)
-    return first[: min(len(first), len(last)) if size is None else size]
+async def take_back(active: ActiveTransfer, item: Item) -> None:
+    """Remove the parts at the service, or the beginning of the file here."""
+    target = active.record.order.target
+    if not is_remote(target):
+        part = part_of(Path(target) / item.name) if active.kind is Kind.PACK else active.part(item)
+        with local_errors(part):
+            await active.engine.disk.run(lambda _: part.unlink(missing_ok=True))
+    elif item.upload_id:
+        await (await active.plane()).abort_upload(target_of(active, item), item.upload_id)
+    else:
+        await remove_orphans(active, [target_of(active, item)])
 
 
 async def remove_all_orphans(active: ActiveTransfer) -> None:
@@ -51,7 +61,7 @@ async def remove_all_orphans(active: ActiveTransfer) -> None:
     if not active.begun:
         return
     try:
-        keep = {item.upload_id for item in await active.context.journal.begun(active.id)}
+        keep = {item.upload_id for item in await active.engine.journal.begun(active.id)}
         await remove_orphans(active, active.begun, keep)
     except AppError as error:
         # They show among the fragments of the bucket.

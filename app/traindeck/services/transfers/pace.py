@@ -18,14 +18,13 @@ _WINDOWS_OF_REST = 20
 class Pace:
     """Counts what small requests bring; big ones are bounded by memory."""
 
-    def __init__(self, first: int = FIRST, most: int = MOST) -> None:
-        self.limit = first
+    def __init__(self) -> None:
+        self.limit = FIRST
         self.running = 0
-        self._most = most
         self._is_growing = True
         self._best_rate = 0.0
         self._best_s = 0.0
-        self._before = first
+        self._before = FIRST
         self._rest = 0
         self._begin_window(0.0)
 
@@ -45,8 +44,7 @@ class Pace:
         self._is_growing = False
         self._rest = _WINDOWS_OF_REST
         self._best_rate = 0.0
-        self._count = 0
-        self._sum_s = 0.0
+        self._begin_window(self._window_began)
 
     def _begin_window(self, now: float) -> None:
         self._count = 0
@@ -61,10 +59,10 @@ class Pace:
         if self._is_growing:
             brings = rate > self._best_rate * _GAIN or mean_s < self._best_s * _SLOWER
             if brings:
-                self._before, self.limit = self.limit, min(self._most, self.limit * 2)
+                self._before, self.limit = self.limit, min(MOST, self.limit * 2)
             else:
                 self.limit = self._before
-            self._is_growing = brings and self.limit < self._most
+            self._is_growing = brings and self.limit < MOST
             self._rest = _WINDOWS_OF_REST
         elif mean_s > _MUCH_SLOWER * self._best_s:
             self.limit = max(LEAST, self.limit * 3 // 4)
@@ -72,7 +70,7 @@ class Pace:
             self._rest -= 1
             if self._rest <= 0:  # the line may have become better
                 self._is_growing, self._best_rate, self._best_s = True, rate, mean_s
-                self._before, self.limit = self.limit, min(self._most, self.limit + max(1, self.limit // 2))
+                self._before, self.limit = self.limit, min(MOST, self.limit + max(1, self.limit // 2))
         self._best_rate = max(self._best_rate, rate)
         self._begin_window(now)
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
-from traindeck.domain.errors import AppError
-from traindeck.domain.storage.objects import MD5_NAME, MODE_NAME, TIME_NAME
+from traindeck.domain.errors import AppError, Conflict, NotFound
+from traindeck.domain.storage.objects import MD5_NAME, MODE_NAME, TIME_NAME, ObjectPath
 from traindeck.domain.transfers.records import (
     Item,
     ItemState,
     SentPart,
     part_count,
 )
-from traindeck.services.storage.data_ports import Body, ObjectHead
+from traindeck.services.storage.data_ports import Body, ObjectHead, Part
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.bodies import (
     CHANGED_TRIES,
@@ -29,53 +28,17 @@ from traindeck.services.transfers.bodies import (
 )
 from traindeck.services.transfers.comparing import has_content
 from traindeck.services.transfers.digests import all_digests
+from traindeck.services.transfers.orphans import remove_orphans, target_of
 
-
-@dataclass(slots=True)
-class Pieces:
-    """Pieces handed out and not yet ended. After the first failure the others under way end, and no more begin."""
-
-    active: ActiveTransfer
-    item: Callable[[], Item]
-    close: Callable[[], Awaitable[None]]
-    left: int = 0
-    error: AppError | None = None
-
-    def first_unit(self, begin: Callable[[], Awaitable[None]]) -> Unit:
-        return Unit(self.item(), begin, is_small=False, fail=lambda error: self.active.failed(self.item(), error))
-
-    async def hand_out(
-        self, numbers: Sequence[int], size_of: Callable[[int], int], move: Callable[[int], Awaitable[None]]
-    ) -> None:
-        self.left, self.error = len(numbers), None
-        if not numbers:
-            await self.close()
-        for number in numbers:
-            run = partial(self._one, number, move)
-            piece = Unit(self.item(), run, size_of(number), is_small=False, is_piece=True, fail=self._failed)
-            self.active.add(piece)
-
-    async def _one(self, number: int, move: Callable[[int], Awaitable[None]]) -> None:
-        if not self.error:
-            await move(number)
-        if self.left > 1:
-            self.left -= 1
-        elif self.error:
-            self.left = 0
-            self.active.failed(self.item(), self.error)
-        else:
-            # Still counted: a failure of the closing is told by `_failed`.
-            await self.close()
-
-    def _failed(self, error: AppError) -> None:
-        self.error = self.error or error
-        self.left -= 1
-        if not self.left:
-            self.active.failed(self.item(), self.error)
+if TYPE_CHECKING:
+    from traindeck.services.transfers.packing.shard_source import ShardSource
 
 
 class InParts(ABC):
-    """The same for every direction; a pause is no try, only a source that changed is."""
+    """The same for every direction; a pause is no try, only a source that changed is.
+
+    After the first failure the parts under way end, and no more begin.
+    """
 
     def __init__(self, active: ActiveTransfer, item: Item) -> None:
         self.active = active
@@ -83,7 +46,8 @@ class InParts(ABC):
         self.parts: dict[int, SentPart] = {}
         self._changes = 0
         self._has_changed = False
-        self._pieces = Pieces(active, lambda: self.item, self._close)
+        self._left = 0  # handed out and not yet ended
+        self._error: AppError | None = None
 
     @abstractmethod
     async def take_up(self, kept: Mapping[int, SentPart]) -> dict[int, SentPart] | None:
@@ -106,10 +70,13 @@ class InParts(ABC):
         """What is said when it changed each time."""
 
     def first_unit(self) -> Unit:
-        return self._pieces.first_unit(self._begin)
+        return Unit(self.item, self._begin, is_small=False, fail=lambda error: self.active.failed(self.item, error))
 
     def size_of(self, number: int) -> int:
         return min(self.item.part_bytes, self.item.size_bytes - (number - 1) * self.item.part_bytes)
+
+    def offset_of(self, number: int) -> int:
+        return (number - 1) * self.item.part_bytes
 
     def memory_of(self, number: int) -> int:
         return self.size_of(number)
@@ -122,8 +89,8 @@ class InParts(ABC):
     async def _begin(self) -> None:
         active = self.active
         self._has_changed = False
-        await active.context.ledger.flush()
-        kept = {part.number: part for part in await active.context.journal.parts(active.id, self.item.key)}
+        await active.engine.ledger.flush()
+        kept = {part.number: part for part in await active.engine.journal.parts(active.id, self.item.key)}
         try:
             good = await self.take_up(kept)
         except SourceChanged:
@@ -135,18 +102,35 @@ class InParts(ABC):
         self.parts = good
         count = part_count(self.item.size_bytes, self.item.part_bytes)
         missing = [number for number in range(1, count + 1) if number not in good]
-        await self._pieces.hand_out(missing, self.memory_of, self._move)
+        self._left, self._error = len(missing), None
+        if not missing:
+            await self._close()
+        for number in missing:
+            run, memory = partial(self._one, number), self.memory_of(number)
+            active.add(Unit(self.item, run, memory, is_small=False, is_piece=True, fail=self._failed))
 
-    async def _move(self, number: int) -> None:
-        if self._has_changed:
-            return
-        try:
-            part = await self.move(number)
-        except SourceChanged:
-            self._has_changed = True
-            return
-        self.parts[number] = part
-        self.active.part_done(self.item, part)
+    async def _one(self, number: int) -> None:
+        if not self._error and not self._has_changed:
+            try:
+                self.parts[number] = await self.move(number)
+            except SourceChanged:
+                self._has_changed = True
+            else:
+                self.active.part_done(self.item, self.parts[number])
+        if self._left > 1:
+            self._left -= 1
+        elif self._error:
+            self._left = 0
+            self.active.failed(self.item, self._error)
+        else:
+            # Still counted: a failure of the closing is told by `_failed`.
+            await self._close()
+
+    def _failed(self, error: AppError) -> None:
+        self._error = self._error or error
+        self._left -= 1
+        if not self._left:
+            self.active.failed(self.item, self._error)
 
     async def _close(self) -> None:
         if self._has_changed or not await self.finish():
@@ -160,69 +144,77 @@ class InParts(ABC):
         self.active.add(self.first_unit())
 
 
+class PartsThere(InParts):
+    """Of an upload in parts that the service keeps until it is finished."""
+
+    @property
+    def target(self) -> ObjectPath:
+        return target_of(self.active, self.item)
+
+    async def begin_there(self, now: Item, metadata: Mapping[str, str]) -> None:
+        """NotOffered: the service does not take parts."""
+        active, target, journal = self.active, self.target, self.active.engine.journal
+        if self.item.part_bytes and not self.item.upload_id:
+            await remove_orphans(active, [target])
+        # First that one will be begun: else a program that ends before the id is written leaves one behind unseen.
+        self.item = replace(now, upload_id="")
+        active.begun.add(target)
+        await journal.begin_parts(active.id, self.item)
+        upload_id = await (await active.plane()).begin_upload(target, metadata)
+        self.item = replace(self.item, upload_id=upload_id)
+        await journal.begin_parts(active.id, self.item)
+
+    async def finish_there(self) -> str | None:
+        """The ETag of the whole; None: somebody took the upload away, or a part of it was replaced."""
+        parts = [Part(part.number, part.size_bytes, part.etag) for _, part in sorted(self.parts.items())]
+        try:
+            stored = await (await self.active.plane()).finish_upload(self.target, self.item.upload_id, parts)
+        except (NotFound, Conflict):
+            return None
+        return stored.etag
+
+    async def drop(self) -> None:
+        if self.item.upload_id:
+            await (await self.active.plane()).abort_upload(self.target, self.item.upload_id)
+        self.item = replace(self.item, upload_id="", part_bytes=0)
+
+
 def _bytes(parts: Iterable[SentPart]) -> int:
     return sum(part.size_bytes for part in parts)
 
 
-class Source(Protocol):
-    """Something that may change at any moment; what is read of it raises SourceChanged then."""
-
-    async def look(self, item: Item) -> Item:
-        """The item as it is now."""
-
-    async def has_changed(self, item: Item) -> bool:
-        """Whether there is another now; one that is gone was sent as it was."""
-
-    def may_be_there(self, item: Item) -> bool:
-        """Whether it is worth a request to ask if the object has this content already."""
-
-    async def body(self, item: Item, offset: int, size: int) -> Body:
-        """A stretch of it, hashed."""
-
-    async def md5(self, item: Item, offset: int, size: int) -> bytes:
-        """Of a stretch as it is there now."""
-
-    async def is_otherwise(self, item: Item, body: Body, offset: int) -> bool:
-        """Whether a body that was hashed long ago is no longer what is there, although nothing tells."""
-
-    async def metadata(self, item: Item, part_bytes: int = 0) -> dict[str, str]:
-        """What is kept with the object; `part_bytes`: how it will be cut, where it goes in parts."""
-
-    async def is_in(self, item: Item, found: ObjectHead) -> bool:
-        """Whether the object has this very content."""
-
-    def keeps_changing(self, item: Item) -> AppError: ...
-
-
 @dataclass(slots=True)
 class FileSource:
-    """One file of this computer."""
+    """One file of this computer. It may change at any moment; what is read of it raises SourceChanged then."""
 
     active: ActiveTransfer
     _digests: Sequence[bytes] = ()  # of its parts, where it was read as a whole before
     _part_bytes: int = 0
 
-    def _place(self, item: Item) -> Path:
-        return self.active.place(item)
-
     async def look(self, item: Item) -> Item:
-        place = self._place(item)
-        return await self.active.context.disk.run(lambda _: look(place, item))
+        """The item as it is now."""
+        place = self.active.place(item)
+        return await self.active.engine.disk.run(lambda _: look(place, item))
 
     async def has_changed(self, item: Item) -> bool:
-        place = str(self._place(item))
-        return await self.active.context.disk.run(lambda _: has_changed(place, item))
+        """Whether there is another now; one that is gone was sent as it was."""
+        place = str(self.active.place(item))
+        return await self.active.engine.disk.run(lambda _: has_changed(place, item))
 
     def may_be_there(self, item: Item) -> bool:
+        """Whether it is worth a request to ask if the object has this content already."""
         return self.active.is_doubtful(item)
 
     async def body(self, item: Item, offset: int, size: int) -> Body:
+        """A stretch of it, hashed."""
         return await self._stretch(item, offset, size, self._known(offset))
 
     async def md5(self, item: Item, offset: int, size: int) -> bytes:
+        """Of a stretch as it is there now."""
         return (await self._stretch(item, offset, size)).md5
 
     async def is_otherwise(self, item: Item, body: Body, offset: int) -> bool:
+        """Whether a body that was hashed long ago is no longer what is there, although nothing tells."""
         return bool(self._known(offset)) and await self.md5(item, offset, body.size_bytes) != body.md5
 
     def _known(self, offset: int) -> bytes:
@@ -230,26 +222,31 @@ class FileSource:
         return self._digests[number] if number < len(self._digests) else b""
 
     async def _stretch(self, item: Item, offset: int, size: int, known: bytes = b"") -> Body:
-        place, context = self._place(item), self.active.context
-        return await context.disk.run(
-            lambda token: stretch(place, item, offset, size, context.disk, context.limit, token, known)
+        place, engine = self.active.place(item), self.active.engine
+        return await engine.disk.run(
+            lambda token: stretch(place, item, offset, size, engine.disk, engine.limit, token, known)
         )
 
     async def metadata(self, item: Item, part_bytes: int = 0) -> dict[str, str]:
+        """What is kept with the object; `part_bytes`: how it will be cut, where it goes in parts."""
         kept = metadata_of(self.active, item)
         self._digests, self._part_bytes = (), part_bytes
-        if part_bytes and self.active.record.order.rules.whole_md5:
-            place = self._place(item)
-            kept[MD5_NAME], self._digests = await self.active.context.disk.run(
+        if part_bytes:
+            place = self.active.place(item)
+            kept[MD5_NAME], self._digests = await self.active.engine.disk.run(
                 lambda token: all_digests(place, part_bytes, token)
             )
         return kept
 
     async def is_in(self, item: Item, found: ObjectHead) -> bool:
-        return bool(await self.active.context.disk.run(partial(has_content, self._place(item), found)))
+        """Whether the object has this very content."""
+        return bool(await self.active.engine.disk.run(partial(has_content, self.active.place(item), found)))
 
     def keeps_changing(self, item: Item) -> AppError:
-        return keeps_changing(self._place(item))
+        return keeps_changing(self.active.place(item))
+
+
+Source: TypeAlias = "FileSource | ShardSource"
 
 
 async def until_still(source: Source, item: Item, attempt: Callable[[], Awaitable[None]]) -> None:

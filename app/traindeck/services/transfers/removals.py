@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from traindeck.domain.errors import AppError, Conflict, NotFound
-from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.domain.transfers.records import Item, ItemState, Kind
 from traindeck.runtime.files import local_error
@@ -23,62 +22,51 @@ class Removals:
     active: ActiveTransfer
 
     async def feed(self, items: Sequence[Item]) -> None:
-        self.active.add(Unit(items[0], lambda: self._remove(items), fail=lambda error: self._failed(items, error)))
+        self.active.add(Unit(items[0], lambda: self._remove(items), others=items[1:]))
 
     async def _remove(self, items: Sequence[Item]) -> None:
-        active = self.active
-        if active.kind is Kind.DOWNLOAD:
-            places = [(active.place(item), item) for item in items]
-            errors = await active.context.disk.run(lambda _: [_unlinked(place, item) for place, item in places])
-            for item, error in zip(items, errors, strict=True):
-                active.ended(item, ItemState.FAILED if error else ItemState.DONE, error)
-            return
-        if active.kind in (Kind.REMOVE, Kind.RESTORE):
-            await self._remove_chosen(items)
-            return
-        target: ObjectPath = active.record.order.remote_target
-        keys = [target_of(active, item).key if active.kind is Kind.COPY else item.key for item in items]
-        refused = await (await active.plane()).remove(target.bucket, keys)
-        left = {one.key: one for one in refused}
-        for item, key in zip(items, keys, strict=True):
-            one = left.get(key)
-            if one is None:
-                active.ended(item, ItemState.DONE)
-            else:
-                active.ended(item, ItemState.FAILED, not_removed(str(ObjectPath(target.bucket, key)), one.message))
+        is_here = self.active.kind is Kind.DOWNLOAD
+        errors = await (self._unlink(items) if is_here else self._ask_to_remove(items))
+        for item, error in zip(items, errors, strict=True):
+            self.active.ended(item, ItemState.FAILED if error else ItemState.DONE, error)
 
-    async def _remove_chosen(self, items: Sequence[Item]) -> None:
+    async def _unlink(self, items: Sequence[Item]) -> list[AppError | None]:
+        places = [(self.active.place(item), item) for item in items]
+        return await self.active.engine.disk.run(lambda _: [_unlinked(place, item) for place, item in places])
+
+    async def _ask_to_remove(self, items: Sequence[Item]) -> list[AppError | None]:
         active, plane = self.active, await self.active.plane()
-        bucket = active.record.order.remote_source.bucket
+        paths = [target_of(active, item) for item in items]
         if active.kind is Kind.RESTORE:
-            refused = await plane.remove_versions(bucket, {item.key: item.etag for item in items})
+            refused = await plane.remove_versions(paths[0].bucket, {item.key: item.etag for item in items})
         else:
-            refused = await plane.remove(bucket, [item.key for item in items])
+            refused = await plane.remove(paths[0].bucket, [path.key for path in paths])
         left = {one.key: one.message for one in refused}
-        for item in items:
-            error = not_removed(str(active.remote(item)), left[item.key]) if item.key in left else None
-            active.ended(item, ItemState.FAILED if error else ItemState.DONE, error)
-
-    def _failed(self, items: Sequence[Item], error: AppError) -> None:
-        for item in items:
-            self.active.failed(item, error)
+        return [not_removed(str(path), left[path.key]) if path.key in left else None for path in paths]
 
 
 def _unlinked(place: Path, item: Item) -> AppError | None:
+    changed = Conflict(
+        text("“{place}” has changed since the list was made, and was not removed.", place=str(place)),
+        text("Look at it, then do it again."),
+    )
+    return unlinked(place, item, changed)[1]
+
+
+def unlinked(place: Path, item: Item, changed: AppError) -> tuple[Item, AppError | None]:
+    """Remove a file that is still the same; the item as it is now, and why it stays."""
     try:
-        if not is_same(look(place, item), item):
-            return Conflict(
-                text("“{place}” has changed since the list was made, and was not removed.", place=str(place)),
-                text("Look at it, then do it again."),
-            )
+        now = look(place, item)
+        if not is_same(now, item):
+            return now, changed
         place.unlink(missing_ok=True)
     except NotFound:
-        return None
+        return item, None
     except AppError as error:
-        return error
+        return item, error
     except OSError as error:
-        return local_error(error, place)
-    return None
+        return item, local_error(error, place)
+    return item, None
 
 
 def not_removed(place: str, message: Text | str) -> AppError:

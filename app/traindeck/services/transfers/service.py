@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -16,63 +17,47 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import Item, ItemState, Kind, Order, Rules, TransferState
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.runtime.clock import utc_now
 from traindeck.runtime.tasks import Listeners, TaskScope
 from traindeck.services.accounts.connections import Connections
 from traindeck.services.storage.contents import BytesBody
 from traindeck.services.storage.planes import Planes
 from traindeck.services.transfers.among import names_taken
-from traindeck.services.transfers.engine import TransferEngine
+from traindeck.services.transfers.engine import TransferEngine, report
 from traindeck.services.transfers.ledger import OnBytes, Transfer
 
 if TYPE_CHECKING:
-    from traindeck.runtime.clock import Clock
     from traindeck.store.transfer_journal import TransferJournal
-
-log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-_PLAIN = Rules()
 _PAGE = 10_000
 
 
+@dataclass(eq=False)
 class Transfers:
     """Enter it on the loop of those who ask; the engine starts when it is first needed, where the planes are."""
 
-    def __init__(
-        self,
-        connections: Connections,
-        planes: Planes,
-        journal: TransferJournal,
-        disk: BlockingCalls,
-        locks: Path,
-        clock: Clock = utc_now,
-        *,
-        patience_s: float | None = None,
-    ) -> None:
-        """`patience_s`: nobody sits there, so what cannot go on for so long fails, and who is cancelled only pauses."""
-        self._connections = connections
-        self._planes = planes
-        self._journal = journal
-        self._disk = disk
-        self._locks = locks
-        self._clock = clock
-        self._patience_s = patience_s
-        self._bytes_per_s = 0.0
-        self._rows: dict[int, Transfer] = {}
-        self._forgotten: set[int] = set()
-        self._news = count(1)
-        self._agreed: set[int] = set()  # of which the journal may not know yet
-        self._scope = TaskScope(self._report)
-        self._starting = asyncio.Lock()
-        self._started: asyncio.Future[TransferEngine] | None = None
-        self.changed: Listeners[Transfer] = Listeners()
+    connections: Connections
+    planes: Planes
+    journal: TransferJournal
+    disk: BlockingCalls
+    locks: Path
+    # Nobody sits there, so what cannot go on for so long fails, and who is cancelled only pauses.
+    patience_s: float | None = None
+    changed: Listeners[Transfer] = field(default_factory=Listeners)
+    _bytes_per_s: float = 0.0
+    _rows: dict[int, Transfer] = field(default_factory=dict)
+    _forgotten: set[int] = field(default_factory=set)
+    _news: Iterator[int] = field(default_factory=count)
+    _agreed: set[int] = field(default_factory=set)  # of which the journal may not know yet
+    _scope: TaskScope = field(default_factory=partial(TaskScope, report))
+    _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _started: asyncio.Future[TransferEngine] | None = None
 
     async def __aenter__(self) -> Self:
         self._main = asyncio.get_running_loop()
         await self._scope.__aenter__()
-        self._stop_listening = self._connections.keys_refused.add(self._on_keys)
+        self._stop_listening = self.connections.keys_refused.add(self._on_keys)
         return self
 
     async def __aexit__(
@@ -80,7 +65,7 @@ class Transfers:
     ) -> None:
         self._stop_listening()
         if self._forgotten:  # forgetting may take longer than this program lives
-            await self._journal.drop(sorted(self._forgotten))
+            await self.journal.drop(sorted(self._forgotten))
         # What went wrong with those who asked is theirs.
         await self._scope.__aexit__(None, None, None)
         for number in sorted(self._agreed):
@@ -102,24 +87,23 @@ class Transfers:
         most: int = 1000,
     ) -> list[Item]:
         """A page of the list of files; `after` is the key of the last one of the page before."""
-        return await self._call(
-            lambda engine: engine.items(transfer_id, states, is_verified=is_verified, after=after, most=most)
-        )
+        await self._flush()
+        return await self.journal.items(transfer_id, states, is_verified=is_verified, after=after, most=most)
 
     async def amount_below(self, transfer_id: int, prefix: str) -> tuple[int, int]:
         """How many files are still to be moved whose keys begin so, and their bytes."""
-        return await self._call(lambda engine: engine.amount_below(transfer_id, prefix))
+        await self._flush()
+        return await self.journal.amount_below(transfer_id, prefix)
+
+    async def _flush(self) -> None:
+        """The journal has the results of this moment when it returns."""
+        await self._call(lambda engine: engine.ledger.flush())
 
     # What is wanted, at once
 
-    def cancel(self, transfer_id: int) -> None:
-        self._ask("cancel", transfer_id, lambda engine: engine.cancel(transfer_id))
-
-    def pause(self, transfer_id: int) -> None:
-        self._ask("pause", transfer_id, lambda engine: engine.pause(transfer_id))
-
-    def resume(self, transfer_id: int) -> None:
-        self._ask("resume", transfer_id, lambda engine: engine.resume(transfer_id))
+    def ask(self, act: Callable[[TransferEngine, int], Coroutine[Any, Any, None]], transfer_id: int) -> None:
+        """Have the engine do one of the things that it does with a transfer."""
+        self._ask(f"{act.__name__} {transfer_id}", lambda engine: act(engine, transfer_id))
 
     def confirm(self, transfer_id: int) -> None:
         """Do what was planned and shown."""
@@ -134,112 +118,68 @@ class Transfers:
     async def _note_yes(self, transfer_id: int) -> None:
         """This program ends before the engine has heard of it: the next one goes on."""
         with suppress(NotFound):
-            record = await self._journal.get(transfer_id)
+            record = await self.journal.get(transfer_id)
             if record.state is TransferState.READY:
                 state = TransferState.RUNNING if record.is_planned else TransferState.PLANNING
-                await self._journal.change(transfer_id, state=state)
-
-    def retry(self, transfer_id: int) -> None:
-        self._ask("retry", transfer_id, lambda engine: engine.retry(transfer_id))
-
-    def verify(self, transfer_id: int) -> None:
-        """Compare again what a finished transfer brought, file by file."""
-        self._ask("verify", transfer_id, lambda engine: engine.verify(transfer_id))
-
-    def move_first(self, transfer_id: int) -> None:
-        self._ask("move first", transfer_id, lambda engine: engine.move_first(transfer_id))
+                await self.journal.change(transfer_id, state=state)
 
     def clear_finished(self) -> None:
         over = [row.id for row in self._rows.values() if row.state.is_over]
         for number in over:
             del self._rows[number]
             self._forgotten.add(number)
-            self._forget(number)
-
-    def _forget(self, number: int) -> None:
-        self._ask("forget", number, lambda engine: engine.forget(number))
+            self.ask(TransferEngine.forget, number)
 
     def set_rate(self, bytes_per_s: float) -> None:
         """For all transfers together; 0 is no limit."""
-
-        async def set_it(engine: TransferEngine) -> None:
-            engine.limit.set(bytes_per_s)
-
         self._bytes_per_s = bytes_per_s
-        if self._started is not None:
-            self._ask("rate", 0, set_it)
+        self._tell("rate", lambda engine: engine.limit.set(bytes_per_s))
 
     def resume_with(self, profile: str) -> None:
         """Its keys or addresses are others now: what waits for them need not wait any longer."""
-
-        async def resume(engine: TransferEngine) -> None:
-            engine.resume_with(profile)
-
-        if self._started is not None:
-            self._ask(f"{next(self._news)}: resume with {profile}", 0, resume)
+        self._tell(f"{next(self._news)}: resume with {profile}", lambda engine: engine.resume_with(profile))
 
     def _on_keys(self, profile: str) -> None:
         """In the order in which they come: each under a name of its own, none stands for another."""
-        refusal = self._connections.refusal(profile)
+        refusal = self.connections.refusal(profile)
         if refusal is None:
             self.resume_with(profile)
             return
-
-        async def hold(engine: TransferEngine) -> None:
-            engine.hold_for_keys(profile, refusal)
-
-        if self._started is not None:
-            self._ask(f"{next(self._news)}: hold with {profile}", 0, hold)
+        self._tell(f"{next(self._news)}: hold with {profile}", lambda engine: engine.hold_for_keys(profile, refusal))
 
     async def take_up(self) -> None:
         """Go on with what earlier programs left undone, and show what they did."""
-        if not await self._journal.all():
+        if not await self.journal.all():
             return  # nothing needs the engine yet
         await self._call(lambda engine: engine.resume_unfinished())
 
     # Moving
 
-    async def upload(
-        self, profile: str, source: Path, target: ObjectPath, *, rules: Rules = _PLAIN, progress: OnBytes | None = None
-    ) -> int:
+    async def upload(self, profile: str, source: Path, target: ObjectPath, *, progress: OnBytes | None = None) -> int:
         """Send a file, or a folder as a whole into the target folder; the answer counts the files."""
-        order = Order(Kind.UPLOAD, profile, _here(source), str(target), rules)
-        return _count(await self.move(order, progress=progress))
-
-    async def download(
-        self, profile: str, source: ObjectPath, target: Path, *, rules: Rules = _PLAIN, progress: OnBytes | None = None
-    ) -> int:
-        """Fetch an object, or a folder as a whole into the target folder; the answer counts the files."""
-        order = Order(Kind.DOWNLOAD, profile, str(source), _here(target), rules)
-        return _count(await self.move(order, progress=progress))
+        order = Order(Kind.UPLOAD, profile, _here(source), str(target))
+        row = await self.move(order, progress=progress)
+        return row.done_files + row.equal_files
 
     async def pack(
-        self,
-        profile: str,
-        source: Path | ObjectPath,
-        target: ObjectPath,
-        *,
-        may_replace: bool = False,
-        progress: OnBytes | None = None,
-    ) -> int:
-        """Bring a folder as a few tar archives into the target folder; the answer counts those, and their index.
+        self, profile: str, source: Path | ObjectPath, target: ObjectPath, *, may_replace: bool = False
+    ) -> None:
+        """Bring a folder as a few tar archives into the target folder.
 
         Occupied: another packing is there, and nothing was done.
         """
         order = Order(Kind.PACK, profile, _folder(source), str(target.as_folder()), Rules(may_replace=may_replace))
         number = await self.begin(order)
         try:
-            return _count(await self.finished(number, progress=progress))
+            await self.finished(number)
         except Occupied:
             await self.drop(number)
             raise
 
-    async def fetch(
-        self, profile: str, source: ObjectPath, target: Path, *, progress: OnBytes | None = None
-    ) -> list[Path]:
-        """As download, but the answer names the files, spelled as the target was."""
+    async def fetch(self, profile: str, source: ObjectPath, target: Path) -> list[Path]:
+        """Fetch an object, or a folder as a whole into the target folder; the files, spelled as the target was."""
         order = Order(Kind.DOWNLOAD, profile, str(source), _here(target))
-        row = await self.move(order, progress=progress)
+        row = await self.move(order)
         root = target / Path(row.root).relative_to(_here(target))
         places: list[Path] = []
         after = ""
@@ -251,10 +191,10 @@ class Transfers:
     async def begin(self, order: Order, *, needs_confirmation: bool = False, is_preview: bool = False) -> int:
         """Start a transfer that goes on by itself."""
         _check_words(order)
-        takes_up = self._patience_s is not None and not is_preview
+        takes_up = self.patience_s is not None and not is_preview
         return await self._call(
             lambda engine: engine.add(
-                order, needs_confirmation=needs_confirmation, patience_s=self._patience_s, takes_up=takes_up
+                order, needs_confirmation=needs_confirmation, patience_s=self.patience_s, takes_up=takes_up
             )
         )
 
@@ -319,7 +259,7 @@ class Transfers:
         try:
             row = await self._call(lambda engine: engine.ended(transfer_id))
         except asyncio.CancelledError:
-            if self._patience_s is not None:
+            if self.patience_s is not None:
                 await self._call(lambda engine: engine.pause(transfer_id))
             raise
         finally:
@@ -335,41 +275,46 @@ class Transfers:
 
     # What has to be known before
 
-    async def keeps_versions(self, profile: str, bucket: str) -> bool:
-        """Whether what is deleted there can be restored."""
-        return await self._planes.run(profile, lambda plane: plane.keeps_versions(bucket))
-
     async def taken(self, profile: str, folder: ObjectPath, names: Sequence[str]) -> set[str]:
         """Those of the names that stand in the folder already; the name of a folder ends with a slash."""
-        return await self._planes.run(profile, lambda plane: names_taken(plane, folder, names))
+        return await self.planes.run(profile, lambda plane: names_taken(plane, folder, names))
 
     async def make_folder(self, profile: str, folder: ObjectPath) -> None:
         """The empty object that stands for a folder with nothing in it."""
-        await self._planes.run(profile, lambda plane: plane.put(folder.as_folder(), BytesBody(b"")))
+        await self.planes.run(profile, lambda plane: plane.put(folder.as_folder(), BytesBody(b"")))
 
     # How the other loop is reached
 
-    def _ask(self, what: str, transfer_id: int, make: Callable[[TransferEngine], Coroutine[Any, Any, None]]) -> None:
-        self._scope.start(f"{what} {transfer_id}", lambda: self._call(make))
+    def _tell(self, what: str, tell: Callable[[TransferEngine], None]) -> None:
+        """One that has not started yet learns it then."""
+
+        async def told(engine: TransferEngine) -> None:
+            tell(engine)
+
+        if self._started is not None:
+            self._ask(what, told)
+
+    def _ask(self, what: str, make: Callable[[TransferEngine], Coroutine[Any, Any, None]]) -> None:
+        self._scope.start(what, lambda: self._call(make))
 
     async def _call(self, make: Callable[[TransferEngine], Coroutine[Any, Any, Result]]) -> Result:
         engine = await self._engine()
-        return await self._planes.on_loop(lambda: make(engine))
+        return await self.planes.on_loop(lambda: make(engine))
 
     async def _engine(self) -> TransferEngine:
         async with self._starting:
             if self._started is None:
                 self._started = self._main.create_future()
-                self._scope.start("engine", lambda: self._planes.on_loop(self._serve))
+                self._scope.start("engine", lambda: self.planes.on_loop(self._serve))
         return await asyncio.shield(self._started)
 
     async def _serve(self) -> None:
         started = self._started
         assert started is not None
-        async with TransferEngine(self._journal, self._planes.open, self._disk, self._locks, self._clock) as engine:
+        async with TransferEngine(self.journal, self.planes.open, self.disk, self.locks) as engine:
             engine.limit.set(self._bytes_per_s)
-            engine.changed.add(lambda rows: self._planes.on_main(self._take, rows))
-            self._planes.on_main(started.set_result, engine)
+            engine.changed.add(lambda rows: self.planes.on_main(self._take, rows))
+            self.planes.on_main(started.set_result, engine)
             await asyncio.Event().wait()
 
     def _take(self, rows: Sequence[Transfer]) -> None:
@@ -380,10 +325,6 @@ class Transfers:
                 continue
             self._rows[row.id] = row
             self.changed.tell(row)
-
-    @staticmethod
-    def _report(name: str, error: AppError) -> None:
-        log.error("%s: %s %s", name, error, error.detail)
 
 
 def _check_words(order: Order) -> None:
@@ -407,10 +348,6 @@ def _here(place: Path) -> str:
 
 def _folder(place: Path | ObjectPath) -> str:
     return str(place.as_folder()) if isinstance(place, ObjectPath) else _here(place)
-
-
-def _count(row: Transfer) -> int:
-    return row.done_files + row.equal_files
 
 
 def _reason(row: Transfer) -> AppError:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 from traindeck.domain.errors import (
     AppError,
-    Conflict,
     LocalTrouble,
     NoRight,
     NotFound,
@@ -19,6 +18,7 @@ from traindeck.domain.storage.objects import PART_BYTES_NAME
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import (
     SINGLE_PUT_BYTES,
+    Action,
     Item,
     ItemState,
     SentPart,
@@ -27,7 +27,7 @@ from traindeck.domain.transfers.records import (
     part_count,
     refusal,
 )
-from traindeck.services.storage.data_ports import Body, Part
+from traindeck.services.storage.data_ports import Body
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.among import Gathering
 from traindeck.services.transfers.bodies import (
@@ -35,15 +35,15 @@ from traindeck.services.transfers.bodies import (
     Content,
     Moved,
     SourceChanged,
+    batches,
     has_changed,
     is_same,
     read_some,
 )
 from traindeck.services.transfers.digests import etag_of_parts, md5
-from traindeck.services.transfers.orphans import remove_orphans
 from traindeck.services.transfers.parts import (
     FileSource,
-    InParts,
+    PartsThere,
     Source,
     metadata_of,
     until_still,
@@ -56,53 +56,42 @@ _BATCH_BYTES = 4 * 1024 * 1024
 _LOOK_AFTER_S = 0.05
 
 
-@dataclass(slots=True)
 class Uploads:
     """Makes units out of the files of one transfer."""
 
-    active: ActiveTransfer
-    sent: Gathering[tuple[Item, str]] = field(init=False)  # each with its ETag
-
-    def __post_init__(self) -> None:
-        self.sent = Gathering(
-            self.active,
+    def __init__(self, active: ActiveTransfer) -> None:
+        self.active = active
+        self.sent = Gathering[tuple[Item, str]](  # each with its ETag
+            active,
             self._look_again,
-            lambda one, error: self.active.failed(one[0], error),
+            lambda one, error: active.failed(one[0], error),
             most=_BATCH_FILES,
             wait_s=_LOOK_AFTER_S,
         )
 
     async def feed(self, items: Sequence[Item]) -> None:
         small: list[Item] = []
-        small_bytes = 0
         for item in items:
-            if item.size_bytes > _READ_AHEAD_BYTES or item.upload_id:
+            if item.action is Action.MAKE_FOLDER:
+                self.active.add(Unit(item, partial(self._make_folder, item)))
+            elif item.size_bytes > _READ_AHEAD_BYTES or item.upload_id:
                 self._add_large(item)
-                continue
-            small.append(item)
-            small_bytes += item.size_bytes
-            if len(small) >= _BATCH_FILES or small_bytes >= _BATCH_BYTES:
-                await self._read(small)
-                small, small_bytes = [], 0
-        if small:
-            await self._read(small)
-
-    async def make_folders(self, items: Sequence[Item]) -> None:
-        for item in items:
-            self.active.add(Unit(item, partial(self._make_folder, item)))
+            else:
+                small.append(item)
+        for batch in batches(small, _BATCH_FILES, _BATCH_BYTES):
+            await self._read(batch)
 
     async def _make_folder(self, item: Item) -> None:
         active = self.active
-        await (await active.plane()).put(active.remote(item), Content(b"", md5().digest(), active.context.limit))
+        await (await active.plane()).put(active.remote(item), Content(b"", md5().digest(), active.engine.limit))
         active.ended(item, ItemState.DONE, is_verified=True)
 
     async def _read(self, items: Sequence[Item]) -> None:
         active = self.active
         await active.room()
-        root = active.record.root
-        places = [(f"{root}/{item.name}" if item.name else root, item) for item in items]
-        limit = active.context.limit
-        found = await active.context.disk.run(lambda token: read_some(places, limit, _READ_AHEAD_BYTES, token))
+        places = [(active.place_words(item), item) for item in items]
+        limit = active.engine.limit
+        found = await active.engine.disk.run(lambda token: read_some(places, limit, _READ_AHEAD_BYTES, token))
         for item, content in found:
             if isinstance(content, AppError):
                 active.failed(item, content)
@@ -122,22 +111,20 @@ class Uploads:
 
     async def _send(self, item: Item, body: Body) -> None:
         active = self.active
-        if active.is_doubtful(item) and await self._is_there(item, body):
-            active.count(item.size_bytes)
-            active.ended(item, ItemState.DONE, is_verified=True, etag=body.md5.hex())
-            return
+        if active.is_doubtful(item):
+            there = await (await active.plane()).head(active.remote(item))
+            if there is not None and (there.size_bytes, there.etag) == (body.size_bytes, body.md5.hex()):
+                active.count(item.size_bytes)
+                active.ended(item, ItemState.DONE, is_verified=True, etag=there.etag)
+                return
         etag = await _put(active, item, body, metadata_of(active, item))
         self.sent.add(item, (item, etag))
 
-    async def _is_there(self, item: Item, body: Body) -> bool:
-        found = await (await self.active.plane()).head(self.active.remote(item))
-        return found is not None and (found.size_bytes, found.etag) == (body.size_bytes, body.md5.hex())
-
     async def _look_again(self, sent: Sequence[tuple[Item, str]]) -> None:
         """Between reading and the answer it may have become another file; then that one goes up."""
-        active, root = self.active, self.active.record.root
-        places = [(f"{root}/{item.name}" if item.name else root, item) for item, _ in sent]
-        changed = await active.context.disk.run(lambda _: [has_changed(place, item) for place, item in places])
+        active = self.active
+        places = [(active.place_words(item), item) for item, _ in sent]
+        changed = await active.engine.disk.run(lambda _: [has_changed(place, item) for place, item in places])
         for (item, etag), is_another in zip(sent, changed, strict=True):
             if is_another:
                 active.count(-item.size_bytes)
@@ -194,7 +181,7 @@ async def _put(active: ActiveTransfer, item: Item, body: Body, metadata: Mapping
     return stored.etag
 
 
-class PartedUpload(InParts):
+class PartedUpload(PartsThere):
     """One large object: begun, or taken up where an earlier program left it; finished when the last part is there."""
 
     def __init__(self, active: ActiveTransfer, item: Item, source: Source) -> None:
@@ -240,46 +227,29 @@ class PartedUpload(InParts):
             if not (is_fitting and part.etag and part.size_bytes == self.size_of(part.number)):
                 continue
             known = kept.get(part.number)
-            if known is None and is_plain_md5(part.etag) and await self._md5_here(part.number) == part.etag:
-                # It arrived, and the program ended before it heard of it.
-                known = SentPart(part.number, part.size_bytes, part.etag)
-                active.context.ledger.part(active.id, item.key, known)
+            if known is None and is_plain_md5(part.etag):
+                here = await self._source.md5(item, self.offset_of(part.number), part.size_bytes)
+                if here.hex() == part.etag:  # it arrived, and the program ended before it heard of it
+                    known = SentPart(part.number, part.size_bytes, part.etag)
+                    active.engine.ledger.part(active.id, item.key, known)
             if known is not None and known.etag == part.etag:
                 good[part.number] = known
         return good
 
-    async def _md5_here(self, number: int) -> str:
-        return (await self._source.md5(self.item, self._offset(number), self.size_of(number))).hex()
-
-    async def _body(self, number: int) -> Body:
-        return await self._source.body(self.item, self._offset(number), self.size_of(number))
-
-    def _offset(self, number: int) -> int:
-        return (number - 1) * self.item.part_bytes
-
     async def _begin_upload(self, now: Item) -> bool:
         """False: the service does not take parts."""
-        active = self.active
-        plane, journal, target = await active.plane(), active.context.journal, active.remote(now)
         size = part_bytes(now.size_bytes)
         metadata = await self._source.metadata(now, part_bytes=size) | {PART_BYTES_NAME: str(size)}
-        if self.item.part_bytes and not self.item.upload_id:
-            await remove_orphans(active, [target])
-        # First that one will be begun: else a program that ends before the id is written leaves one behind unseen.
-        self.item = replace(now, upload_id="", part_bytes=size)
-        active.begun.add(target)
-        await journal.begin_parts(active.id, self.item)
         try:
-            upload_id = await plane.begin_upload(target, metadata)
+            await self.begin_there(replace(now, part_bytes=size), metadata)
         except NotOffered:
             return False
-        self.item = replace(self.item, upload_id=upload_id)
-        await journal.begin_parts(active.id, self.item)
         return True
 
     async def move(self, number: int) -> SentPart:
         active, item = self.active, self.item
-        body = await self._body(number)
+        offset = self.offset_of(number)
+        body = await self._source.body(item, offset, self.size_of(number))
         moved = Moved(active)
         try:
             part = await moved.by((await active.plane()).put_part(
@@ -289,7 +259,7 @@ class PartedUpload(InParts):
             # Somebody took the upload away; what there is now goes up once more.
             raise SourceChanged from error
         except ServiceTrouble as error:
-            if not await self._source.is_otherwise(item, body, self._offset(number)):
+            if not await self._source.is_otherwise(item, body, offset):
                 raise
             # It was refused because it is not what was hashed: the file was written to, and its time kept.
             raise SourceChanged from error
@@ -300,24 +270,16 @@ class PartedUpload(InParts):
         active, item = self.active, self.item
         if not is_same(await self._source.look(item), item):
             return False
-        plane = await active.plane()
-        parts = [Part(part.number, part.size_bytes, part.etag) for _, part in sorted(self.parts.items())]
-        try:
-            stored = await plane.finish_upload(active.remote(item), item.upload_id, parts)
-        except (NotFound, Conflict):
-            # Somebody took the upload away, or a part of it was replaced.
+        etag, whole = await self.finish_there(), _whole_etag(self.parts)
+        if etag is None:
             return False
-        whole = _whole_etag(self.parts)
-        if whole and "-" in stored.etag and stored.etag != whole:
-            raise _other_than_sent(str(active.remote(item)))
-        active.ended(item, ItemState.DONE, is_verified=True, etag=stored.etag)
+        if whole and "-" in etag and etag != whole:
+            raise LocalTrouble(
+                text("{place} is not what was sent.", place=str(self.target)),
+                text("Somebody else writes to the same object. Look at it, then try again."),
+            )
+        active.ended(item, ItemState.DONE, is_verified=True, etag=etag)
         return True
-
-    async def drop(self) -> None:
-        item = self.item
-        if item.upload_id:
-            await (await self.active.plane()).abort_upload(self.active.remote(item), item.upload_id)
-        self.item = replace(item, upload_id="", part_bytes=0)
 
     def given_up(self) -> AppError:
         return self._source.keeps_changing(self.item)
@@ -329,10 +291,3 @@ def _whole_etag(parts: dict[int, SentPart]) -> str:
     if not all(is_plain_md5(etag) for etag in ordered):
         return ""
     return etag_of_parts([bytes.fromhex(etag) for etag in ordered])
-
-
-def _other_than_sent(place: str) -> AppError:
-    return LocalTrouble(
-        text("{place} is not what was sent.", place=place),
-        text("Somebody else writes to the same object. Look at it, then try again."),
-    )

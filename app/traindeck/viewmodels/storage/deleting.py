@@ -139,7 +139,7 @@ class Deleting(QObject):
 
     async def _keeps_versions(self, profile: str, bucket: str) -> bool:
         try:
-            return await self._mover.keeps_versions(profile, bucket)
+            return await self._mover.planes.run(profile, lambda plane: plane.keeps_versions(bucket))
         except AppError:
             return False  # nobody knows, so nothing is promised
 

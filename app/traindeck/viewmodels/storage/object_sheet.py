@@ -26,7 +26,7 @@ from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.ports import Access
 from traindeck.services.storage.bulk_changes import BulkChange, ChangeObject, changing, restoring, tally
-from traindeck.services.transfers.version_files import fetch_version
+from traindeck.services.transfers.part_files import fetch_version
 from traindeck.viewmodels.ports import Tasks
 from traindeck.viewmodels.shell.notices import Notices
 

@@ -17,6 +17,7 @@ from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import DIFFERENCES, Item, ItemState, Kind
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.transfers import Transfer, TransferState
+from traindeck.services.transfers.engine import TransferEngine
 from traindeck.viewmodels.ports import Confirm
 
 if TYPE_CHECKING:
@@ -136,6 +137,15 @@ _FITTING = {
     TransferAction.CANCEL: _UNDER_WAY | {TransferState.READY},
 }
 
+_ACTS = {
+    TransferAction.PAUSE: TransferEngine.pause,
+    TransferAction.RESUME: TransferEngine.resume,
+    TransferAction.RETRY: TransferEngine.retry,
+    TransferAction.VERIFY: TransferEngine.verify,
+    TransferAction.MOVE_FIRST: TransferEngine.move_first,
+    TransferAction.CANCEL: TransferEngine.cancel,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class TransferRow:
@@ -230,18 +240,12 @@ class TransferList(QObject):
 
     def do(self, asked: TransferAction, ids: Iterable[int]) -> None:
         """At once, to all of `ids` that it fits."""
-        act = {
-            TransferAction.BEGIN: self._transfers.confirm,
-            TransferAction.PAUSE: self._transfers.pause,
-            TransferAction.RESUME: self._transfers.resume,
-            TransferAction.RETRY: self._transfers.retry,
-            TransferAction.VERIFY: self._transfers.verify,
-            TransferAction.MOVE_FIRST: self._transfers.move_first,
-            TransferAction.CANCEL: self._transfers.cancel,
-        }[asked]
         # The newest is above: moved one by one, the oldest of them comes to be the first of all.
         for number in self.fitting(asked, ids):
-            act(number)
+            if asked is TransferAction.BEGIN:
+                self._transfers.confirm(number)
+            else:
+                self._transfers.ask(_ACTS[asked], number)
 
     def cancel(self, ids: Iterable[int], confirm: Confirm) -> None:
         """One goes at once, for it can be taken up again; several only after a question."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,27 +50,19 @@ from traindeck.domain.transfers.sync_rules import IgnoreRules
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors, not_a_folder
 from traindeck.services.storage.data_ports import DataPlane, ObjectRow
+from traindeck.services.storage.listing import pages_ahead
 from traindeck.services.transfers.comparing import time_ns
 from traindeck.services.transfers.digests import md5
 from traindeck.services.transfers.local_tree import LocalEntry, LocalTree
 from traindeck.services.transfers.packing.shard_source import fingerprint
-from traindeck.services.transfers.packing.unpacking import PackedBucket, PackedFolder
-from traindeck.services.transfers.planning import Outline, rules_of, some_entries
+from traindeck.services.transfers.packing.unpacking import PackedBucket, PackedFolder, PackedPlace
+from traindeck.services.transfers.planning import Outline, shown_item
+from traindeck.services.transfers.sides import rules_of, some_entries
 
 if TYPE_CHECKING:
     from traindeck.store.transfer_journal import TransferJournal
 
 _PAGE = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class _Problem:
-    """A file that goes into no archive."""
-
-    name: str
-    size_bytes: int
-    error: AppError
-    is_left_out: bool  # by a rule, not for being broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,62 +78,60 @@ class _Shard:
         return cls(ShardLayout(members).size_bytes, written(members), md5(names_of(members)).hexdigest())
 
 
+@dataclass(slots=True)
 class PackPlanner:
     """Makes the plan of one packing; the same plan again when nothing has changed."""
 
-    def __init__(
-        self,
-        transfer_id: int,
-        order: Order,
-        plane: Callable[[], Awaitable[DataPlane]],
-        disk: BlockingCalls,
-        journal: TransferJournal,
-        *,
-        has_begun: bool = False,
-    ) -> None:
-        """`has_begun`: what is at the target may be from an earlier try of the same transfer."""
-        self._id = transfer_id
-        self._order = order
-        self._rules = order.rules
-        self._plane = plane
-        self._disk = disk
-        self._journal = journal
-        self._has_begun = has_begun
-        self._shards: list[ShardFacts] = []
-        self._broken = 0
-        self._first: _Problem | None = None
+    transfer_id: int
+    order: Order
+    plane: Callable[[], Awaitable[DataPlane]]
+    disk: BlockingCalls
+    journal: TransferJournal
+    has_begun: bool  # what is at the target may be from an earlier try of the same transfer
+    _shards: list[ShardFacts] = field(default_factory=list)
+    _broken: int = 0
+    _first: Item | None = None
 
     async def plan(self) -> Outline:
         """Raises AppError when there is nothing to pack, or something that cannot be and may not be left out."""
-        self._check_sizes()
+        if self.order.rules.shard_bytes < LEAST_SHARD_BYTES or self.order.rules.shard_files < 1:
+            raise InvalidInput(
+                text("A shard cannot be so small."), text("Give at least 64 KiB, and at least one file for each.")
+            )
         self._check_places()
-        await self._journal.forget_problems(self._id)
-        cutter = Cutter(self._rules.shard_bytes, self._rules.shard_files)
-        found = self._objects() if is_remote(self._order.source) else self._files()
-        async for members, problems in found:
-            await self._keep_problems(problems)
-            await self._keep_shards(await self._disk.run(partial(_cut, cutter, members)))
-        await self._keep_shards(await self._disk.run(lambda _: [_Shard.of(shard) for shard in cutter.rest()]))
-        if self._first is not None:
-            raise _not_packed(self._broken, self._first)
+        await self.journal.forget_problems(self.transfer_id)
+        cutter = Cutter(self.order.rules.shard_bytes, self.order.rules.shard_files)
+        with_folders = self.order.rules.empty_folders
+        found = self._objects() if is_remote(self.order.source) else self._files()
+        async for some in found:
+            await self._keep_problems([one for one in some if isinstance(one, LocalEntry)])
+            members = [one for one in some if isinstance(one, Member) and (with_folders or not one.is_folder)]
+            await self._keep_shards(await self.disk.run(partial(_cut, cutter, members)))
+        await self._keep_shards(await self.disk.run(lambda _: [_Shard.of(shard) for shard in cutter.rest()]))
+        if self._first is not None and self._first.error is not None:
+            first = self._first.error
+            raise LocalTrouble(
+                text(
+                    "{count} files cannot be packed. The first, {file}: {words}",
+                    count=self._broken,
+                    file=self._first.name,
+                    words=first.title,
+                ),
+                text("Nothing was sent. Mend them, or leave them out with --skip-unreadable."),
+                first.detail,
+            )
         if not self._shards:
             raise NotFound(
-                text("There are no files in {place} that could be packed.", place=self._order.source),
+                text("There are no files in {place} that could be packed.", place=self.order.source),
                 text("Look into the folder, and at the rules that leave files out."),
             )
         await self._check_target()
         await self._forget_rest()
-        return Outline(self._order.target if is_remote(self._order.source) else self._order.source)
-
-    def _check_sizes(self) -> None:
-        if self._rules.shard_bytes < LEAST_SHARD_BYTES or self._rules.shard_files < 1:
-            raise InvalidInput(
-                text("A shard cannot be so small."), text("Give at least 64 KiB, and at least one file for each.")
-            )
+        return Outline(self.order.target if is_remote(self.order.source) else self.order.source)
 
     def _check_places(self) -> None:
         """A target below the source would be packed into itself the next time."""
-        order = self._order
+        order = self.order
         problem = refusal(self._key(shard_name(0)), 0) if is_remote(order.target) else None
         if problem is not None:
             raise problem
@@ -160,71 +150,41 @@ class PackPlanner:
 
     # What there is
 
-    async def _files(self) -> AsyncIterator[tuple[list[Member], list[_Problem]]]:
-        folder = Path(self._order.source)
-        await self._disk.run(lambda _: _check_folder(folder))
-        ignored = IgnoreRules(self._rules.ignore)
-        if self._rules.has_ignore_files:
-            ignored = await self._disk.run(lambda _: rules_of(folder, self._rules.ignore))
-        walk = LocalTree(folder, ignored, self._rules.links).entries()
-        while entries := await self._disk.run(lambda token: some_entries(walk, token)):
-            yield self._sorted_out(entries)
+    async def _files(self) -> AsyncIterator[list[Member | LocalEntry]]:
+        folder = Path(self.order.source)
+        await self.disk.run(lambda _: _check_folder(folder))
+        ignored = IgnoreRules(self.order.rules.ignore)
+        if self.order.rules.has_ignore_files:
+            ignored = await self.disk.run(lambda _: rules_of(folder, self.order.rules.ignore))
+        walk = LocalTree(folder, ignored, self.order.rules.links).entries()
+        while entries := await self.disk.run(lambda token: some_entries(walk, token)):
+            yield [_sorted_out(entry) for entry in entries]
 
-    def _sorted_out(self, entries: Iterable[LocalEntry]) -> tuple[list[Member], list[_Problem]]:
-        members: list[Member] = []
-        problems: list[_Problem] = []
-        for entry in entries:
-            problem = entry.problem or _unfit(entry.name, entry.size_bytes)
-            if problem is not None:
-                problems.append(_Problem(entry.name, entry.size_bytes, problem, entry.is_left_out))
-            elif not entry.name.endswith("/") or self._rules.empty_folders:
-                members.append(Member(entry.name, entry.size_bytes, entry.modified_ns, entry.inode))
-        return members, problems
-
-    async def _objects(self) -> AsyncIterator[tuple[list[Member], list[_Problem]]]:
-        folder, ignored = self._order.remote_source.as_folder(), IgnoreRules(self._rules.ignore)
-        async for rows in self._listing(folder.bucket, folder.key):
-            named = [(row.key[len(folder.key) :], row) for row in rows]
-            yield self._fetched([pair for pair in named if pair[0] and not ignored.leaves_out_below(pair[0])])
-
-    async def _listing(self, bucket: str, prefix: str, marker: str = "") -> AsyncIterator[list[ObjectRow]]:
-        plane = await self._plane()
-        while True:
-            page = await plane.page(bucket, prefix, marker=marker)
-            yield page.rows
-            marker = page.next_marker
-            if not marker:
-                return
-
-    def _fetched(self, named: Iterable[tuple[str, ObjectRow]]) -> tuple[list[Member], list[_Problem]]:
-        members: list[Member] = []
-        problems: list[_Problem] = []
-        for name, row in named:
-            if name.endswith("/") and not row.size_bytes:
-                if self._rules.empty_folders and is_safe_path(name):
-                    members.append(Member(name, 0, time_ns(row)))
-                continue
-            problem = _unfit(name, row.size_bytes) if not name.endswith("/") else _unsafe(name)
-            if problem is not None:
-                problems.append(_Problem(name, row.size_bytes, problem, is_left_out=False))
-            else:
-                members.append(Member(name, row.size_bytes, time_ns(row), etag=row.etag))
-        return members, problems
+    async def _objects(self) -> AsyncIterator[list[Member | LocalEntry]]:
+        folder, ignored = self.order.remote_source.as_folder(), IgnoreRules(self.order.rules.ignore)
+        async with aclosing(pages_ahead(await self.plane(), folder)) as pages:
+            async for rows in pages:
+                named = [(row.key[len(folder.key) :], row) for row in rows]
+                yield [
+                    _sorted_out_there(name, row)
+                    for name, row in named
+                    if name and not ignored.leaves_out_below(name) and (row.size_bytes or _is_fit_as_folder(name))
+                ]
 
     # What is kept
 
-    async def _keep_problems(self, problems: Iterable[_Problem]) -> None:
+    async def _keep_problems(self, problems: Iterable[LocalEntry]) -> None:
         items: list[Item] = []
-        for problem in problems:
-            is_skipped = problem.is_left_out or self._rules.skip_unreadable
+        for entry in problems:
+            is_skipped = entry.is_left_out or self.order.rules.skip_unreadable
+            state = ItemState.SKIPPED if is_skipped else ItemState.FAILED
+            problem = Item(PROBLEM_SCHEME + entry.name, entry.name, entry.size_bytes, state=state, error=entry.problem)
+            items.append(shown_item(problem))
             if not is_skipped:
                 self._broken += 1
-                self._first = self._first or problem
-            state = ItemState.SKIPPED if is_skipped else ItemState.FAILED
-            name = problem.name.encode(errors="backslashreplace").decode()
-            items.append(Item(PROBLEM_SCHEME + name, name, problem.size_bytes, state=state, error=problem.error))
+                self._first = self._first or items[-1]
         if items:
-            await self._journal.plan(self._id, items)
+            await self.journal.plan(self.transfer_id, items)
 
     async def _keep_shards(self, shards: Iterable[_Shard]) -> None:
         # Written first: an item without its list could not be made.
@@ -236,20 +196,20 @@ class PackPlanner:
                     text("Let each be larger."),
                 )
             name = shard_name(len(self._shards))
-            await self._journal.keep_shard(self._id, self._key(name), shard.content)
+            await self.journal.keep_shard(self.transfer_id, self._key(name), shard.content)
             items.append(Item(self._key(name), name, shard.size_bytes, inode=fingerprint(shard.content)))
             self._shards.append(ShardFacts(name, shard.size_bytes, shard.names_md5))
         if items:
-            await self._journal.plan(self._id, items)
+            await self.journal.plan(self.transfer_id, items)
 
     def _key(self, name: str) -> str:
-        return target_key(self._order, name)
+        return target_key(self.order, name)
 
     # What is at the target already
 
     async def _check_target(self) -> None:
         """Shards of another, larger packing would be read together with these."""
-        target, count = self._order.target, len(self._shards)
+        target, count = self.order.target, len(self._shards)
         others: list[str] = []
         async for name, size_bytes in self._there():
             number = shard_number(name)
@@ -260,7 +220,7 @@ class PackPlanner:
                 )
             if number is not None and size_bytes != self._shards[number].size_bytes:
                 others.append(name)
-        if self._rules.may_replace or self._has_begun:
+        if self.order.rules.may_replace or self.has_begun:
             return
         if not others and await self._is_described_otherwise():
             others.append(INDEX_NAME)
@@ -275,44 +235,41 @@ class PackPlanner:
             )
 
     async def _there(self) -> AsyncIterator[tuple[str, int]]:
-        if is_remote(self._order.target):
-            folder = self._order.remote_target.as_folder()
+        if is_remote(self.order.target):
+            folder = self.order.remote_target.as_folder()
             with suppress(NoRight):  # keys that may only write cannot look
-                async for rows in self._listing(folder.bucket, f"{folder.key}shard-"):
-                    for row in rows:
-                        yield row.key[len(folder.key) :], row.size_bytes
+                shards = ObjectPath(folder.bucket, f"{folder.key}shard-")
+                async with aclosing(pages_ahead(await self.plane(), shards)) as pages:
+                    async for rows in pages:
+                        for row in rows:
+                            yield row.key[len(folder.key) :], row.size_bytes
             return
-        for name, size_bytes in await self._disk.run(lambda _: _shards_in(Path(self._order.target))):
+        for name, size_bytes in await self.disk.run(lambda _: _shards_in(Path(self.order.target))):
             yield name, size_bytes
 
     async def _is_described_otherwise(self) -> bool:
         """Whether an index that is there tells of other files than these."""
-        if is_remote(self._order.target):
-            plane, folder = await self._plane(), self._order.remote_target.as_folder()
-            try:
-                found = [await plane.head(folder.join(name)) for name in (INDEX_NAME, SUMMARY_NAME)]
-                summary = await PackedBucket(folder, plane, self._disk).summary() if any(found) else None
-            except NoRight:
-                return False  # keys that may only write cannot look
-            is_there = any(found)
-        else:
-            here = Path(self._order.target)
-            names = (INDEX_NAME, SUMMARY_NAME)
-            is_there = await self._disk.run(lambda _: any((here / name).exists() for name in names))
-            summary = await PackedFolder(here, self._disk).summary() if is_there else None
+        place: PackedPlace = PackedFolder(Path(self.order.target), self.disk)
+        if is_remote(self.order.target):
+            place = PackedBucket(self.order.remote_target.as_folder(), self.disk, await self.plane())
+        try:
+            is_there = any([await place.found(name) for name in (INDEX_NAME, SUMMARY_NAME)])
+            summary = await place.summary() if is_there else None
+        except NoRight:
+            return False  # keys that may only write cannot look
         return is_there and (summary is None or facts_of(summary) != self._shards)
 
     async def _forget_rest(self) -> None:
         """Shards that an earlier planning found, when there were more files."""
         after = self._key(self._shards[-1].name)
-        while items := await self._journal.items(self._id, after=after, most=_PAGE):
+        while items := await self.journal.items(self.transfer_id, after=after, most=_PAGE):
             after = items[-1].key
             stale = [item for item in items if item.action is Action.MOVE and shard_number(item.name) is not None]
             for item in stale:
                 if item.upload_id:
-                    target = ObjectPath(self._order.remote_target.bucket, item.key)
-                    await (await self._plane()).abort_upload(target, item.upload_id)
-            await self._journal.forget_items(self._id, [item.key for item in stale])
+                    target = ObjectPath(self.order.remote_target.bucket, item.key)
+                    await (await self.plane()).abort_upload(target, item.upload_id)
+            await self.journal.forget_items(self.transfer_id, [item.key for item in stale])
 
 
 def target_key(order: Order, name: str) -> str:
@@ -322,6 +279,25 @@ def target_key(order: Order, name: str) -> str:
 
 def _cut(cutter: Cutter, members: Iterable[Member], _: CancelToken) -> list[_Shard]:
     return [_Shard.of(shard) for member in members for shard in cutter.add(member)]
+
+
+def _sorted_out(entry: LocalEntry, etag: str = "") -> Member | LocalEntry:
+    """What goes into an archive; what does not, says why."""
+    problem = entry.problem or _unfit(entry.name, entry.size_bytes)
+    if problem is not None:
+        return replace(entry, problem=problem)
+    return Member(entry.name, entry.size_bytes, entry.modified_ns, entry.inode, etag)
+
+
+def _sorted_out_there(name: str, row: ObjectRow) -> Member | LocalEntry:
+    is_folder = name.endswith("/")
+    problem = _unsafe(name) if is_folder and row.size_bytes else None
+    return _sorted_out(LocalEntry(name, row.size_bytes, time_ns(row), problem=problem), "" if is_folder else row.etag)
+
+
+def _is_fit_as_folder(name: str) -> bool:
+    """A marker that is not is no file either, and nobody misses it."""
+    return not name.endswith("/") or is_safe_path(name)
 
 
 def _check_folder(folder: Path) -> None:
@@ -354,12 +330,3 @@ def _unsafe(name: str) -> AppError:
         text("“{name}” is no name a file could have.", name=name),
         text("Rename the object; unpacked, it would stand outside its folder, or be a folder and a file at once."),
     )
-
-
-def _not_packed(count: int, first: _Problem) -> AppError:
-    name = first.name.encode(errors="backslashreplace").decode()
-    words = text(
-        "{count} files cannot be packed. The first, {file}: {words}", count=count, file=name, words=first.error.title
-    )
-    fix = text("Nothing was sent. Mend them, or leave them out with --skip-unreadable.")
-    return LocalTrouble(words, fix, first.error.detail)

@@ -25,6 +25,7 @@ from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.bodies import Content
 from traindeck.services.transfers.digests import md5
 from traindeck.services.transfers.packing.shard_source import Digests
+from traindeck.services.transfers.part_files import PartFile
 
 _PAGE = 500
 _PIECE_BYTES = 1024 * 1024
@@ -50,7 +51,7 @@ class _IndexBody:
     md5: bytes
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        limit = self.index.active.context.limit
+        limit = self.index.active.engine.limit
         async for content in self.index.lines(_Counted()):
             for start in range(0, len(content), _PIECE_BYTES):
                 piece = content[start : start + _PIECE_BYTES]
@@ -80,15 +81,15 @@ class ShardIndex:
     async def lines(self, counted: _Counted) -> AsyncIterator[bytes]:
         """The lines of one shard after the other."""
         active, after = self.active, ""
-        await active.context.ledger.flush()
-        while items := await active.context.journal.items(active.id, [ItemState.DONE], after=after, most=_PAGE):
+        await active.engine.ledger.flush()
+        while items := await active.engine.journal.items(active.id, [ItemState.DONE], after=after, most=_PAGE):
             after = items[-1].key
             for item in items:
                 if item.action is Action.MOVE and shard_number(item.name) is not None:
                     yield await self._lines_of(item, counted)
 
     async def _lines_of(self, item: Item, counted: _Counted) -> bytes:
-        members, known = await self.active.context.journal.shard(self.active.id, item.key)
+        members, known = await self.active.engine.journal.shard(self.active.id, item.key)
         digests = Digests.read(known)
         if digests is None:
             raise ValueError(f"{item.key} was sent without being hashed")
@@ -101,7 +102,7 @@ class ShardIndex:
                     size += layout.members[number].size_bytes
             return "".join(found).encode(), len(found), size, md5(names_of(layout.members)).hexdigest()
 
-        lines, files, size, names = await self.active.context.disk.run(lambda _: made())
+        lines, files, size, names = await self.active.engine.disk.run(lambda _: made())
         counted.files += files
         counted.content_bytes += size
         shard: dict[str, object] = {"name": item.name, "size": item.size_bytes, "files": files, "names": names}
@@ -113,30 +114,27 @@ class ShardIndex:
         await plane.put(active.remote(self.item), body)
         summary = _summary(counted, body)
         path = active.record.order.remote_target.as_folder().join(SUMMARY_NAME)
-        await plane.put(path, Content(summary, md5(summary).digest(), active.context.limit))
+        await plane.put(path, Content(summary, md5(summary).digest(), active.engine.limit))
 
     async def _keep(self, body: _IndexBody, counted: _Counted) -> None:
-        disk, folder = self.active.context.disk, Path(self.active.record.order.target)
-        place = folder / INDEX_NAME
-        part = place.with_name(f".{INDEX_NAME}.traindeck.part")
-
-        def append(content: bytes, _: CancelToken) -> None:
-            with local_errors(part), part.open("ab") as file:
-                file.write(content)
+        disk, folder = self.active.engine.disk, Path(self.active.record.order.target)
+        part = await disk.run(lambda _: PartFile(folder / INDEX_NAME))
 
         def finish() -> None:
-            with local_errors(place):
-                part.replace(place)
+            part.finish()
+            with local_errors(folder):
                 write_whole(folder / SUMMARY_NAME, _summary(counted, body), _FILE_MODE)
 
-        def begin() -> None:
-            with local_errors(part):
-                part.write_bytes(b"")
+        try:
+            async for content in self.lines(_Counted()):
+                await disk.run(partial(_append, part, content))
+            await disk.run(lambda _: finish())
+        finally:
+            await disk.run(lambda _: part.drop())
 
-        await disk.run(lambda _: begin())
-        async for content in self.lines(_Counted()):
-            await disk.run(partial(append, content))
-        await disk.run(lambda _: finish())
+
+def _append(part: PartFile, content: bytes, _: CancelToken) -> None:
+    part.write(content)
 
 
 def _summary(counted: _Counted, body: _IndexBody) -> bytes:

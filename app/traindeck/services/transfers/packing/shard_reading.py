@@ -8,17 +8,23 @@ import stat
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from traindeck.domain.errors import AppError, Conflict, NotFound
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.texts import text
 from traindeck.domain.transfers.packing import Member, MemberSpan, ShardLayout
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
-from traindeck.runtime.files import local_error
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.storage.data_ports import DataPlane
-from traindeck.services.transfers.bodies import READ_ONLY, SourceChanged, deleted, read_exactly
+from traindeck.services.transfers.bodies import (
+    READ_ONLY,
+    SourceChanged,
+    check_same,
+    deleted,
+    gone,
+    looks_same,
+    not_read,
+    read_exactly,
+)
 from traindeck.services.transfers.comparing import time_ns_of
 from traindeck.services.transfers.digests import md5
 from traindeck.services.transfers.local_tree import unreadable
@@ -39,18 +45,12 @@ class MemberTrouble(Exception):
         self.error = error
 
 
-class Reader(Protocol):
-    """Raises SourceChanged when a file is no longer what the layout says, and MemberTrouble."""
-
-    async def read(self, layout: ShardLayout, begin: int, end: int) -> bytes: ...
-
-    async def look(self, members: Sequence[Member]) -> list[Member | AppError]:
-        """What the files are like now."""
-
-
 @dataclass(frozen=True, slots=True)
 class FolderReader:
-    """Files below a folder of this computer."""
+    """Files below a folder of this computer.
+
+    Raises SourceChanged when a file is no longer what the layout says, and MemberTrouble.
+    """
 
     root: str
     disk: BlockingCalls
@@ -59,10 +59,8 @@ class FolderReader:
         return await self.disk.run(lambda token: self._read(layout, begin, end, token))
 
     async def look(self, members: Sequence[Member]) -> list[Member | AppError]:
+        """What the files are like now."""
         return await self.disk.run(lambda token: [self._now(member, token) for member in members])
-
-    def _place(self, member: Member) -> str:
-        return f"{self.root}/{member.path}"
 
     def _read(self, layout: ShardLayout, begin: int, end: int, token: CancelToken) -> bytes:
         token.check()
@@ -72,48 +70,35 @@ class FolderReader:
     def _span(self, layout: ShardLayout, span: MemberSpan) -> bytes:
         """Descriptors and names as text: a file object and a Path cost more than a small file."""
         member = layout.members[span.number]
-        place = self._place(member)
+        place = f"{self.root}/{member.path}"
         try:
             descriptor = os.open(place, READ_ONLY)
             try:
-                _check(os.fstat(descriptor), member)
+                check_same(os.fstat(descriptor), member)
                 data = read_exactly(descriptor, span.offset, span.size_bytes)
-                _check(os.fstat(descriptor), member)
+                check_same(os.fstat(descriptor), member)
             finally:
                 os.close(descriptor)
-        except FileNotFoundError as error:
-            raise MemberTrouble(span.number, deleted(Path(place))) from error
         except OSError as error:
-            raise MemberTrouble(span.number, local_error(error, Path(place))) from error
+            raise MemberTrouble(span.number, not_read(error, Path(place))) from error
         return data
 
     def _now(self, member: Member, token: CancelToken) -> Member | AppError:
         token.check()
         if member.is_folder:
             return member
-        place = self._place(member)
+        place = f"{self.root}/{member.path}"
         try:
             found = os.stat(place)  # noqa: PTH116
-        except FileNotFoundError:
-            return deleted(Path(place))
         except OSError as error:
-            return local_error(error, Path(place))
+            return not_read(error, Path(place))
         if not stat.S_ISREG(found.st_mode):
             return deleted(Path(place))
         if not os.access(place, os.R_OK):
             return unreadable(place)
-        if _is_same(found, member):
+        if looks_same(found, member):
             return member
         return Member(member.path, found.st_size, found.st_mtime_ns, found.st_ino)
-
-
-def _is_same(found: os.stat_result, member: Member) -> bool:
-    return (found.st_size, found.st_mtime_ns, found.st_ino) == (member.size_bytes, member.modified_ns, member.inode)
-
-
-def _check(found: os.stat_result, member: Member) -> None:
-    if not _is_same(found, member):
-        raise SourceChanged
 
 
 class BucketReader:
@@ -163,14 +148,14 @@ class BucketReader:
     async def _now(self, member: Member) -> Member | AppError:
         found = await (await self._plane()).head(self._path(member))
         if found is None:
-            return NotFound(
-                text("{place} is no longer there.", place=str(self._path(member))),
-                text("It was deleted or moved since the list was made. Refresh the list."),
-            )
+            return gone(self._path(member))
         return replace(member, size_bytes=found.size_bytes, modified_ns=time_ns_of(found.modified), etag=found.etag)
 
     def _path(self, member: Member) -> ObjectPath:
         return ObjectPath(self._folder.bucket, self._folder.key + member.path)
+
+
+Reader = FolderReader | BucketReader
 
 
 class Digesting:

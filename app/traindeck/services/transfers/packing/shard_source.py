@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -21,9 +20,8 @@ from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.storage.data_ports import Body, Counted, ObjectHead
 from traindeck.services.transfers.active import ActiveTransfer
-from traindeck.services.transfers.bodies import IN_MEMORY_BYTES, Content, SourceChanged
+from traindeck.services.transfers.bodies import IN_MEMORY_BYTES, Content, SourceChanged, Streamed
 from traindeck.services.transfers.digests import md5
-from traindeck.services.transfers.pace import RateLimit
 from traindeck.services.transfers.packing.shard_reading import (
     BlockingSink,
     BucketReader,
@@ -34,7 +32,6 @@ from traindeck.services.transfers.packing.shard_reading import (
 from traindeck.services.transfers.parts import until_still
 
 _STEP_BYTES = 4 * 1024 * 1024
-_SEND_BYTES = 1024 * 1024
 _DIGEST = 16
 _UNKNOWN = bytes(_DIGEST)
 
@@ -61,24 +58,6 @@ class Digests:
         return "" if self.whole == _UNKNOWN else self.whole.hex()
 
 
-@dataclass(frozen=True, slots=True)
-class _Streamed:
-    """A stretch too large to be kept in memory; the files are read again as it leaves."""
-
-    source: ShardSource
-    offset: int
-    size_bytes: int
-    md5: bytes
-    limit: RateLimit
-
-    async def pieces(self) -> AsyncIterator[bytes]:
-        end = self.offset + self.size_bytes
-        for begin in range(self.offset, end, _SEND_BYTES):
-            data = await self.source.read(begin, min(end, begin + _SEND_BYTES))
-            await self.limit.take(len(data))
-            yield data
-
-
 @dataclass(slots=True)
 class ShardSource:
     """What the journal knows of one archive, and the files behind it."""
@@ -91,8 +70,8 @@ class ShardSource:
 
     @classmethod
     async def of(cls, active: ActiveTransfer, item: Item, reader: Reader) -> ShardSource:
-        members, digests = await active.context.journal.shard(active.id, item.key)
-        layout = await active.context.disk.run(lambda _: ShardLayout(read(members)))
+        members, digests = await active.engine.journal.shard(active.id, item.key)
+        layout = await active.engine.disk.run(lambda _: ShardLayout(read(members)))
         return cls(active, reader, layout, Digests.read(digests))
 
     async def look(self, item: Item) -> Item:
@@ -121,11 +100,11 @@ class ShardSource:
         before = self.layout.members
         members = await self._readable(await self.reader.look(before))
         if members != before:
-            self.layout = await self.active.context.disk.run(lambda _: ShardLayout(members))
+            self.layout = await self.active.engine.disk.run(lambda _: ShardLayout(members))
             self.digests = None
-        content = await self.active.context.disk.run(lambda _: written(self.layout.members))
+        content = await self.active.engine.disk.run(lambda _: written(self.layout.members))
         if self.digests is None:
-            await self.active.context.journal.keep_shard(self.active.id, item.key, content)
+            await self.active.engine.journal.keep_shard(self.active.id, item.key, content)
         return replace(item, size_bytes=self.layout.size_bytes, modified_ns=0, inode=fingerprint(content))
 
     async def _readable(self, found: list[Member | AppError]) -> list[Member]:
@@ -141,7 +120,7 @@ class ShardSource:
                 key = PROBLEM_SCHEME + before.path
                 left_out.append(Item(key, before.path, before.size_bytes, state=ItemState.SKIPPED, error=problem))
         if left_out:
-            await self.active.context.journal.plan(self.active.id, left_out)
+            await self.active.engine.journal.plan(self.active.id, left_out)
         return members
 
     async def hash(self, item: Item, sink: BlockingSink | None = None, counted: Counted | None = None) -> None:
@@ -152,7 +131,7 @@ class ShardSource:
             self.digests = Digests(_UNKNOWN, tuple(bytes.fromhex(etag) for etag in etags))
         else:
             self.digests = await self._hashed(sink, counted)
-        await self.active.context.journal.keep_digests(self.active.id, item.key, self.digests.written())
+        await self.active.engine.journal.keep_digests(self.active.id, item.key, self.digests.written())
 
     async def _hashed(self, sink: BlockingSink | None, counted: Counted | None) -> Digests:
         digesting, size = Digesting(self.layout), self.layout.size_bytes
@@ -165,11 +144,11 @@ class ShardSource:
         data = await self.read(0, min(size, _STEP_BYTES))
         for begin in range(_STEP_BYTES, size + _STEP_BYTES, _STEP_BYTES):
             if counted is not None:
-                await self.active.context.limit.take(len(data))
+                await self.active.engine.limit.take(len(data))
                 counted(len(data))
             # The next is read while this one is hashed; past the end there is nothing to read.
             following = self.read(begin, min(size, begin + _STEP_BYTES))
-            taken = self.active.context.disk.run(partial(_take, take, data))
+            taken = self.active.engine.disk.run(partial(_take, take, data))
             data, _ = await gather_or_raise([following, taken])
         return Digests(digesting.whole, tuple(digesting.members))
 
@@ -183,19 +162,19 @@ class ShardSource:
             raise SourceChanged from trouble
 
     async def body(self, item: Item, offset: int, size: int) -> Body:
-        limit = self.active.context.limit
+        limit = self.active.engine.limit
         if size <= self.most_in_memory:
             data = await self.read(offset, offset + size)
-            digest = await self.active.context.disk.run(lambda _: md5(data).digest())
+            digest = await self.active.engine.disk.run(lambda _: md5(data).digest())
             return Content(data, digest, limit)
         is_whole = size == self.layout.size_bytes and self.digests is not None and self.digests.whole != _UNKNOWN
         if is_whole and self.digests is not None:
-            return _Streamed(self, offset, size, self.digests.whole, limit)
+            return Streamed(self.read, offset, size, self.digests.whole, limit)
         digest_so_far = md5()
         for begin in range(offset, offset + size, _STEP_BYTES):
             data = await self.read(begin, min(offset + size, begin + _STEP_BYTES))
-            await self.active.context.disk.run(partial(_take, digest_so_far.update, data))
-        return _Streamed(self, offset, size, digest_so_far.digest(), limit)
+            await self.active.engine.disk.run(partial(_take, digest_so_far.update, data))
+        return Streamed(self.read, offset, size, digest_so_far.digest(), limit)
 
     @property
     def most_in_memory(self) -> int:
@@ -229,7 +208,7 @@ class ShardSource:
                 digest.update(f"{member.path}\0{member.size_bytes}\0{member.modified_s}\0".encode() + content)
             return digest.hexdigest()
 
-        return await self.active.context.disk.run(lambda _: made())
+        return await self.active.engine.disk.run(lambda _: made())
 
     def keeps_changing(self, item: Item) -> AppError:
         return LocalTrouble(

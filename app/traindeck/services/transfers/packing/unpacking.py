@@ -4,153 +4,122 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from traindeck.domain.errors import AppError, InvalidInput, LocalTrouble, NotFound, ServiceTrouble
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.local_names import LocalNames, System, part_name
+from traindeck.domain.transfers.local_names import LocalNames, part_of
 from traindeck.domain.transfers.packing import INDEX_NAME, SUMMARY_NAME, IndexEntry, stretches
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.http.calls import retried
 from traindeck.services.storage.data_ports import DataPlane
-from traindeck.services.transfers.digests import file_digests, md5
+from traindeck.services.transfers.bodies import size_of
+from traindeck.services.transfers.digests import has_md5, md5
 from traindeck.services.transfers.downloads import Folders
 from traindeck.services.transfers.ledger import OnBytes
 from traindeck.services.transfers.packing.shard_reading import BlockingSink
-from traindeck.services.transfers.planning import system_of
+from traindeck.services.transfers.part_files import PartFile
+from traindeck.services.transfers.sides import system_of
 
 _INDEX_STEP = 4 * 1024 * 1024
 _MOST_SUMMARY = 256 * 1024 * 1024
 
 
-class PackedPlace(Protocol):
+@dataclass(frozen=True, slots=True)
+class PackedPlace(ABC):
     """One packing."""
 
-    @property
-    def words(self) -> str: ...
+    folder: ObjectPath | Path
+    disk: BlockingCalls
 
-    def index(self) -> AsyncIterator[bytes]:
+    @abstractmethod
+    async def found(self, name: str) -> tuple[int, str] | None:
+        """Size and ETag of a file of the packing; None: it is not there."""
+
+    @abstractmethod
+    async def read(self, name: str, offset: int, size_bytes: int, etag: str = "") -> bytes: ...
+
+    async def index(self) -> AsyncIterator[bytes]:
         """The index piece by piece; NotFound where there is none."""
+        found = await self.found(INDEX_NAME)
+        if found is None:
+            raise no_index(str(self.folder))
+        size_bytes, etag = found
+        for offset in range(0, size_bytes, _INDEX_STEP):
+            yield await self.read(INDEX_NAME, offset, min(_INDEX_STEP, size_bytes - offset), etag)
 
-    async def summary(self) -> bytes | None: ...
-
-    async def read(self, shard: str, offset: int, size_bytes: int) -> bytes: ...
+    async def summary(self) -> bytes | None:
+        found = await self.found(SUMMARY_NAME)
+        return None if found is None or found[0] > _MOST_SUMMARY else await self.read(SUMMARY_NAME, 0, *found)
 
     async def feed(self, shard: str, offset: int, size_bytes: int, take: BlockingSink) -> None:
         """For what is too large to be kept."""
+        for done in range(0, size_bytes, _INDEX_STEP):
+            step = min(_INDEX_STEP, size_bytes - done)
+            content = await self.read(shard, offset + done, step)
+            if len(content) != step and (error := self.shortage(shard)) is not None:
+                raise error
+            await self.disk.run(lambda _, content=content: take(content))  # type: ignore[misc]
+
+    def shortage(self, shard: str) -> AppError | None:
+        """What to say where it ends before its index says so; None: nothing more than its MD5 tells."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
-class PackedBucket:
+class PackedBucket(PackedPlace):
     """A packing in a folder of a service; used on the loop of its plane."""
 
     folder: ObjectPath
     plane: DataPlane
-    disk: BlockingCalls
 
-    @property
-    def words(self) -> str:
-        return str(self.folder)
+    async def found(self, name: str) -> tuple[int, str] | None:
+        head = await self.plane.head(self.folder.join(name))
+        return None if head is None else (head.size_bytes, head.etag)
 
-    async def index(self) -> AsyncIterator[bytes]:
-        path = self.folder.join(INDEX_NAME)
-        found = await self.plane.head(path)
-        if found is None:
-            raise no_index(self.words)
-        for offset in range(0, found.size_bytes, _INDEX_STEP):
-            yield await self._stretch(path, offset, min(_INDEX_STEP, found.size_bytes - offset), found.etag)
-
-    async def summary(self) -> bytes | None:
-        path = self.folder.join(SUMMARY_NAME)
-        found = await self.plane.head(path)
-        if found is None or found.size_bytes > _MOST_SUMMARY:
-            return None
-        return await self._stretch(path, 0, found.size_bytes, found.etag)
-
-    async def read(self, shard: str, offset: int, size_bytes: int) -> bytes:
-        return await self._stretch(self.folder.join(shard), offset, size_bytes, "")
-
-    async def _stretch(self, path: ObjectPath, offset: int, size_bytes: int, etag: str) -> bytes:
+    async def read(self, name: str, offset: int, size_bytes: int, etag: str = "") -> bytes:
         if not size_bytes:
             return b""
 
         async def attempt() -> bytes:
             pieces: list[bytes] = []
+            path = self.folder.join(name)
             await self.plane.get(path, pieces.append, offset=offset, length=size_bytes, if_match=etag)
             return b"".join(pieces)
 
         return await retried(attempt)
 
-    async def feed(self, shard: str, offset: int, size_bytes: int, take: BlockingSink) -> None:
-        done = 0
-        while done < size_bytes:
-            step = min(_INDEX_STEP, size_bytes - done)
-            content = await self.read(shard, offset + done, step)
-            if len(content) != step:
-                raise ServiceTrouble(
-                    text("{place} is shorter than its index says.", place=shard), text("Pack it again.")
-                )
-            await self.disk.run(lambda _, content=content: take(content))  # type: ignore[misc]
-            done += step
+    def shortage(self, shard: str) -> AppError | None:
+        return ServiceTrouble(text("{place} is shorter than its index says.", place=shard), text("Pack it again."))
 
 
 @dataclass(frozen=True, slots=True)
-class PackedFolder:
+class PackedFolder(PackedPlace):
     """A packing in a folder of this computer."""
 
     folder: Path
-    disk: BlockingCalls
 
-    @property
-    def words(self) -> str:
-        return str(self.folder)
+    async def found(self, name: str) -> tuple[int, str] | None:
+        size_bytes = await self.disk.run(lambda _: size_of(self.folder / name))
+        return None if size_bytes < 0 else (size_bytes, "")
 
-    async def index(self) -> AsyncIterator[bytes]:
-        place = self.folder / INDEX_NAME
-        if not await self.disk.run(lambda _: place.is_file()):
-            raise no_index(self.words)
-        offset = 0
-        while content := await self.read(INDEX_NAME, offset, _INDEX_STEP):
-            offset += len(content)
-            yield content
-
-    async def summary(self) -> bytes | None:
-        place = self.folder / SUMMARY_NAME
-
-        def content(_: CancelToken) -> bytes | None:
-            with local_errors(place):
-                return place.read_bytes() if place.is_file() else None
-
-        return await self.disk.run(content)
-
-    async def read(self, shard: str, offset: int, size_bytes: int) -> bytes:
-        place = self.folder / shard
+    async def read(self, name: str, offset: int, size_bytes: int, etag: str = "") -> bytes:
+        place = self.folder / name
 
         def content(_: CancelToken) -> bytes:
-            with local_errors(place), place.open("rb", buffering=0) as file:
-                file.seek(offset, os.SEEK_SET)
-                pieces: list[bytes] = []
-                left = size_bytes
-                while left and (piece := file.read(left)):
-                    pieces.append(piece)
-                    left -= len(piece)
-                return b"".join(pieces)
+            with local_errors(place), place.open("rb") as file:
+                file.seek(offset)
+                return file.read(size_bytes)
 
         return await self.disk.run(content)
-
-    async def feed(self, shard: str, offset: int, size_bytes: int, take: BlockingSink) -> None:
-        for done in range(0, size_bytes, _INDEX_STEP):
-            content = await self.read(shard, offset + done, min(_INDEX_STEP, size_bytes - done))
-            await self.disk.run(lambda _, content=content: take(content))  # type: ignore[misc]
 
 
 async def entries(place: PackedPlace) -> AsyncIterator[list[IndexEntry]]:
@@ -169,7 +138,7 @@ def _entry(line: bytes, number: int, place: PackedPlace) -> IndexEntry:
         return IndexEntry.parse(line)
     except ValueError as error:
         raise InvalidInput(
-            text("Line {number} of the index of {place} cannot be read.", number=number, place=place.words),
+            text("Line {number} of the index of {place} cannot be read.", number=number, place=str(place.folder)),
             text("The index is damaged, or of another program. Pack the files again."),
             str(error),
         ) from error
@@ -249,7 +218,7 @@ class Unpacking:
             await gather_or_raise(fetched(some) for some in batch)
         if is_empty:
             raise NotFound(
-                text("No file of that name is in {place}.", place=self._place.words),
+                text("No file of that name is in {place}.", place=str(self._place.folder)),
                 text("See what is there with --list."),
             )
         return self._done
@@ -261,20 +230,14 @@ class Unpacking:
             chosen = [entry for entry in batch if self._is_wanted(entry)]
             if not chosen:
                 continue
-            missing = await self._disk.run(partial(self._missing, [_Wanted(one, placed[one]) for one in chosen]))
-            self._count_equal(len(chosen) - len(missing), sum(one.size_bytes for one in chosen), missing)
+            missing = await self._disk.run(partial(_missing, [_Wanted(one, placed[one]) for one in chosen]))
+            self._done.equal += len(chosen) - len(missing)
+            self._moved(sum(one.size_bytes for one in chosen) - sum(one.entry.size_bytes for one in missing))
             found = stretches((one.entry for one in missing), _STRETCH_BYTES, _GAP_BYTES)
             yield [[_Wanted(entry, placed[entry]) for entry in stretch] for stretch in found]
 
     def _is_wanted(self, entry: IndexEntry) -> bool:
         return not self._only or any(fnmatchcase(entry.path, pattern) for pattern in self._only)
-
-    def _missing(self, wanted: Sequence[_Wanted], token: CancelToken) -> list[_Wanted]:
-        return [one for one in wanted if not _is_there(one, token)]
-
-    def _count_equal(self, files: int, all_bytes: int, missing: Sequence[_Wanted]) -> None:
-        self._done.equal += files
-        self._moved(all_bytes - sum(one.entry.size_bytes for one in missing))
 
     def _moved(self, size_bytes: int) -> None:
         self._done.bytes += size_bytes
@@ -318,31 +281,26 @@ class Unpacking:
                 self._fail([one], problem)
 
     async def _fetch_large(self, one: _Wanted) -> None:
-        part, digest = part_of(one.place), md5()
+        digest, disk = md5(), self._disk
 
-        def begin() -> None:
-            with local_errors(part):
+        def begun() -> PartFile:
+            with local_errors(one.place):
                 self._folders.make_above(one.place)
-                part.write_bytes(b"")
+            return PartFile(one.place)
+
+        part = await disk.run(lambda _: begun())
 
         def take(content: bytes) -> None:
             digest.update(content)
-            with local_errors(part), part.open("ab", buffering=0) as file:
-                file.write(content)
+            part.write(content)
 
-        def finish(*, is_good: bool) -> None:
-            with local_errors(part):
-                if is_good:
-                    part.replace(one.place)
-                part.unlink(missing_ok=True)
-
-        is_good = False
-        await self._disk.run(lambda _: begin())
         try:
             await self._place.feed(one.entry.shard, one.entry.offset, one.entry.size_bytes, take)
             is_good = _is_md5(one.entry, digest.hexdigest())
+            if is_good:
+                await disk.run(lambda _: part.finish())
         finally:
-            await self._disk.run(lambda _: finish(is_good=is_good))
+            await disk.run(lambda _: part.drop())
         if is_good:
             self._well(one)
         else:
@@ -358,23 +316,12 @@ class Unpacking:
         self._done.failures += [(one.entry.path, error) for one in wanted[:room]]
 
 
-def part_of(place: Path) -> Path:
-    return place.with_name(part_name(place.name, System(is_windows=os.name == "nt")))
-
-
 def _is_md5(entry: IndexEntry, found: str) -> bool:
     return not entry.md5 or entry.md5 == found
 
 
-def _is_there(one: _Wanted, token: CancelToken) -> bool:
-    token.check()
-    with local_errors(one.place):
-        try:
-            if not one.place.is_file() or one.place.stat().st_size != one.entry.size_bytes:
-                return False
-        except NotADirectoryError:
-            return False
-        return bool(one.entry.md5) and file_digests(one.place, token)[0] == one.entry.md5
+def _missing(wanted: Sequence[_Wanted], token: CancelToken) -> list[_Wanted]:
+    return [one for one in wanted if not has_md5(one.place, one.entry.size_bytes, one.entry.md5, token)]
 
 
 def _damaged(one: _Wanted) -> AppError:

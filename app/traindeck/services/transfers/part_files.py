@@ -1,0 +1,83 @@
+"""Files of this computer that get their names when all of them is there."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from io import FileIO
+from pathlib import Path
+
+from traindeck.domain.storage.object_facts import ObjectVersion
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.transfers.local_names import part_of
+from traindeck.domain.transfers.records import is_plain_md5
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.files import local_errors
+from traindeck.services.storage.data_ports import DataPlane
+from traindeck.services.transfers.digests import damaged, md5
+
+_HELD_BYTES = 4 * 1024 * 1024
+
+
+class PartFile:
+    """Is written beside its place, and removed unless it was finished. Every call blocks."""
+
+    def __init__(self, place: Path, mark: str = "") -> None:
+        self._place = place
+        self._part = part_of(place, mark)
+        with local_errors(self._part):
+            self._file = self._part.open("wb", buffering=0)
+
+    def write(self, content: bytes) -> None:
+        with local_errors(self._part):
+            write_all(self._file, content)
+
+    def finish(self, *, is_safe: bool = False) -> None:
+        """`is_safe`: from a power cut, too."""
+        with local_errors(self._place):
+            if is_safe:
+                os.fsync(self._file.fileno())
+            self._file.close()
+            self._part.replace(self._place)
+
+    def drop(self) -> None:
+        """After `finish` there is nothing left to be removed."""
+        with local_errors(self._part):
+            self._file.close()
+            self._part.unlink(missing_ok=True)
+
+
+def write_all(file: FileIO, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[file.write(view) :]
+
+
+async def fetch_version(
+    plane: DataPlane, disk: BlockingCalls, path: ObjectPath, version: ObjectVersion, target: Path
+) -> None:
+    """One version of an object as a file."""
+    # A name of its own: what else is called like it may be somebody's file, or another download.
+    part = await disk.run(lambda _: PartFile(target, secrets.token_hex(4)))
+    digest = md5()
+    held: list[bytes] = []
+
+    async def take(piece: bytes) -> None:
+        digest.update(piece)
+        held.append(piece)
+        if sum(map(len, held)) >= _HELD_BYTES:
+            await write()
+
+    async def write() -> None:
+        content = b"".join(held)
+        held.clear()
+        await disk.run(lambda _: part.write(content))
+
+    try:
+        found = await plane.get(path, take, version=version.version)
+        if is_plain_md5(found.etag) and not found.is_encrypted and digest.hexdigest() != found.etag:
+            raise damaged(str(path))
+        await write()
+        await disk.run(lambda _: part.finish())
+    finally:
+        await disk.run(lambda _: part.drop())

@@ -29,7 +29,7 @@ from traindeck.lab.accounts import Accounts, LabAccount
 from traindeck.lab.faults import Fault, Faults
 from traindeck.lab.gateway import gateway_app
 from traindeck.lab.obs.store import ObjectStore
-from traindeck.lab.training.api import iam_api, modelarts_api
+from traindeck.lab.training.api import modelarts_api
 from traindeck.lab.training.jobs import JobService
 from traindeck.lab.training.running.containers import Containers, Means
 from traindeck.lab.training.running.job_outcome import Timing
@@ -45,7 +45,7 @@ def _means() -> Means:
         return Containers(Path(folder)).means(Path(getattr(sys, "_base_executable", "") or sys.executable))
 
 
-needs_containers = pytest.mark.skipif(not _means().is_possible, reason="an ordinary user has no namespaces here")
+needs_containers = pytest.mark.skipif(not _means().tool, reason="an ordinary user has no namespaces here")
 
 
 class LabApp:
@@ -71,10 +71,7 @@ class LabApp:
             runner.run(self._main())
 
     async def _main(self) -> None:
-        routes = [
-            iam_api.add_routes,
-            lambda app: modelarts_api.add_routes(app, self.service),
-        ]
+        routes = [lambda app: modelarts_api.add_routes(app, self.service)]
         runner = web.AppRunner(gateway_app(self.accounts, routes, faults=self.faults))
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)

@@ -37,7 +37,7 @@ from traindeck.lab.ports import (
     bind,
 )
 from traindeck.lab.root_folder import LOCK, RUNNING
-from traindeck.lab.training.api import iam_api, modelarts_api
+from traindeck.lab.training.api import modelarts_api
 from traindeck.lab.training.job_records import EventText
 from traindeck.lab.training.jobs import JobService
 
@@ -105,7 +105,7 @@ async def _serve(
     def add_modelarts(app: web.Application) -> None:
         modelarts_api.add_routes(app, service)
 
-    app = gateway_app(accounts, [add_own, add_modelarts, iam_api.add_routes], activity, faults)
+    app = gateway_app(accounts, [add_own, add_modelarts], activity, faults)
     token = secrets.token_urlsafe(32)
     async with AsyncExitStack() as stack:
         api = ObsApi(store, accounts, activity, faults)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.waiting import PATIENT_S
+from traindeck.lab.training.lab_settings import SettingsError
 from traindeck.lab.training.running.interpreters import Interpreters, NoInterpreterError
 from traindeck.lab.training.running.job_files import ObsPath
 from traindeck.lab.training.running.process_tree import ProcessTree
@@ -38,7 +39,7 @@ def test_a_frozen_program_looks_for_a_python(tmp_path: Path, monkeypatch: pytest
 def test_settings_that_cannot_be_read_are_named(tmp_path: Path, text: str) -> None:
     settings = tmp_path / "lab.toml"
     settings.write_bytes(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises(NoInterpreterError, match=r"lab\.toml"):
+    with pytest.raises(SettingsError, match=r"lab\.toml"):
         Interpreters(tmp_path).for_engine("local-python")
 
 
@@ -63,9 +64,9 @@ def test_a_process_nobody_recorded_is_found_by_its_variable() -> None:
     environment = {**os.environ, "MA_VJ_NAME": "ma-job-of-this-test"}
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], env=environment) as stray:
         try:
-            assert ProcessTree("MA_VJ_NAME", "ma-job-of-another-test").end(0.1)
+            assert ProcessTree("of-another-test").end(0.1)
             assert stray.poll() is None
-            assert ProcessTree("MA_VJ_NAME", "ma-job-of-this-test").end(5)
+            assert ProcessTree("of-this-test").end(5)
             assert stray.wait(PATIENT_S) != 0
         finally:
             stray.kill()

@@ -179,7 +179,7 @@ def test_lines_are_seen_soon_and_outputs_arrive_during_the_run(jobs: Jobs) -> No
     wait_for(lambda: jobs.lab.get("out/run/sub/step1.ckpt") == b"one")
     wait_for(lambda: b"first line" in (jobs.lab.get(log_key) or b""))
     assert jobs.phase(job_id) == "Running"
-    (jobs.places(job_id).input(0, "data_url") / "go").touch()
+    (jobs.places(job_id).mount / "inputs/data_url_0/go").touch()
     assert jobs.ended(job_id)["status"]["phase"] == "Completed"
     assert jobs.lab.get("out/run/sub/step1.ckpt") == b"changed"
     assert jobs.lab.get("out/run/last") == b"two"
@@ -345,7 +345,7 @@ def test_outputs_that_cannot_go_fail_a_good_script_and_stay(jobs: Jobs) -> None:
     output = {"name": "train_url", "remote": {"obs": {"obs_url": "obs://other-bucket/out/"}}}
     job = jobs.create(job_body(algorithm__outputs=[output], spec__log_export_path={"obs_url": "/no-such-bucket/"}))
     job_id = job["metadata"]["id"]
-    folder = jobs.places(job_id).output(0, "train_url")
+    folder = jobs.places(job_id).mount / "outputs/train_url_0"
     wait_for(lambda: "up" in jobs.log(job_id))
     jobs.lab.objects.delete_bucket("other-bucket")
     (folder / "go").touch()

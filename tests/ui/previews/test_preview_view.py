@@ -83,7 +83,7 @@ class Bench:
         self.tab = BrowserView(self.browser, tree, favourites, theme, User())
         self.preview = Preview(cloud.planes, calls, cloud.scope, drawn_picture)
         self.panel = PreviewView(self.preview, theme)
-        self.follower = PreviewFollower(self.preview, self.tab, self.browser)
+        self.follower = PreviewFollower(self.preview, self.tab)
         self.window = QWidget()
         layout = QHBoxLayout(self.window)
         layout.addWidget(self.tab, 2)

@@ -115,14 +115,15 @@ def reset(call: Call) -> int:
 def engines(call: Call) -> int:
     """Every engine with the Python that runs it here; each Python is started once."""
     from traindeck.lab.training.catalogue import Catalogue
-    from traindeck.lab.training.running.interpreters import Interpreters, NoInterpreterError
+    from traindeck.lab.training.lab_settings import SettingsError
+    from traindeck.lab.training.running.interpreters import Interpreters
 
     known = Catalogue(resource("lab", "catalogue.toml")).engines
     interpreters = Interpreters(_root(call))
     rows = interpreters.checked(known)
     try:
         unknown = interpreters.unknown(known)
-    except NoInterpreterError:
+    except SettingsError:
         unknown = []  # every row says so already
     if call.output.json_wanted:
         call.output.document(

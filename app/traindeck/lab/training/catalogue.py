@@ -1,7 +1,7 @@
 """The engines and flavors that the Lab offers, and which of them fit together."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,24 +11,21 @@ FLAVOR_TYPES = ("CPU", "GPU", "Ascend")
 
 @dataclass(frozen=True)
 class Engine:
-    """A framework preset that a job can ask for."""
+    """A framework preset that a job can ask for, as the catalogue has it."""
 
-    id: str
-    name: str
-    version: str
-    flavor_types: tuple[str, ...]
-    v1_compatible: bool
-    run_user: str
-    tags: tuple[str, ...]
-    is_discontinued: bool = False
+    id: str = ""
+    name: str = ""
+    version: str = ""
+    flavor_types: Sequence[str] = FLAVOR_TYPES
+    v1_compatible: bool = False
+    run_user: str = ""
+    tags: Sequence[str] = ()
+    discontinued: bool = False
 
     def entry(self) -> dict[str, Any]:
         """The row of the engine list."""
-        entry: dict[str, Any] = self.in_job()
-        if self.tags:
-            entry["tags"] = list(self.tags)
-        entry["image_info"] = {"cpu_image_url": "", "gpu_image_url": "", "image_version": self.version}
-        return entry
+        image = {"cpu_image_url": "", "gpu_image_url": "", "image_version": self.version}
+        return {**self.in_job(), **({"tags": self.tags} if self.tags else {}), "image_info": image}
 
     def in_job(self) -> dict[str, Any]:
         return {
@@ -41,25 +38,25 @@ class Engine:
 
 
 # What a job has for an engine when it brings an image and a command of its own.
-OWN_IMAGE = Engine(id="", name="", version="", flavor_types=FLAVOR_TYPES, v1_compatible=False, run_user="", tags=())
+OWN_IMAGE = Engine()
 
 
 @dataclass(frozen=True)
 class Flavor:
-    """A machine size that a job can ask for."""
+    """A machine size that a job can ask for, as the catalogue has it."""
 
     id: str
     name: str
     type: str
     max_num: int
     billing: str
-    is_free: bool
-    hours_limit: int | None
     cpu: Mapping[str, Any]
     memory_gb: int
-    disk_gb: int | None
-    gpu: Mapping[str, Any] | None
-    npu: Mapping[str, Any] | None
+    free: bool = False
+    hours_limit: int | None = None
+    disk_gb: int | None = None
+    gpu: Mapping[str, Any] | None = None
+    npu: Mapping[str, Any] | None = None
 
     @property
     def cards(self) -> int:
@@ -68,35 +65,29 @@ class Flavor:
 
     def entry(self) -> dict[str, Any]:
         """The row of the flavor list."""
-        info = self._info()
-        info["max_num"] = self.max_num
-        if self.disk_gb is not None:
-            info["disk"] = {"size": self.disk_gb, "unit": "GB"}
         return {
             "flavor_id": self.id,
             "flavor_name": self.name,
             "flavor_type": self.type,
             "max_num": self.max_num,
             "billing": {"code": self.billing, "unit_num": 1},
-            "flavor_info": info,
+            "flavor_info": {**self._info(int), "max_num": self.max_num},
             "attributes": {},
         }
 
     def in_job(self) -> dict[str, Any]:
         """The `flavor_detail` of a job, where the service sends some numbers as text."""
-        info = self._info()
-        if self.npu is not None:
-            info["npu"]["unit_num"] = str(self.npu["unit_num"])
-        if self.disk_gb is not None:
-            info["disk"] = {"size": str(self.disk_gb), "unit": "GB"}
-        return {"flavor_type": self.type, "billing": {"code": self.billing, "unit_num": 1}, "flavor_info": info}
+        billing = {"code": self.billing, "unit_num": 1}
+        return {"flavor_type": self.type, "billing": billing, "flavor_info": self._info(str)}
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self, spelled: Callable[[int], int | str]) -> dict[str, Any]:
         info: dict[str, Any] = {"cpu": dict(self.cpu), "memory": {"size": self.memory_gb, "unit": "GB"}}
         if self.gpu is not None:
             info["gpu"] = dict(self.gpu)
         if self.npu is not None:
-            info["npu"] = dict(self.npu)
+            info["npu"] = {**self.npu, "unit_num": spelled(self.npu["unit_num"])}
+        if self.disk_gb is not None:
+            info["disk"] = {"size": spelled(self.disk_gb), "unit": "GB"}
         return info
 
 
@@ -106,9 +97,9 @@ class Catalogue:
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
             table = tomllib.load(file)
-        self._known = tuple(_engine(row) for row in table["engines"])
-        self.engines = tuple(engine for engine in self._known if not engine.is_discontinued)
-        self.flavors = tuple(_flavor(row) for row in table["flavors"])
+        self._known = tuple(Engine(**{"id": row["version"], **row}) for row in table["engines"])
+        self.engines = tuple(engine for engine in self._known if not engine.discontinued)
+        self.flavors = tuple(Flavor(**row) for row in table["flavors"])
 
     def engine(self, *, engine_id: str, name: str, version: str) -> Engine | None:
         """The engine of that id, or of that name and version; what is given must agree."""
@@ -122,33 +113,3 @@ class Catalogue:
 
     def flavor(self, flavor_id: str) -> Flavor | None:
         return next((flavor for flavor in self.flavors if flavor.id == flavor_id), None)
-
-
-def _engine(row: Mapping[str, Any]) -> Engine:
-    return Engine(
-        id=row.get("id", row["version"]),
-        name=row["name"],
-        version=row["version"],
-        flavor_types=tuple(row["flavor_types"]),
-        v1_compatible=row.get("v1_compatible", False),
-        run_user=row.get("run_user", ""),
-        tags=tuple(row.get("tags", ())),
-        is_discontinued=row.get("discontinued", False),
-    )
-
-
-def _flavor(row: Mapping[str, Any]) -> Flavor:
-    return Flavor(
-        id=row["id"],
-        name=row["name"],
-        type=row["type"],
-        max_num=row["max_num"],
-        billing=row["billing"],
-        is_free=row.get("free", False),
-        hours_limit=row.get("hours_limit"),
-        cpu=row["cpu"],
-        memory_gb=row["memory_gb"],
-        disk_gb=row.get("disk_gb"),
-        gpu=row.get("gpu"),
-        npu=row.get("npu"),
-    )

@@ -6,9 +6,9 @@ from typing import Any
 
 from traindeck.lab.accounts import LabAccount
 from traindeck.lab.training.api.routes import list_in
-from traindeck.lab.training.experiments import Experiment
+from traindeck.lab.training.database import now_ms
 from traindeck.lab.training.job_form import JobForm
-from traindeck.lab.training.job_records import JobRecord, now_ms
+from traindeck.lab.training.job_records import JobRecord
 from traindeck.lab.training.job_tags import merged, read_tags
 from traindeck.lab.training.running.worker_places import Sandbox
 
@@ -28,7 +28,7 @@ def completed(
     sandbox: Sandbox,
     account: LabAccount,
     create_time: int,
-    experiment: Experiment | None = None,
+    experiment: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What is stored of a job: every field of the request, known or not, and the defaults."""
     document: dict[str, Any] = copy.deepcopy(dict(body))
@@ -50,21 +50,24 @@ def completed(
     )
     metadata["tags"] = merged([], read_tags(list_in(metadata, "tags")))
     if experiment is not None:
-        metadata["training_experiment_reference"] = {"id": experiment.id, "name": experiment.name}
+        metadata["training_experiment_reference"] = {key: experiment[key] for key in ("id", "name")}
     places = sandbox.worker(form.tasks[0])
     algorithm = document["algorithm"]
     algorithm["engine"] = {**algorithm["engine"], **(form.engine.in_job() if form.engine.name else {})}
     algorithm["environments"] = algorithm.get("environments") or {}
     algorithm["policies"] = algorithm.get("policies") or {}
     algorithm["parameters"] = [_parameter(row) for row in algorithm.get("parameters") or []]
-    algorithm["inputs"] = [
-        _channel(row, places.seen(places.input_of(index, channel)))
-        for index, (row, channel) in enumerate(zip(algorithm.get("inputs") or [], form.inputs, strict=True))
-    ]
-    algorithm["outputs"] = [
-        {"mode": "upload_periodically", "period": 30, **_channel(row, places.seen(places.output_of(index, channel)))}
-        for index, (row, channel) in enumerate(zip(algorithm.get("outputs") or [], form.outputs, strict=True))
-    ]
+    usual = {"inputs": {}, "outputs": {"mode": "upload_periodically", "period": 30}}
+    for kind, channels in (("inputs", form.inputs), ("outputs", form.outputs)):
+        algorithm[kind] = [
+            {
+                **usual[kind],
+                **row,
+                "local_dir": places.seen(places.of(channel)),
+                "access_method": row.get("access_method") or "parameter",
+            }
+            for row, channel in zip(algorithm.get(kind) or [], channels, strict=True)
+        ]
     spec = document["spec"]
     spec["resource"] = {
         "policy": "regular",
@@ -105,7 +108,3 @@ def _parameter(row: Mapping[str, Any]) -> dict[str, Any]:
     defaults: dict[str, Any] = {"value": "", "description": "", "i18n_description": None}
     given = {key: value for key, value in row.items() if value is not None}
     return {**defaults, **given, "constraint": {**_PARAMETER_CONSTRAINT, **(row.get("constraint") or {})}}
-
-
-def _channel(row: Mapping[str, Any], folder: str) -> dict[str, Any]:
-    return {**row, "local_dir": folder, "access_method": row.get("access_method") or "parameter"}

@@ -1,13 +1,12 @@
 """Reads the body of a create request and refuses, with the service's codes, what the service would refuse."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
 from traindeck.lab.obs.errors import ObsError
-from traindeck.lab.obs.store import ObjectInfo
 from traindeck.lab.training.api.routes import (
     RefusedError,
     checked_description,
@@ -19,7 +18,7 @@ from traindeck.lab.training.api.routes import (
     text_in,
 )
 from traindeck.lab.training.catalogue import OWN_IMAGE, Catalogue, Engine, Flavor
-from traindeck.lab.training.job_parameters import check_names, check_values, read_parameters
+from traindeck.lab.training.job_parameters import check_names, check_values, read_parameter
 from traindeck.lab.training.running.job_files import ObsPath, OwnBuckets
 
 ASCEND_ENGINE = "Ascend-Powered-Engine"
@@ -43,6 +42,8 @@ _MAX_VARIABLE_VALUE = 4096
 class Channel:
     """An input or output of a job and how its local folder reaches the script."""
 
+    kind: str
+    index: int
     name: str
     path: ObsPath
     by_variable: bool
@@ -73,6 +74,10 @@ class JobForm:
     has_obs_urls: bool = False
 
     @property
+    def channels(self) -> tuple[Channel, ...]:
+        return self.inputs + self.outputs
+
+    @property
     def tasks(self) -> tuple[str, ...]:
         return tuple(f"worker-{index}" for index in range(self.node_count))
 
@@ -93,7 +98,8 @@ def read_form(body: Mapping[str, Any], catalogue: Catalogue, buckets: OwnBuckets
 
     name = checked_name(metadata.get("name"), "the job name")
     checked_description(metadata.get("description"))
-    _texts(object_in(metadata, "annotations"), "annotations")
+    if not all(isinstance(value, str) for value in object_in(metadata, "annotations").values()):
+        raise RefusedError("0104", "all values of annotations must be texts")
     workspace_id = checked_workspace(metadata.get("workspace_id"))
 
     if object_in(algorithm, "policies").get("auto_search"):
@@ -106,7 +112,7 @@ def read_form(body: Mapping[str, Any], catalogue: Catalogue, buckets: OwnBuckets
         raise RefusedError("2840", f"the flavor {flavor.id} does not fit the engine {engine.version}")
     node_count = _node_count(resource, flavor)
 
-    parameters = read_parameters(list_in(algorithm, "parameters"))
+    parameters = [read_parameter(row) for row in list_in(algorithm, "parameters")]
     inputs = _channels(list_in(algorithm, "inputs"), "input")
     outputs = _channels(list_in(algorithm, "outputs"), "output")
     check_names([parameter.name for parameter in parameters] + [channel.name for channel in (*inputs, *outputs)])
@@ -116,7 +122,7 @@ def read_form(body: Mapping[str, Any], catalogue: Catalogue, buckets: OwnBuckets
     if not is_own_launch or text_in(algorithm, "code_dir"):
         code, files = _code(text_in(algorithm, "code_dir"), buckets)
         boot_file = None if is_own_launch else _boot_file(text_in(algorithm, "boot_file"), code, files)
-    read_schedule_policy(object_in(spec, "schedule_policy"))
+    check_schedule_policy(object_in(spec, "schedule_policy"))
     log_url = text_in(object_in(spec, "log_export_path"), "obs_url")
     return JobForm(
         name=name,
@@ -138,13 +144,12 @@ def read_form(body: Mapping[str, Any], catalogue: Catalogue, buckets: OwnBuckets
     )
 
 
-def read_schedule_policy(given: Mapping[str, Any]) -> Mapping[str, Any]:
+def check_schedule_policy(given: Mapping[str, Any]) -> None:
     priority, preemptible = given.get("priority"), given.get("preemptible")
     if priority is not None and (not is_whole(priority) or not 0 <= priority <= _HIGHEST_PRIORITY):
         raise RefusedError("2816", f"the priority must be a whole number from 0 to {_HIGHEST_PRIORITY}")
     if preemptible is not None and not isinstance(preemptible, bool):
         raise RefusedError("0104", "preemptible must be true or false")
-    return given
 
 
 def _engine(given: Mapping[str, Any], command: str, catalogue: Catalogue) -> Engine:
@@ -161,7 +166,7 @@ def _engine(given: Mapping[str, Any], command: str, catalogue: Catalogue) -> Eng
     engine = catalogue.engine(engine_id=engine_id, name=name, version=version)
     if engine is None:
         raise RefusedError("2780", f"the engine {engine_id or f'{name} {version}'.strip()} does not exist")
-    if engine.is_discontinued:
+    if engine.discontinued:
         raise RefusedError("2832", f"the engine {engine.version} is too old and was removed; use a newer one")
     return engine
 
@@ -190,7 +195,7 @@ def _node_count(resource: Mapping[str, Any], flavor: Flavor) -> int:
 
 def _channels(rows: list[Any], kind: str) -> tuple[Channel, ...]:
     channels = []
-    for row in rows:
+    for index, row in enumerate(rows):
         name = checked_name(row.get("name") if isinstance(row, Mapping) else None, f"the name of every {kind}")
         method = text_in(row, "access_method") or "parameter"
         if method not in ("parameter", "env"):
@@ -202,7 +207,7 @@ def _channels(rows: list[Any], kind: str) -> tuple[Channel, ...]:
         if not url:
             raise RefusedError("2753", f"the {kind} {name} has no remote.obs.obs_url")
         local_dir = _folder(row, "local_dir", "2753")
-        channels.append(Channel(name, _obs_path(url, f"{kind} {name}"), method == "env", local_dir))
+        channels.append(Channel(kind, index, name, _obs_path(url, f"{kind} {name}"), method == "env", local_dir))
     return tuple(channels)
 
 
@@ -219,49 +224,39 @@ def _environments(given: Mapping[str, Any]) -> dict[str, str]:
 
 def _code(url: str, buckets: OwnBuckets) -> tuple[ObsPath, set[str]]:
     """The code directory and the files in it, named from there."""
-    try:
-        code = ObsPath.parse(url)
-    except ValueError as error:
-        raise RefusedError("2802", f"the code directory {url!r} is not an OBS path") from error
+    code = _parsed(url, "2802", f"the code directory {url!r} is not an OBS path")
     if code.name in (".", ".."):
         raise RefusedError("2802", f"the code directory {code} has no usable name")
     files: set[str] = set()
     folders: set[str] = set()
     size = 0
-    for info in _listed(buckets, code):
-        key = info.key[len(code.folder) :]
-        elements = key.rstrip("/").split("/")
-        if len(elements) > MAX_CODE_DEPTH:
-            raise RefusedError("2760", f"the code directory is deeper than {MAX_CODE_DEPTH} folders")
-        folders.update("/".join(elements[:count]) for count in range(1, len(elements)))
-        (folders if key.endswith("/") else files).add("/".join(elements))
-        size += info.size
-        if len(files) + len(folders) > MAX_CODE_FILES:
-            raise RefusedError("2759", f"the code directory holds more than {MAX_CODE_FILES} files and folders")
-        if size > MAX_CODE_BYTES:
-            raise RefusedError("2761", "the code directory is larger than 5 GB")
+    try:
+        for info in buckets.under(code):
+            key = info.key[len(code.folder) :]
+            elements = key.rstrip("/").split("/")
+            if len(elements) > MAX_CODE_DEPTH:
+                raise RefusedError("2760", f"the code directory is deeper than {MAX_CODE_DEPTH} folders")
+            folders.update("/".join(elements[:count]) for count in range(1, len(elements)))
+            (folders if key.endswith("/") else files).add("/".join(elements))
+            size += info.size
+            if len(files) + len(folders) > MAX_CODE_FILES:
+                raise RefusedError("2759", f"the code directory holds more than {MAX_CODE_FILES} files and folders")
+            if size > MAX_CODE_BYTES:
+                raise RefusedError("2761", "the code directory is larger than 5 GB")
+    except ObsError as error:
+        raise RefusedError("2757", f"the code directory {code} cannot be read: {error.message}") from error
     if not files:
         raise RefusedError("2757", f"the code directory {code} does not exist or is empty")
     return code, files
 
 
 def _boot_file(url: str, code: ObsPath, files: set[str]) -> PurePosixPath:
-    try:
-        boot = ObsPath.parse(url)
-    except ValueError as error:
-        raise RefusedError("2758", f"the boot file {url!r} is not an OBS path") from error
+    boot = _parsed(url, "2758", f"the boot file {url!r} is not an OBS path")
     relative = boot.key[len(code.folder) :]
     is_inside = boot.bucket == code.bucket and boot.key.startswith(code.folder)
     if not is_inside or not relative.endswith(".py") or relative not in files:
         raise RefusedError("2758", f"the boot file {boot} must be a .py file inside the code directory {code}")
     return PurePosixPath(relative)
-
-
-def _listed(buckets: OwnBuckets, code: ObsPath) -> Iterator[ObjectInfo]:
-    try:
-        yield from buckets.under(code)
-    except ObsError as error:
-        raise RefusedError("2757", f"the code directory {code} cannot be read: {error.message}") from error
 
 
 def _stop_after_hours(given: Mapping[str, Any]) -> int | None:
@@ -274,15 +269,14 @@ def _stop_after_hours(given: Mapping[str, Any]) -> int | None:
 
 
 def _obs_path(url: str, place: str) -> ObsPath:
+    return _parsed(url, "2791", f"the OBS path {url!r} of {place} is not valid")
+
+
+def _parsed(url: str, code: str, message: str) -> ObsPath:
     try:
         return ObsPath.parse(url)
     except ValueError as error:
-        raise RefusedError("2791", f"the OBS path {url!r} of {place} is not valid") from error
-
-
-def _texts(given: Mapping[str, Any], place: str) -> None:
-    if not all(isinstance(value, str) for value in given.values()):
-        raise RefusedError("0104", f"all values of {place} must be texts")
+        raise RefusedError(code, message) from error
 
 
 def _folder(algorithm: Mapping[str, Any], key: str, code: str) -> PurePosixPath | None:

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from traindeck.lab.training.api.routes import RefusedError
-from traindeck.lab.training.job_records import (
-    EventRecord,
-    EventText,
-    JobRecord,
-    StageRecord,
-    now_ms,
-)
+from traindeck.lab.training.database import now_ms
+from traindeck.lab.training.job_records import EventText, JobRecord
 
 _BAD_QUERY = "50004000"
 _LEVELS = ("Info", "Error", "Warning")
@@ -30,58 +24,12 @@ _STAGES = {
 }
 
 
-@dataclass(frozen=True)
-class EventQuery:
-    """A question for events that was found good; `page` counts pages, not events."""
-
-    page: int
-    limit: int
-    newest_first: bool
-    start_ms: int | None
-    end_ms: int | None
-    level: str
-    pattern: str
-    is_chinese: bool
-
-    def answer(self, events: Sequence[EventRecord], job: JobRecord) -> dict[str, Any]:
-        start = job.create_time if self.start_ms is None else self.start_ms
-        end = now_ms() if self.end_ms is None else self.end_ms
-        found = [event for event in events if self._is_wanted(event)]
-        if self.newest_first:
-            found.reverse()
-        first = self.page * self.limit
-        return {
-            "total": len(found),
-            "limit": self.limit,
-            "offset": self.page,
-            "order": "desc" if self.newest_first else "asc",
-            "start_time": _time_text(start),
-            "end_time": _time_text(end),
-            "events": [
-                {
-                    "time": _time_text(event.time),
-                    "level": event.level,
-                    "source": event.source,
-                    "message": self._message(event),
-                }
-                for event in found[first : first + self.limit]
-            ],
-        }
-
-    def _is_wanted(self, event: EventRecord) -> bool:
-        if self.start_ms is not None and event.time < self.start_ms:
-            return False
-        if self.end_ms is not None and event.time > self.end_ms:
-            return False
-        return self.level in ("", event.level) and self.pattern in self._message(event)
-
-    def _message(self, event: EventRecord) -> str:
-        return event.text.chinese if self.is_chinese else event.text.english
-
-
-def read_event_query(query: Mapping[str, str], language: str | None) -> EventQuery:
-    start, end = query.get("start_time") or "", query.get("end_time") or ""
-    if bool(start) != bool(end):
+def event_table(
+    job: JobRecord, events: Sequence[Mapping[str, Any]], query: Mapping[str, str], language: str | None
+) -> dict[str, Any]:
+    """The page of the job's events, oldest first, that the query asks for; its offset counts pages, not events."""
+    start_text, end_text = query.get("start_time") or "", query.get("end_time") or ""
+    if bool(start_text) != bool(end_text):
         raise RefusedError(_BAD_QUERY, "start_time and end_time must be given together")
     order = query.get("order") or "desc"
     level = query.get("level") or ""
@@ -95,28 +43,44 @@ def read_event_query(query: Mapping[str, str], language: str | None) -> EventQue
     limit = _whole("limit", query.get("limit") or str(_DEFAULT_LIMIT))
     if not 1 <= limit <= _MAX_LIMIT:
         raise RefusedError(_BAD_QUERY, f"limit must be a whole number from 1 to {_MAX_LIMIT}")
-    return EventQuery(
-        page=_whole("offset", query.get("offset") or "0"),
-        limit=limit,
-        newest_first=order == "desc",
-        start_ms=_whole("start_time", start) if start else None,
-        end_ms=_whole("end_time", end) if end else None,
-        level=level,
-        pattern=pattern,
-        is_chinese=(language or "").lower().startswith("zh"),
-    )
+    page = _whole("offset", query.get("offset") or "0")
+    start = _whole("start_time", start_text) if start_text else job.create_time
+    end = _whole("end_time", end_text) if end_text else now_ms()
+    if start_text:
+        events = [event for event in events if start <= event["time"] <= end]
+    message = "chinese" if (language or "").lower().startswith("zh") else "english"
+    found = [event for event in events if level in ("", event["level"]) and pattern in event[message]]
+    if order == "desc":
+        found.reverse()
+    return {
+        "total": len(found),
+        "limit": limit,
+        "offset": page,
+        "order": order,
+        "start_time": _time_text(start),
+        "end_time": _time_text(end),
+        "events": [
+            {
+                "time": _time_text(event["time"]),
+                "level": event["level"],
+                "source": event["source"],
+                "message": event[message],
+            }
+            for event in found[page * limit : (page + 1) * limit]
+        ],
+    }
 
 
-def stage_table(job: JobRecord, stages: Sequence[StageRecord]) -> dict[str, Any]:
+def stage_table(job: JobRecord, stages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     rows = [
         {
             "job_id": job.id,
-            "name": stage.name,
-            "en_message": _STAGES[stage.name][0],
-            "zh_message": _STAGES[stage.name][1],
-            "start_time": _time_text(stage.start_time),
-            "end_time": _time_text(stage.end_time) if stage.end_time else "",
-            "stage_order": list(_STAGES).index(stage.name) + 1,
+            "name": stage["name"],
+            "en_message": _STAGES[stage["name"]][0],
+            "zh_message": _STAGES[stage["name"]][1],
+            "start_time": _time_text(stage["start_time"]),
+            "end_time": _time_text(stage["end_time"]) if stage["end_time"] else "",
+            "stage_order": list(_STAGES).index(stage["name"]) + 1,
             "sub_stages": [],
         }
         for stage in stages
@@ -170,160 +134,76 @@ OBS_URLS = EventText(
     " it.",
     "作业直接得到输入和输出的 OBS 地址，并像旧版服务那样自行传输文件。",
 )
-
-
-def no_container_paths(reason: str) -> EventText:
-    return EventText(
-        f"The job has no /cache and no /home/ma-user, for {reason}; its folders have other names here.",
-        f"作业没有 /cache 和 /home/ma-user（{reason}）；其目录在本机使用其他名称。",
-    )
-
-
-def limited(processors: int, memory_gb: float) -> EventText:
-    return EventText(
-        f"Each worker is kept to {processors} processors and {memory_gb} GB of memory.",
-        f"每个节点限用 {processors} 个处理器和 {memory_gb} GB 内存。",
-    )
-
-
-def memory_limited(memory_gb: float) -> EventText:
-    return EventText(f"Each worker is kept to {memory_gb} GB of memory.", f"每个节点限用 {memory_gb} GB 内存。")
-
-
-def smaller_computer(own_processors: int, own_gb: int, processors: int, memory_gb: float) -> EventText:
-    return EventText(
-        f"This computer has {own_processors} processors and {own_gb} GB of memory,"
-        f" its flavor {processors} and {memory_gb} GB.",
-        f"本机有 {own_processors} 个处理器和 {own_gb} GB 内存，规格为 {processors} 个和 {memory_gb} GB。",
-    )
-
-
-def out_of_memory(task: str, memory_gb: float) -> EventText:
-    return EventText(
-        f"[{task}] The training process used more than {memory_gb} GB of memory and was killed.",
-        f"[{task}] 训练进程使用的内存超过 {memory_gb} GB，已被终止。",
-    )
-
-
-def packages_started(task: str) -> EventText:
-    return EventText(
-        f"[{task}] Installing the packages of pip-requirements.txt.",
-        f"[{task}] 正在安装 pip-requirements.txt 中的软件包。",
-    )
-
-
-def packages_installed(task: str, seconds: float) -> EventText:
-    return EventText(
-        f"[{task}][time used: {seconds:.2f}s] The packages were installed.",
-        f"[{task}][time used: {seconds:.2f}s] 软件包安装完成。",
-    )
-
-
-def packages_kept(task: str) -> EventText:
-    return EventText(
-        f"[{task}] The packages were installed by an earlier job and are used again.",
-        f"[{task}] 软件包已由之前的作业安装，直接使用。",
-    )
-
-
-def packages_not_installed(task: str, cause: object) -> EventText:
-    return EventText(
-        f"[{task}] The packages of pip-requirements.txt could not be installed: {cause}.",
-        f"[{task}] 无法安装 pip-requirements.txt 中的软件包：{cause}。",
-    )
-
-
-def ignored_field(name: str) -> EventText:
-    return EventText(f"{name} has no effect in the Lab.", f"{name} 在 Lab 中不起作用。")
-
-
-def code_download_started(task: str, source: object) -> EventText:
-    return EventText(f"[{task}] Downloading the code from {source}.", f"[{task}] 正在从 {source} 下载代码。")
-
-
-def code_downloaded(task: str, files: int, size_bytes: int, seconds: float) -> EventText:
-    return EventText(
-        f"[{task}][time used: {seconds:.2f}s] The code was downloaded: {files} files, {size_bytes} bytes.",
-        f"[{task}][time used: {seconds:.2f}s] 代码下载完成：{files} 个文件，{size_bytes} 字节。",
-    )
-
-
-def input_download_started(task: str, name: str, source: object) -> EventText:
-    return EventText(
-        f"[{task}] Downloading the input {name} from {source}.", f"[{task}] 正在从 {source} 下载输入 {name}。"
-    )
-
-
-def input_downloaded(task: str, name: str, files: int, size_bytes: int, seconds: float) -> EventText:
-    return EventText(
-        f"[{task}][time used: {seconds:.2f}s] The input {name} was downloaded: {files} files, {size_bytes} bytes.",
-        f"[{task}][time used: {seconds:.2f}s] 输入 {name} 下载完成：{files} 个文件，{size_bytes} 字节。",
-    )
-
-
-def download_failed(task: str, what: str, cause: object) -> EventText:
-    return EventText(f"[{task}] Downloading {what} failed: {cause}.", f"[{task}] 下载 {what} 失败：{cause}。")
-
-
-def not_prepared(cause: object) -> EventText:
-    return EventText(f"The job's folders could not be made: {cause}.", f"无法创建作业目录：{cause}。")
-
-
-def not_started(task: str, cause: object) -> EventText:
-    english, chinese = (cause.english, cause.chinese) if isinstance(cause, EventText) else (cause, cause)
-    return EventText(
-        f"[{task}] The training process could not be started: {english}.", f"[{task}] 训练进程无法启动：{chinese}。"
-    )
-
-
-def ran_before(task: str, exit_code: int) -> EventText:
-    return EventText(
-        f"[{task}] ma-pre-start ended with exit code {exit_code}", f"[{task}] ma-pre-start 结束，退出码 {exit_code}。"
-    )
-
-
-def training_started(task: str) -> EventText:
-    return EventText(f"[{task}] training process started", f"[{task}] 训练进程已启动。")
-
-
-def training_ended(task: str, exit_code: int) -> EventText:
-    return EventText(
-        f"[{task}] training process ended with exit code {exit_code}",
-        f"[{task}] 训练进程结束，退出码 {exit_code}。",
-    )
-
-
-def failed(task: str, exit_code: int) -> EventText:
-    return EventText(
-        f"job failed: {task} ended with exit code {exit_code}", f"作业失败：{task} 的退出码为 {exit_code}。"
-    )
-
-
-def stopped_by_time(hours: int) -> EventText:
-    return EventText(
-        f"job is stopped by its time limit of {hours} {'hour' if hours == 1 else 'hours'}",
-        f"作业达到 {hours} 小时的时间上限，已停止。",
-    )
-
-
-def output_upload_started(task: str, name: str, target: object) -> EventText:
-    return EventText(
-        f"[{task}] Uploading the output {name} to {target}.", f"[{task}] 正在上传输出 {name} 到 {target}。"
-    )
-
-
-def output_uploaded(task: str, name: str, seconds: float) -> EventText:
-    return EventText(
-        f"[{task}][time used: {seconds:.2f}s] The output {name} was uploaded.",
-        f"[{task}][time used: {seconds:.2f}s] 输出 {name} 上传完成。",
-    )
-
-
-def output_not_uploaded(task: str, name: str, cause: object) -> EventText:
-    return EventText(
-        f"[{task}] Uploading the output {name} failed: {cause}.", f"[{task}] 上传输出 {name} 失败：{cause}。"
-    )
-
-
-def log_not_uploaded(task: str, cause: object) -> EventText:
-    return EventText(f"[{task}] Uploading the log failed: {cause}.", f"[{task}] 上传日志失败：{cause}。")
+NO_CONTAINER_PATHS = EventText(
+    "The job has no /cache and no /home/ma-user, for {reason}; its folders have other names here.",
+    "作业没有 /cache 和 /home/ma-user（{reason}）；其目录在本机使用其他名称。",
+)
+LIMITED = EventText(
+    "Each worker is kept to {processors} processors and {memory_gb} GB of memory.",
+    "每个节点限用 {processors} 个处理器和 {memory_gb} GB 内存。",
+)
+MEMORY_LIMITED = EventText("Each worker is kept to {memory_gb} GB of memory.", "每个节点限用 {memory_gb} GB 内存。")
+SMALLER_COMPUTER = EventText(
+    "This computer has {own_processors} processors and {own_memory_gb:.0f} GB of memory,"
+    " its flavor {processors} and {memory_gb} GB.",
+    "本机有 {own_processors} 个处理器和 {own_memory_gb:.0f} GB 内存，规格为 {processors} 个和 {memory_gb} GB。",
+)
+OUT_OF_MEMORY = EventText(
+    "[{task}] The training process used more than {memory_gb} GB of memory and was killed.",
+    "[{task}] 训练进程使用的内存超过 {memory_gb} GB，已被终止。",
+)
+PACKAGES_STARTED = EventText(
+    "[{task}] Installing the packages of pip-requirements.txt.", "[{task}] 正在安装 pip-requirements.txt 中的软件包。"
+)
+PACKAGES_INSTALLED = EventText(
+    "[{task}][time used: {seconds:.2f}s] The packages were installed.",
+    "[{task}][time used: {seconds:.2f}s] 软件包安装完成。",
+)
+PACKAGES_KEPT = EventText(
+    "[{task}] The packages were installed by an earlier job and are used again.",
+    "[{task}] 软件包已由之前的作业安装，直接使用。",
+)
+PACKAGES_NOT_INSTALLED = EventText(
+    "[{task}] The packages of pip-requirements.txt could not be installed: {cause}.",
+    "[{task}] 无法安装 pip-requirements.txt 中的软件包：{cause}。",
+)
+IGNORED_FIELD = EventText("{name} has no effect in the Lab.", "{name} 在 Lab 中不起作用。")
+CODE_DOWNLOAD_STARTED = EventText("[{task}] Downloading the code from {source}.", "[{task}] 正在从 {source} 下载代码。")
+CODE_DOWNLOADED = EventText(
+    "[{task}][time used: {seconds:.2f}s] The code was downloaded: {files} files, {size_bytes} bytes.",
+    "[{task}][time used: {seconds:.2f}s] 代码下载完成：{files} 个文件，{size_bytes} 字节。",
+)
+INPUT_DOWNLOAD_STARTED = EventText(
+    "[{task}] Downloading the input {name} from {source}.", "[{task}] 正在从 {source} 下载输入 {name}。"
+)
+INPUT_DOWNLOADED = EventText(
+    "[{task}][time used: {seconds:.2f}s] The input {name} was downloaded: {files} files, {size_bytes} bytes.",
+    "[{task}][time used: {seconds:.2f}s] 输入 {name} 下载完成：{files} 个文件，{size_bytes} 字节。",
+)
+DOWNLOAD_FAILED = EventText("[{task}] Downloading {what} failed: {cause}.", "[{task}] 下载 {what} 失败：{cause}。")
+NOT_PREPARED = EventText("The job's folders could not be made: {cause}.", "无法创建作业目录：{cause}。")
+NOT_STARTED = EventText(
+    "[{task}] The training process could not be started: {cause}.", "[{task}] 训练进程无法启动：{cause}。"
+)
+RAN_BEFORE = EventText(
+    "[{task}] ma-pre-start ended with exit code {exit_code}", "[{task}] ma-pre-start 结束，退出码 {exit_code}。"
+)
+TRAINING_STARTED = EventText("[{task}] training process started", "[{task}] 训练进程已启动。")
+TRAINING_ENDED = EventText(
+    "[{task}] training process ended with exit code {exit_code}", "[{task}] 训练进程结束，退出码 {exit_code}。"
+)
+FAILED = EventText("job failed: {task} ended with exit code {exit_code}", "作业失败：{task} 的退出码为 {exit_code}。")
+STOPPED_BY_TIME = EventText(
+    "job is stopped by its time limit of {hours} {unit}", "作业达到 {hours} 小时的时间上限，已停止。"
+)
+OUTPUT_UPLOAD_STARTED = EventText(
+    "[{task}] Uploading the output {name} to {target}.", "[{task}] 正在上传输出 {name} 到 {target}。"
+)
+OUTPUT_UPLOADED = EventText(
+    "[{task}][time used: {seconds:.2f}s] The output {name} was uploaded.",
+    "[{task}][time used: {seconds:.2f}s] 输出 {name} 上传完成。",
+)
+OUTPUT_NOT_UPLOADED = EventText(
+    "[{task}] Uploading the output {name} failed: {cause}.", "[{task}] 上传输出 {name} 失败：{cause}。"
+)
+LOG_NOT_UPLOADED = EventText("[{task}] Uploading the log failed: {cause}.", "[{task}] 上传日志失败：{cause}。")

@@ -1,6 +1,6 @@
 """What the values of a job's or an algorithm's parameters may be, by the constraints given with them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,24 +33,16 @@ class Parameter:
         if not value:
             return
         number = _number(value, self.type)
+        of_type, of_choice, of_range = ("2768", "2769", "2769") if is_default else ("2825", "2765", "2816")
         if self.type != "String" and number is None:
-            code = "2768" if is_default else "2825"
-            raise RefusedError(code, f"the value {value!r} of the parameter {self.name} is no {self.type}")
+            raise RefusedError(of_type, f"the value {value!r} of the parameter {self.name} is no {self.type}")
         if self.rule == "Choice" and value not in self.range:
-            code = "2769" if is_default else "2765"
-            raise RefusedError(code, f"the parameter {self.name} must be one of {', '.join(self.range)}")
-        if self.rule == "Range" and number is not None:
-            low, high = (float(limit) for limit in self.range)
-            if not low <= number <= high:
-                code = "2769" if is_default else "2816"
-                raise RefusedError(code, f"the parameter {self.name} must be from {self.range[0]} to {self.range[1]}")
+            raise RefusedError(of_choice, f"the parameter {self.name} must be one of {', '.join(self.range)}")
+        if self.rule == "Range" and number is not None and not float(self.range[0]) <= number <= float(self.range[1]):
+            raise RefusedError(of_range, f"the parameter {self.name} must be from {' to '.join(self.range)}")
 
 
-def read_parameters(rows: list[Any]) -> tuple[Parameter, ...]:
-    return tuple(_parameter(row) for row in rows)
-
-
-def check_values(parameters: tuple[Parameter, ...]) -> None:
+def check_values(parameters: list[Parameter]) -> None:
     """For a job: every value must be allowed."""
     for parameter in parameters:
         if parameter.is_required and not parameter.value:
@@ -58,7 +50,7 @@ def check_values(parameters: tuple[Parameter, ...]) -> None:
         parameter.check_value(parameter.value, is_default=False)
 
 
-def check_defaults(parameters: tuple[Parameter, ...]) -> None:
+def check_defaults(parameters: list[Parameter]) -> None:
     """For an algorithm: the defaults must be allowed, and there must be one where the user cannot give a value."""
     for parameter in parameters:
         if not parameter.is_editable and not parameter.value:
@@ -89,7 +81,7 @@ def overridden(own: list[Any], given: list[Any], *, may_add: bool) -> list[dict[
     return [*rows, *(dict(row) for row in values.values())]
 
 
-def _parameter(row: Any) -> Parameter:
+def read_parameter(row: Any) -> Parameter:
     name = _name(row)
     constraint = object_in(row, "constraint")
     kind = text_in(constraint, "type") or "String"
@@ -122,13 +114,10 @@ def _value(name: str, row: Mapping[str, Any]) -> str:
 
 
 def _is_range(limits: list[Any], kind: str) -> bool:
-    numbers = [number for number in _numbers(limits, kind) if number is not None]
+    kind = "Float" if kind == "String" else kind
+    found = [_number(limit, kind) for limit in limits if isinstance(limit, str)]
+    numbers = [number for number in found if number is not None]
     return len(limits) == len(numbers) == 2 and numbers[0] <= numbers[1]
-
-
-def _numbers(limits: list[Any], kind: str) -> Iterator[float | None]:
-    for limit in limits:
-        yield _number(limit, "Float" if kind == "String" else kind) if isinstance(limit, str) else None
 
 
 def _number(text: str, kind: str) -> float | None:

@@ -4,72 +4,59 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import threading
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from traindeck.lab.training.database import Shelf, now_ms
 from traindeck.lab.training.running.process_tree import ProcessId
-
-
-class TrainingDatabase:
-    """May be used from any thread; every change is on disk when its transaction ends."""
-
-    def __init__(self, path: Path) -> None:
-        self._lock = threading.RLock()
-        self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
-        self._connection.row_factory = sqlite3.Row
-        self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.execute("PRAGMA synchronous=FULL")
-        self._connection.execute("PRAGMA foreign_keys=ON")
-
-    def close(self) -> None:
-        with self._lock:
-            self._connection.close()
-
-    def add_tables(self, schema: str) -> None:
-        with self._lock:
-            self._connection.executescript(schema)
-
-    @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-            except BaseException:
-                self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
-
-    def write(self, statement: str, values: Sequence[Any] = ()) -> None:
-        """One statement as a transaction of its own."""
-        with self.writing() as connection:
-            connection.execute(statement, values)
-
-    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[sqlite3.Row]:
-        with self._lock:
-            return self._connection.execute(statement, values).fetchall()
-
-    def number(self, statement: str, values: Sequence[Any] = ()) -> int:
-        return int(self.rows(statement, values)[0][0])
-
-    def page(
-        self, source: str, values: Sequence[Any], order: str, limit: int, skip: int
-    ) -> tuple[int, list[sqlite3.Row]]:
-        """How many rows `source` (FROM … WHERE …) has, and some of them in this order, from one state."""
-        with self._lock:
-            total = self.number(f"SELECT count(*) {source}", values)
-            return total, self.rows(f"SELECT * {source} ORDER BY {order} LIMIT ? OFFSET ?", (*values, limit, skip))
-
 
 LIVE_PHASES = ("Creating", "Pending", "Running", "Terminating")
 STOPPABLE_PHASES = ("Creating", "Pending", "Running")
+_JOB_QUOTA = 10_000
 
-_SCHEMA = """
+
+@dataclass(frozen=True)
+class JobRecord:
+    """One job as stored; times are milliseconds, 0 while unknown."""
+
+    id: str
+    project_id: str
+    user_id: str
+    workspace_id: str
+    name: str
+    create_time: int
+    tasks: tuple[str, ...]
+    document: dict[str, Any]
+    start_time: int = 0
+    end_time: int = 0
+    phase: str = "Creating"
+    secondary_phase: str = "Creating"
+    task_statuses: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def is_live(self) -> bool:
+        return self.phase in LIVE_PHASES
+
+
+@dataclass(frozen=True)
+class EventText:
+    """What an event says, in both languages."""
+
+    english: str
+    chinese: str
+
+    def of(self, **fields: object) -> EventText:
+        """With its fields filled in; a text among them speaks both languages, too."""
+        english = {name: value.english if isinstance(value, EventText) else value for name, value in fields.items()}
+        chinese = {name: value.chinese if isinstance(value, EventText) else value for name, value in fields.items()}
+        return EventText(self.english.format(**english), self.chinese.format(**chinese))
+
+
+class JobRecords(Shelf[JobRecord]):
+    """The jobs in the database, with what happened to them; may be used from any thread."""
+
+    SCHEMA = """
 CREATE TABLE IF NOT EXISTS jobs (
     id TEXT PRIMARY KEY,
     project_id TEXT NOT NULL,
@@ -121,123 +108,40 @@ CREATE TABLE IF NOT EXISTS quotas (
     jobs INTEGER NOT NULL
 );
 """
-
-
-class NameTakenError(Exception):
-    """Another job of the workspace has this name."""
-
-
-@dataclass(frozen=True)
-class JobRecord:
-    """One job as stored; times are milliseconds, 0 while unknown."""
-
-    id: str
-    project_id: str
-    user_id: str
-    workspace_id: str
-    name: str
-    create_time: int
-    start_time: int
-    end_time: int
-    phase: str
-    secondary_phase: str
-    tasks: tuple[str, ...]
-    task_statuses: tuple[dict[str, Any], ...]
-    document: dict[str, Any]
-
-    @property
-    def is_live(self) -> bool:
-        return self.phase in LIVE_PHASES
-
-
-@dataclass(frozen=True)
-class EventText:
-    """What an event says, in both languages."""
-
-    english: str
-    chinese: str
-
-
-@dataclass(frozen=True)
-class EventRecord:
-    """Something that happened to a job."""
-
-    time: int
-    level: str
-    source: str
-    text: EventText
-
-
-@dataclass(frozen=True)
-class StageRecord:
-    """One leg of a job's way; `end_time` is 0 while it lasts."""
-
-    name: str
-    start_time: int
-    end_time: int
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
-class JobRecords:
-    """The jobs in the database; may be used from any thread, and every change is on disk when a call returns."""
-
-    def __init__(self, database: TrainingDatabase) -> None:
-        self._database = database
-        database.add_tables(_SCHEMA)
+    TABLE = "jobs"
+    TITLE = "training job"
+    MISSING_CODE = "2775"
+    TAKEN_CODE = "2751"
 
     def add(self, job: JobRecord) -> None:
-        """What a job is when it begins; all else has its default."""
-        said = ("id", "project_id", "user_id", "workspace_id", "name", "create_time", "phase", "secondary_phase")
-        values = [*(getattr(job, name) for name in said), json.dumps(job.tasks), json.dumps(job.document)]
-        columns = ", ".join((*said, "tasks", "document"))
-        try:
-            self._database.write(f"INSERT INTO jobs ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
-        except sqlite3.IntegrityError as error:
-            raise NameTakenError(job.name) from error
+        texts = {name: json.dumps(getattr(job, name)) for name in ("tasks", "task_statuses", "document")}
+        self._add(**{**vars(job), **texts})
 
     def job(self, job_id: str) -> JobRecord | None:
-        rows = self._database.rows("SELECT * FROM jobs WHERE id = ?", (job_id,))
-        return _job(rows[0]) if rows else None
+        return self._found("id = ?", job_id)
 
     def live(self) -> list[JobRecord]:
-        return [_job(row) for row in self._database.rows(f"SELECT * FROM jobs WHERE phase IN {LIVE_PHASES}")]
+        return [self._read(row) for row in self._database.rows(f"SELECT * FROM jobs WHERE phase IN {LIVE_PHASES}")]
 
     def count(self, project_id: str) -> int:
         return self._database.number("SELECT count(*) FROM jobs WHERE project_id = ?", (project_id,))
 
-    def is_taken(self, project_id: str, workspace_id: str, name: str) -> bool:
-        wanted = (project_id, workspace_id, name)
-        where = "project_id = ? AND workspace_id = ? AND name = ?"
-        return self._database.number(f"SELECT count(*) FROM jobs WHERE {where}", wanted) > 0
-
-    def quota(self, project_id: str) -> int | None:
-        """How many jobs the project may have, where that was changed."""
+    def quota(self, project_id: str) -> int:
+        """How many jobs the project may have."""
         rows = self._database.rows("SELECT jobs FROM quotas WHERE project_id = ?", (project_id,))
-        return int(rows[0]["jobs"]) if rows else None
+        return int(rows[0]["jobs"]) if rows else _JOB_QUOTA
 
     def set_quota(self, project_id: str, jobs: int) -> None:
         self._database.write("INSERT OR REPLACE INTO quotas VALUES (?, ?)", (project_id, jobs))
 
-    def tags(self, conditions: Sequence[str], values: Sequence[Any]) -> list[dict[str, str]]:
-        """All tags of the jobs that meet the SQL conditions."""
+    def tags(self, project_id: str) -> list[dict[str, str]]:
+        """All tags of the project's jobs."""
         rows = self._database.rows(
-            "SELECT json_extract(document, '$.metadata.tags') AS tags FROM jobs WHERE "
-            + " AND ".join([*conditions, "json_array_length(document, '$.metadata.tags') > 0"]),
-            values,
+            "SELECT json_extract(document, '$.metadata.tags') AS tags FROM jobs"
+            " WHERE project_id = ? AND json_array_length(document, '$.metadata.tags') > 0",
+            (project_id,),
         )
         return [tag for row in rows for tag in json.loads(row["tags"])]
-
-    def search(
-        self, conditions: Sequence[str], values: Sequence[Any], *, newest_first: bool, skip: int, limit: int
-    ) -> tuple[int, list[JobRecord]]:
-        """How many jobs meet all the SQL conditions, and one page of them."""
-        source = f"FROM jobs WHERE {' AND '.join(conditions)}"
-        order = f"create_time {'DESC' if newest_first else 'ASC'}, id"
-        total, rows = self._database.page(source, values, order, limit, skip)
-        return total, [_job(row) for row in rows]
 
     def move(
         self,
@@ -251,27 +155,24 @@ class JobRecords:
         level: str = "Info",
     ) -> bool:
         """Put the job into `phase`, and tell so, if it is in one of `only_from`; says whether it was."""
-        allowed = tuple(only_from)
         now = now_ms()
-        marks = ", ".join("?" * len(allowed))
+        values = {
+            "id": job_id,
+            "phase": phase,
+            "secondary": secondary_phase or phase,
+            "is_live": phase in LIVE_PHASES,
+            "now": now,
+            "statuses": None if task_statuses is None else json.dumps(task_statuses),
+            "only_from": json.dumps([*only_from]),
+        }
         with self._database.writing() as database:
             moved = database.execute(
-                "UPDATE jobs SET phase = ?, secondary_phase = ?,"
-                " start_time = CASE WHEN ? = 'Running' AND start_time = 0 THEN ? ELSE start_time END,"
-                " end_time = CASE WHEN ? THEN end_time ELSE ? END,"
-                " task_statuses = coalesce(?, task_statuses)"
-                f" WHERE id = ? AND phase IN ({marks})",
-                (
-                    phase,
-                    secondary_phase or phase,
-                    phase,
-                    now,
-                    phase in LIVE_PHASES,
-                    now,
-                    None if task_statuses is None else json.dumps(task_statuses),
-                    job_id,
-                    *allowed,
-                ),
+                "UPDATE jobs SET phase = :phase, secondary_phase = :secondary,"
+                " start_time = CASE WHEN :phase = 'Running' AND start_time = 0 THEN :now ELSE start_time END,"
+                " end_time = CASE WHEN :is_live THEN end_time ELSE :now END,"
+                " task_statuses = coalesce(:statuses, task_statuses)"
+                " WHERE id = :id AND phase IN (SELECT value FROM json_each(:only_from))",
+                values,
             )
             if moved.rowcount and event is not None:
                 _insert_event(database, job_id, event, level, "Job")
@@ -290,13 +191,9 @@ class JobRecords:
         with self._database.writing() as database:
             _insert_event(database, job_id, text, level, source)
 
-    def events(self, job_id: str) -> list[EventRecord]:
+    def events(self, job_id: str) -> list[dict[str, Any]]:
         """All events of a job, oldest first."""
-        rows = self._database.rows("SELECT * FROM events WHERE job_id = ? ORDER BY time, rowid", (job_id,))
-        return [
-            EventRecord(row["time"], row["level"], row["source"], EventText(row["english"], row["chinese"]))
-            for row in rows
-        ]
+        return self._database.rows("SELECT * FROM events WHERE job_id = ? ORDER BY time, rowid", (job_id,))
 
     def begin_stage(self, job_id: str, name: str) -> None:
         now = now_ms()
@@ -306,9 +203,9 @@ class JobRecords:
                 "INSERT OR IGNORE INTO stages SELECT id, ?, ?, 0 FROM jobs WHERE id = ?", (name, now, job_id)
             )
 
-    def stages(self, job_id: str) -> list[StageRecord]:
-        rows = self._database.rows("SELECT * FROM stages WHERE job_id = ? ORDER BY rowid", (job_id,))
-        return [StageRecord(row["name"], row["start_time"], row["end_time"]) for row in rows]
+    def stages(self, job_id: str) -> list[dict[str, Any]]:
+        """The legs of a job's way; their end is 0 while they last."""
+        return self._database.rows("SELECT * FROM stages WHERE job_id = ? ORDER BY rowid", (job_id,))
 
     def add_process(self, job_id: str, process: ProcessId) -> None:
         self._database.write("INSERT INTO processes VALUES (?, ?, ?)", (job_id, process.pid, process.created))
@@ -327,16 +224,13 @@ class JobRecords:
         rows = self._database.rows("SELECT * FROM metrics WHERE job_id = ? AND task = ? ORDER BY rowid", (job_id, task))
         return [(row["cpu_percent"], row["memory_percent"]) for row in rows]
 
+    def _read(self, row: dict[str, Any]) -> JobRecord:
+        lists = {name: tuple(json.loads(row[name])) for name in ("tasks", "task_statuses")}
+        return JobRecord(**{**row, **lists, "document": json.loads(row["document"])})
+
 
 def _insert_event(database: sqlite3.Connection, job_id: str, text: EventText, level: str, source: str) -> None:
     database.execute(
         "INSERT INTO events SELECT id, ?, ?, ?, ?, ? FROM jobs WHERE id = ?",
         (now_ms(), level, source, text.english, text.chinese, job_id),
     )
-
-
-def _job(row: sqlite3.Row) -> JobRecord:
-    stored = dict(row)
-    for name in ("tasks", "task_statuses"):
-        stored[name] = tuple(json.loads(stored[name]))
-    return JobRecord(**{**stored, "document": json.loads(stored["document"])})

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 from traindeck.lab.training.api.routes import (
     DEFAULT_WORKSPACE,
+    MAX_LIMIT,
+    Page,
     RefusedError,
     checked_description,
+    is_whole,
     list_in,
     object_in,
     text_in,
 )
-from traindeck.lab.training.job_form import read_schedule_policy
-from traindeck.lab.training.job_records import JobRecord, now_ms
+from traindeck.lab.training.database import Where, now_ms
+from traindeck.lab.training.job_form import check_schedule_policy
+from traindeck.lab.training.job_records import JobRecord
 from traindeck.lab.training.job_tags import tag_conditions
 
-DEFAULT_LIMIT = 50
-MAX_LIMIT = 50
 _MAX_FILTERS = 20
 _MAX_VALUES = 10
 _MAX_HOSTS = 10
@@ -42,22 +43,10 @@ _FIELDS = {
 }
 
 
-@dataclass(frozen=True)
-class JobSearch:
-    """A search that was found good; `page` counts pages, not jobs."""
-
-    conditions: tuple[str, ...]
-    values: tuple[Any, ...]
-    page: int
-    limit: int
-    newest_first: bool
-    group_by: str
-    workspace_id: str
-
-
-def read_search(body: Mapping[str, Any], project_id: str) -> JobSearch:
-    page = _whole(body, "offset", 0, 0, None)
-    limit = _whole(body, "limit", DEFAULT_LIMIT, 1, MAX_LIMIT)
+def read_search(body: Mapping[str, Any], project_id: str) -> tuple[Where, Page, dict[str, Any]]:
+    """What is looked for, on which page, and what of the question stands in the answer."""
+    number = _whole(body, "offset", 0, 0, None)
+    limit = _whole(body, "limit", MAX_LIMIT, 1, MAX_LIMIT)
     if (body.get("sort_by") or "create_time") != "create_time":
         raise RefusedError("2790", "jobs can be sorted by create_time only")
     order = body.get("order") or "desc"
@@ -67,39 +56,31 @@ def read_search(body: Mapping[str, Any], project_id: str) -> JobSearch:
     if not isinstance(workspace_id, str):
         raise RefusedError("2809", "workspace_id must be a text")
     tags, host_ips = list_in(body, "tags"), list_in(body, "host_ips")
-    conditions = ["project_id = ?", "workspace_id = ?"]
-    values: list[Any] = [project_id, workspace_id]
+    where: Where = [("project_id = ?", [project_id]), ("workspace_id = ?", [workspace_id])]
     train_type = body.get("train_type") or "job"
     if train_type not in ("job", "ftjob"):
         raise RefusedError("2809", "train_type must be job or ftjob")
     if train_type != "job":
-        conditions.append("0")
+        where.append(("0", []))
     filters = body.get("filters") or []
     if not isinstance(filters, list) or len(filters) > _MAX_FILTERS:
         raise RefusedError("2809", f"filters must be a list of at most {_MAX_FILTERS}")
     for row in filters:
-        condition, given = _condition(row)
-        if condition:
-            conditions.append(condition)
-            values.extend(given)
+        where += _condition(row)
     if tags or host_ips:
         if not any(isinstance(row, Mapping) and row.get("key") == "create_time" for row in filters):
-            conditions.append("create_time >= ?")
-            values.append(now_ms() - _MAX_SPAN // timedelta(milliseconds=1))
-        of_tags, wanted = tag_conditions(tags)
-        conditions += of_tags
-        values += wanted
+            where.append(("create_time >= ?", [now_ms() - _MAX_SPAN // timedelta(milliseconds=1)]))
+        where += tag_conditions(tags)
     if host_ips:
         if len(host_ips) > _MAX_HOSTS or not all(_is_text(host) for host in host_ips):
             raise RefusedError("2809", f"host_ips must be a list of at most {_MAX_HOSTS} addresses")
         # Only the machines of dedicated pools have addresses of their own.
-        conditions.append("0")
-    return JobSearch(
-        tuple(conditions), tuple(values), page, limit, order == "desc", str(body.get("group_by") or ""), workspace_id
-    )
+        where.append(("0", []))
+    page = Page(number, limit, number * limit, newest_first=order == "desc")
+    return where, page, {"group_by": str(body.get("group_by") or ""), "workspace_id": workspace_id}
 
 
-def _condition(row: Any) -> tuple[str, list[Any]]:
+def _condition(row: Any) -> Where:
     if not isinstance(row, Mapping):
         raise RefusedError("2809", "every filter must be an object")
     key, operator = row.get("key"), row.get("operator")
@@ -114,15 +95,15 @@ def _condition(row: Any) -> tuple[str, list[Any]]:
     # Empty texts stand in documented requests and mean that nothing is asked for.
     wanted = [value for value in given if value]
     if not wanted:
-        return "", []
+        return []
     if operator == "between":
-        return f"{field} BETWEEN ? AND ?", _span(key, wanted)
+        return [(f"{field} BETWEEN ? AND ?", _span(key, wanted))]
     if key == "create_time":
         raise RefusedError("2808", "create_time takes the operator between only")
     if operator == "like":
-        return "(" + " OR ".join([f"instr({field}, ?) > 0"] * len(wanted)) + ")", wanted
+        return [("(" + " OR ".join([f"instr({field}, ?) > 0"] * len(wanted)) + ")", wanted)]
     marks = ", ".join("?" * len(wanted))
-    return f"{field} {'NOT IN' if operator == 'not' else 'IN'} ({marks})", wanted
+    return [(f"{field} {'NOT IN' if operator == 'not' else 'IN'} ({marks})", wanted)]
 
 
 def _span(key: Any, wanted: list[str]) -> list[Any]:
@@ -141,10 +122,9 @@ def _whole(body: Mapping[str, Any], key: str, default: int, low: int, high: int 
     value = body.get(key)
     if value is None:
         return default
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    if not is_whole or value < low or (high is not None and value > high):
+    if not is_whole(value) or value < low or (high is not None and value > high):
         raise RefusedError("2789", f"{key} must be a whole number from {low}" + (f" to {high}" if high else ""))
-    return int(value)
+    return value
 
 
 def _is_text(value: Any) -> bool:
@@ -159,35 +139,8 @@ _CHANGEABLE = {
 }
 
 
-@dataclass(frozen=True)
-class JobChanges:
-    """The changes of one request; what is None stays as it is."""
-
-    description: str | None
-    annotations: Mapping[str, Any]
-    schedule_policy: Mapping[str, Any]
-    notification: Mapping[str, Any] | None
-    key_pair_names: list[Any] | None
-
-    def apply(self, job: JobRecord) -> None:
-        """Change the document of `job`; raises where its phase does not allow it any more."""
-        document = job.document
-        if self.description is not None:
-            document["metadata"]["description"] = self.description
-        document["metadata"]["annotations"].update(self.annotations)
-        if self.schedule_policy:
-            if job.phase not in ("Creating", "Pending"):
-                message = f"the training job {job.name} is {job.phase}: it does not wait for resources any more"
-                raise RefusedError("2878", message, status=409)
-            spec = document["spec"]
-            spec["schedule_policy"] = {**(spec.get("schedule_policy") or {}), **self.schedule_policy}
-        if self.notification is not None:
-            document["spec"]["notification"] = dict(self.notification)
-        if self.key_pair_names is not None:
-            document["endpoints"]["ssh"] = {"key_pair_names": self.key_pair_names}
-
-
-def read_changes(body: Mapping[str, Any]) -> JobChanges:
+def read_changes(body: Mapping[str, Any]) -> tuple[Callable[[JobRecord], None], int | None]:
+    """What changes a job, raising where its phase does not allow it any more; and the new priority, if there is one."""
     for place, allowed in _CHANGEABLE.items():
         given = object_in(body, place) if place else body
         unknown = sorted(key for key, value in given.items() if key not in allowed and value is not None)
@@ -199,13 +152,25 @@ def read_changes(body: Mapping[str, Any]) -> JobChanges:
     for key in annotations:
         text_in(annotations, key)
     ssh = object_in(object_in(body, "endpoints"), "ssh")
-    description = body.get("description")
-    return JobChanges(
-        description=None if description is None else checked_description(description),
-        annotations=annotations,
-        schedule_policy=read_schedule_policy(
-            {key: value for key, value in object_in(spec, "schedule_policy").items() if value is not None}
-        ),
-        notification=None if spec.get("notification") is None else object_in(spec, "notification"),
-        key_pair_names=None if not ssh else list_in(ssh, "key_pair_names"),
-    )
+    description = checked_description(body.get("description"))
+    policy = {key: value for key, value in object_in(spec, "schedule_policy").items() if value is not None}
+    check_schedule_policy(policy)
+    notification = object_in(spec, "notification")
+    key_pair_names = list_in(ssh, "key_pair_names")
+
+    def change(job: JobRecord) -> None:
+        document = job.document
+        if body.get("description") is not None:
+            document["metadata"]["description"] = description
+        document["metadata"]["annotations"].update(annotations)
+        if policy:
+            if job.phase not in ("Creating", "Pending"):
+                message = f"the training job {job.name} is {job.phase}: it does not wait for resources any more"
+                raise RefusedError("2878", message, status=409)
+            document["spec"]["schedule_policy"] = {**(document["spec"].get("schedule_policy") or {}), **policy}
+        if spec.get("notification") is not None:
+            document["spec"]["notification"] = dict(notification)
+        if ssh:
+            document["endpoints"]["ssh"] = {"key_pair_names": key_pair_names}
+
+    return change, policy.get("priority")

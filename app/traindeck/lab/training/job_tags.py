@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from traindeck.lab.training.api.routes import RefusedError, checked_workspace, list_in, text_in
+from traindeck.lab.training.database import Where
 
 MAX_TAGS = 20
 _MAX_KEY = 128
@@ -20,9 +21,8 @@ def read_tags(rows: Iterable[Any]) -> list[Tag]:
     """The tags, one for each key; the last value given for a key counts."""
     tags: dict[str, str] = {}
     for row in rows:
-        if not isinstance(row, Mapping):
-            raise RefusedError("0104", "every tag must be an object")
-        tags[_key(row)] = _value(text_in(row, "value"))
+        key = _key(row)
+        tags[key] = _value(text_in(row, "value"))
     return _rows(tags)
 
 
@@ -37,8 +37,6 @@ def without(old: Iterable[Tag], rows: Iterable[Any]) -> list[Tag]:
     """The tags that are left when those of the given keys go; a value that is given must be theirs."""
     left = {tag["key"]: tag["value"] for tag in old}
     for row in rows:
-        if not isinstance(row, Mapping):
-            raise RefusedError("0104", "every tag must be an object")
         key = _key(row)
         if row.get("value") in (None, left.get(key)):
             left.pop(key, None)
@@ -53,11 +51,11 @@ def by_key(tags: Iterable[Tag]) -> list[dict[str, Any]]:
     return [{"key": key, "values": sorted(values[key])} for key in sorted(values)]
 
 
-def tag_conditions(rows: list[Any]) -> tuple[list[str], list[Any]]:
-    """SQL for jobs that have all keys, each with one of its values."""
+def tag_conditions(rows: list[Any]) -> Where:
+    """Jobs that have all keys, each with one of its values."""
     if len(rows) > _MAX_WANTED:
         raise RefusedError("2809", f"jobs can be searched by at most {_MAX_WANTED} tags")
-    conditions, values = [], []
+    where: Where = []
     for row in rows:
         if not isinstance(row, Mapping):
             raise RefusedError("2809", "every tag must be an object")
@@ -66,37 +64,36 @@ def tag_conditions(rows: list[Any]) -> tuple[list[str], list[Any]]:
             raise RefusedError("2809", f"a tag is searched by at most {_MAX_WANTED} texts")
         marks = ", ".join("?" * len(wanted))
         with_value = f" AND json_extract(tag.value, '$.value') IN ({marks})" if wanted else ""
-        conditions.append(
+        condition = (
             "EXISTS (SELECT 1 FROM json_each(document, '$.metadata.tags') AS tag"
             f" WHERE json_extract(tag.value, '$.key') = ?{with_value})"
         )
-        values += [_key(row), *wanted]
-    return conditions, values
+        where.append((condition, [_key(row), *wanted]))
+    return where
 
 
-def read_tag_search(body: Mapping[str, Any], project_id: str) -> tuple[list[str], list[Any]]:
-    """SQL for the jobs the two operations on tagged resources ask for."""
-    conditions = ["project_id = ?", "workspace_id = ?"]
-    values: list[Any] = [project_id, checked_workspace(body.get("workspace_id"))]
+def read_tag_search(body: Mapping[str, Any], project_id: str) -> Where:
+    """The jobs the two operations on tagged resources ask for."""
+    workspace_id = checked_workspace(body.get("workspace_id"))
+    where: Where = [("project_id = ?", [project_id]), ("workspace_id = ?", [workspace_id])]
     tags = list_in(body, "tags")
     if body.get("without_any_tag") is True:
-        conditions.append("coalesce(json_array_length(document, '$.metadata.tags'), 0) = 0")
+        where.append(("coalesce(json_array_length(document, '$.metadata.tags'), 0) = 0", []))
     else:
-        of_tags, wanted = tag_conditions(tags)
-        conditions += of_tags
-        values += wanted
+        where += tag_conditions(tags)
     matches = list_in(body, "matches")
     if len(matches) > 1:
         raise RefusedError("2809", "there can be one match only")
     for match in matches:
         if not isinstance(match, Mapping) or match.get("key") != "resource_name":
             raise RefusedError("2807", "jobs can be matched by resource_name only")
-        conditions.append("instr(name, ?) > 0")
-        values.append(text_in(match, "value"))
-    return conditions, values
+        where.append(("instr(name, ?) > 0", [text_in(match, "value")]))
+    return where
 
 
-def _key(row: Mapping[str, Any]) -> str:
+def _key(row: Any) -> str:
+    if not isinstance(row, Mapping):
+        raise RefusedError("0104", "every tag must be an object")
     key = text_in(row, "key")
     is_good = 1 <= len(key) <= _MAX_KEY and _KEY.fullmatch(key) and key == key.strip(" ")
     if not is_good or key.startswith("_sys_"):

@@ -6,64 +6,47 @@ import asyncio
 import logging
 import shutil
 import threading
+import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from traindeck.lab.accounts import Accounts, LabAccount
 from traindeck.lab.faults import Faults
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.training import job_history as events
-from traindeck.lab.training.algorithms import Algorithms, in_job
 from traindeck.lab.training.api.routes import RefusedError, object_in, text_in
 from traindeck.lab.training.catalogue import Catalogue
-from traindeck.lab.training.experiments import Experiments
+from traindeck.lab.training.collection import Algorithms, Experiments, in_job
+from traindeck.lab.training.database import TrainingDatabase, now_ms
 from traindeck.lab.training.job_document import completed
 from traindeck.lab.training.job_form import MPI_ENGINES, JobForm, read_form
-from traindeck.lab.training.job_records import (
-    STOPPABLE_PHASES,
-    EventText,
-    JobRecord,
-    JobRecords,
-    NameTakenError,
-    TrainingDatabase,
-    now_ms,
-)
-from traindeck.lab.training.job_search import JobChanges, JobSearch
+from traindeck.lab.training.job_records import STOPPABLE_PHASES, EventText, JobRecord, JobRecords
 from traindeck.lab.training.lab_settings import SETTINGS, LabSettings, SettingsError, read_settings
 from traindeck.lab.training.running.containers import Containers
 from traindeck.lab.training.running.interpreters import (
     Interpreters,
-    NoInterpreterError,
     PackageEnvironments,
 )
 from traindeck.lab.training.running.job_environment import ObsAccess
 from traindeck.lab.training.running.job_files import ObsPath, OwnBuckets
-from traindeck.lab.training.running.job_log import (
-    LinePage,
-    LineQuery,
-    LogTail,
-    add_service_line,
-    page_of,
-    signed_link,
-    tail,
-)
-from traindeck.lab.training.running.job_outcome import JobFaults, StopReason, Timing
+from traindeck.lab.training.running.job_log import add_service_line, signed_link
+from traindeck.lab.training.running.job_outcome import StopReason, Timing, Work, hold, time_limit_s
 from traindeck.lab.training.running.process_tree import end_orphans
-from traindeck.lab.training.running.runner import ChosenPython, JobRun, RunTools
-from traindeck.lab.training.running.worker_places import Sandbox, WorkerPlaces, log_name
+from traindeck.lab.training.running.runner import JobRun
+from traindeck.lab.training.running.worker_places import Sandbox, log_name
 from traindeck.runtime.resources import resource
 
 
 class JobQueue:
     """The order in which jobs get their turn; may be used from any thread."""
 
-    def __init__(self, parallel: int, is_held_back: Callable[[JobRun], bool]) -> None:
+    def __init__(self, parallel: int, faults: Faults) -> None:
         self._parallel = parallel
-        self._is_held_back = is_held_back
+        self._faults = faults
         self._lock = threading.Lock()
         self._waiting: list[JobRun] = []
         self._running: set[str] = set()
@@ -93,7 +76,7 @@ class JobQueue:
 
     def _fill(self) -> None:
         while len(self._running) < self._parallel:
-            ready = [run for run in self._waiting if not self._is_held_back(run)]
+            ready = [run for run in self._waiting if not run.held_by or not self._faults.is_in_force(run.held_by)]
             if not ready:
                 return
             run = max(ready, key=lambda run: run.priority)
@@ -105,25 +88,20 @@ class JobQueue:
 log = logging.getLogger(__name__)
 
 JOBS = "job-num"
-_JOB_QUOTA = 10_000
+_LINK_LIFE_S = 300
 _CALL_WORKERS = 8
 _UPLOAD_WORKERS = 4
 
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True)
-class _Remembered:
-    """What the database holds."""
+class JobService:
+    """All training jobs of one root. Methods that are not async block; `call` takes them off the loop."""
 
-    database: TrainingDatabase
+    # From the start on.
     records: JobRecords
     experiments: Experiments
     algorithms: Algorithms
-
-
-class JobService:
-    """All training jobs of one root. Methods that are not async block; `call` takes them off the loop."""
 
     def __init__(
         self,
@@ -146,42 +124,24 @@ class JobService:
         self.catalogue = Catalogue(catalogue or resource("lab", "catalogue.toml"))
         self._root = root
         self._warn = warn
-        self._faults = JobFaults(faults or Faults())
+        self._faults = faults or Faults()
         self._folder = root / "jobs"
         self._objects = objects
         self._accounts = accounts
-        self._timing = timing or Timing(metrics_s=settings.metrics_interval_s, hour_s=3600 / settings.clock)
+        self.timing = timing or Timing(metrics_s=settings.metrics_interval_s, hour_s=3600 / settings.clock)
         # Jobs get a copy: their Pythons write byte code beside it, where the program itself may not be writable.
         self._moxing = root / "moxing"
         self._interpreters = Interpreters(root)
         self._environments = PackageEnvironments(root)
         self._containers = Containers(root)
-        self._queue = JobQueue(parallel_jobs or settings.parallel_jobs, self._is_held_back)
+        self._queue = JobQueue(parallel_jobs or settings.parallel_jobs, self._faults)
         self._faults.on_change(self._queue.look)
         self._is_ending = False
-        self._remembered: _Remembered | None = None
+        self._database: TrainingDatabase | None = None
         self._runs: dict[str, JobRun] = {}
         self._lock = threading.Lock()
         self._calls = ThreadPoolExecutor(_CALL_WORKERS, thread_name_prefix="lab-jobs")
         self._uploads = ThreadPoolExecutor(_UPLOAD_WORKERS, thread_name_prefix="lab-uploads")
-
-    @property
-    def records(self) -> JobRecords:
-        return self._known.records
-
-    @property
-    def experiments(self) -> Experiments:
-        return self._known.experiments
-
-    @property
-    def algorithms(self) -> Algorithms:
-        return self._known.algorithms
-
-    @property
-    def _known(self) -> _Remembered:
-        if self._remembered is None:
-            raise RuntimeError("the job service is not started")
-        return self._remembered
 
     async def start(self) -> None:
         """Open the records; jobs that a killed Lab left behind are ended and marked as lost."""
@@ -193,8 +153,8 @@ class JobService:
     async def stop(self) -> None:
         """End every job with all its processes, and only then return."""
         await self.call(self._end_runs)
-        if self._remembered is not None:
-            await self.call(self._remembered.database.close)
+        if self._database is not None:
+            await self.call(self._database.close)
         self._calls.shutdown()
         self._uploads.shutdown()
 
@@ -210,15 +170,15 @@ class JobService:
         body = self._with_algorithm(account, body)
         form = read_form(body, self.catalogue, buckets)
         form = replace(form, has_obs_urls=form.engine.v1_compatible and _settings(self._root).obs_urls)
-        held_by = self._faults.hold(form.flavor)
-        quota = self.quota(account.project_id)
+        held_by = hold(self._faults, form.flavor)
+        quota = self.records.quota(account.project_id)
         if self.records.count(account.project_id) >= quota:
             raise RefusedError("2815", f"there are {quota} training jobs already")
         reference = object_in(object_in(body, "metadata"), "training_experiment_reference")
         experiment = self.experiments.of_job(account.project_id, form.workspace_id, reference)
         job_id = str(uuid.uuid4())
         python, obstacle = self._python(form)
-        sandbox = Sandbox(job_id, self._folder / job_id, is_mapped=not obstacle)
+        sandbox = self.sandbox(job_id, is_mapped=not obstacle)
         created = now_ms()
         job = JobRecord(
             id=job_id,
@@ -227,84 +187,56 @@ class JobService:
             workspace_id=form.workspace_id,
             name=form.name,
             create_time=created,
-            start_time=0,
-            end_time=0,
-            phase="Creating",
-            secondary_phase="Creating",
             tasks=form.tasks,
-            task_statuses=(),
             document=completed(body, form, sandbox, account, created, experiment),
         )
         access = ObsAccess(self.obs_url, account.access_key, account.secret_key, self._moxing)
-        tools = RunTools(self.records, self._environments, self._containers, self._uploads, self._timing)
-        run = JobRun(form, sandbox, buckets, python, access, tools, self._queue.ended)
+        work = Work(
+            form=form,
+            sandbox=sandbox,
+            buckets=buckets,
+            access=access,
+            python=python,
+            records=self.records,
+            environments=self._environments,
+            containers=self._containers,
+            uploads=self._uploads,
+            timing=self.timing,
+        )
+        run = JobRun(work, self._queue.ended)
         run.held_by = held_by
-        run.limit_by_rule_s = self._faults.time_limit_s(form.flavor, self._timing.hour_s)
-        run.priority = (spec_of(job).get("schedule_policy") or {}).get("priority") or run.priority
+        run.limit_by_rule_s = time_limit_s(self._faults, form.flavor, self.timing.hour_s)
+        run.priority = (job.document["spec"].get("schedule_policy") or {}).get("priority") or run.priority
         with self._lock:
             if self._is_ending:
                 raise RefusedError("2950", "the Lab is ending", status=500)
             self._check_free_flavor(form, account)
-            try:
-                self.records.add(job)
-            except NameTakenError as error:
-                raise RefusedError("2751", f"a training job named {form.name} exists already") from error
+            self.records.add(job)
             self.records.add_event(job_id, events.CREATED)
             self.records.begin_stage(job_id, "scheduling")
             self.records.move(job_id, "Pending", "Queuing", only_from=("Creating",), event=events.QUEUED)
-            self._tell_differences(job, form, obstacle)
+            self._tell_differences(job, work, obstacle)
             unfinished = {known: other for known, other in self._runs.items() if not other.is_over}
             self._runs = {**unfinished, job_id: run}
             # Whoever finds the run may dismiss it from the queue, so it must be there.
             self._queue.put(run)
         return job
 
-    def job(self, account: LabAccount, job_id: str) -> JobRecord:
-        job = self.records.job(job_id)
-        if job is None or job.project_id != account.project_id:
-            raise RefusedError("2775", f"the training job {job_id} does not exist")
-        return job
-
-    def quota(self, project_id: str) -> int:
-        """How many jobs the project may have."""
-        changed = self.records.quota(project_id)
-        return _JOB_QUOTA if changed is None else changed
-
-    def found(
-        self, conditions: Sequence[str], values: Sequence[Any], skip: int, limit: int
-    ) -> tuple[int, list[JobRecord]]:
-        """How many jobs meet all the SQL conditions, and some of them, newest first."""
-        return self.records.search(conditions, values, newest_first=True, skip=skip, limit=limit)
-
-    def search(self, wanted: JobSearch) -> tuple[int, list[JobRecord]]:
-        return self.records.search(
-            wanted.conditions,
-            wanted.values,
-            newest_first=wanted.newest_first,
-            skip=wanted.page * wanted.limit,
-            limit=wanted.limit,
-        )
-
-    def stop_job(self, account: LabAccount, job_id: str) -> JobRecord:
-        job = self.job(account, job_id)
+    def stop_job(self, project_id: str, job_id: str) -> JobRecord:
+        job = self.records.one(project_id, job_id)
         if not self.records.move(job_id, "Terminating", only_from=STOPPABLE_PHASES):
-            phase = self.job(account, job_id).phase
+            phase = self.records.one(project_id, job_id).phase
             raise RefusedError("2796", f"the training job {job.name} is {phase} and cannot be stopped", status=409)
-        stopped = self.job(account, job_id)
-        run = self._run(job_id)
-        if run is not None:
-            run.request_stop(StopReason.USER)
-            self._queue.dismiss(run)
+        stopped = self.records.one(project_id, job_id)
+        self._end_run(job_id)
         return stopped
 
-    def delete_job(self, account: LabAccount, job_id: str) -> None:
+    def delete_job(self, project_id: str, job_id: str) -> None:
         """Stop the job if it is live, then forget it with its log."""
-        job = self.job(account, job_id)
+        job = self.records.one(project_id, job_id)
         self.records.move(job_id, "Terminating", only_from=STOPPABLE_PHASES)
-        run = self._run(job_id)
+        run = self._end_run(job_id)
         if run is not None:
-            run.request_stop(StopReason.USER)
-            self._queue.dismiss(run)
             run.join()
         self.records.remove(job_id)
         try:
@@ -314,35 +246,24 @@ class JobService:
         except OSError:
             log.warning("the folder of the deleted job %s could not be removed", job.id, exc_info=True)
 
-    def update_job(self, account: LabAccount, job_id: str, changes: JobChanges) -> None:
+    def change_job(
+        self, project_id: str, job_id: str, change: Callable[[JobRecord], None], priority: int | None = None
+    ) -> None:
+        """Change what is stored of the job, and the priority of its run."""
         with self._lock:
-            job = self.job(account, job_id)
-            changes.apply(job)
+            job = self.records.one(project_id, job_id)
+            change(job)
             self.records.replace_document(job_id, job.document)
             run = self._runs.get(job_id)
-        if run is not None and changes.schedule_policy.get("priority") is not None:
-            run.priority = changes.schedule_policy["priority"]
+        if run is not None and priority is not None:
+            run.priority = priority
 
-    def change_job(self, account: LabAccount, job_id: str, change: Callable[[dict[str, Any]], None]) -> None:
-        with self._lock:
-            document = self.job(account, job_id).document
-            change(document)
-            self.records.replace_document(job_id, document)
+    def sandbox(self, job_id: str, *, is_mapped: bool = False) -> Sandbox:
+        return Sandbox(job_id, self._folder / job_id, is_mapped)
 
-    def addresses(self, job: JobRecord) -> list[str]:
-        """Of the workers, in their order."""
-        sandbox = Sandbox(job.id, self._folder / job.id)
-        return [sandbox.address(node, len(job.tasks)) for node in range(len(job.tasks))]
-
-    def log_tail(self, job: JobRecord, task: str) -> LogTail | None:
-        return tail(self._log(job, task), is_growing=job.is_live, max_bytes=self._timing.max_log_bytes)
-
-    def log_lines(self, job: JobRecord, task: str, wanted: LineQuery) -> LinePage | None:
-        return page_of(self._log(job, task), wanted)
-
-    def _log(self, job: JobRecord, task: str) -> Path:
+    def log(self, job: JobRecord, task: str) -> Path:
         """The log of a task, where it is or will be."""
-        path = Sandbox(job.id, self._folder / job.id).log(task)
+        path = self.sandbox(job.id).log(task)
         if job.start_time and not job.is_live and not path.exists():
             raise RefusedError("2819", f"the log of {task} of the training job {job.name} has been cleared")
         return path
@@ -355,10 +276,10 @@ class JobService:
         algorithm_id = text_in(given, "id")
         if not algorithm_id:
             return body
-        return {**body, "algorithm": in_job(self.algorithms.algorithm(account.project_id, algorithm_id), given)}
+        return {**body, "algorithm": in_job(self.algorithms.one(account.project_id, algorithm_id), given)}
 
-    def log_link(self, job: JobRecord, task: str, expires: int) -> str:
-        """A link to the log in the job's log folder, good until `expires` (seconds since 1970)."""
+    def log_link(self, job: JobRecord, task: str) -> str:
+        """A link to the log in the job's log folder, good for some minutes."""
         url = (job.document["spec"].get("log_export_path") or {}).get("obs_url")
         if not url:
             raise RefusedError("2822", f"the training job {job.name} has no log folder")
@@ -367,46 +288,48 @@ class JobService:
         account = self._accounts.by_project(job.project_id)
         if account is None or OwnBuckets(self._objects, account.domain_id).info(path) is None:
             raise RefusedError("2818", f"the log of {task} has not been written yet")
-        return signed_link(self.obs_url, account, path.bucket, path.key, expires)
+        return signed_link(self.obs_url, account, path.bucket, path.key, int(time.time()) + _LINK_LIFE_S)
 
     def _check_free_flavor(self, form: JobForm, account: LabAccount) -> None:
-        if not form.flavor.is_free:
+        if not form.flavor.free:
             return
         for job in self.records.live():
             flavor_id = job.document["spec"]["resource"]["flavor_id"]
             if job.user_id == account.user_id and flavor_id == form.flavor.id:
                 raise RefusedError("2833", f"the free flavor {flavor_id} is in use by the job {job.name}")
 
-    def _tell_differences(self, job: JobRecord, form: JobForm, obstacle: str) -> None:
+    def _tell_differences(self, job: JobRecord, work: Work, obstacle: str) -> None:
+        form, spec = work.form, job.document["spec"]
+        warnings = []
         if obstacle:
-            self.records.add_event(job.id, events.no_container_paths(obstacle), level="Warning")
+            warnings.append(events.NO_CONTAINER_PATHS.of(reason=obstacle))
         else:
-            self.records.add_event(job.id, events.CONTAINER_PATHS)
-        algorithm, spec = job.document["algorithm"], spec_of(job)
-        if algorithm["engine"].get("image_url"):
-            self.records.add_event(job.id, events.NO_IMAGE, level="Warning")
+            work.tell(events.CONTAINER_PATHS)
+        if job.document["algorithm"]["engine"].get("image_url"):
+            warnings.append(events.NO_IMAGE)
         if form.engine.name in MPI_ENGINES:
-            self.records.add_event(job.id, events.NO_MPI, level="Warning")
+            warnings.append(events.NO_MPI)
         ignored = [name for name in ("volumes", "notification") if spec.get(name)]
-        places = Sandbox(job.id, self._folder / job.id, is_mapped=not obstacle).worker(form.tasks[0])
-        if form.local_code_dir is not None and places.local_code_dir(form) is None:
-            ignored.append("local_code_dir")
-        if form.working_dir is not None and places.working_dir(form) is None:
-            ignored.append("working_dir")
-        if any(places.seen(folder) != str(wanted) for wanted, folder in _wanted_folders(form, places)):
+        places = work.sandbox.worker(form.tasks[0])
+        for name in ("local_code_dir", "working_dir"):
+            folder = getattr(form, name)
+            if folder is not None and places.wanted(form, folder) is None:
+                ignored.append(name)
+        wanted = [(places.of(channel), channel.local_dir) for channel in form.channels if channel.local_dir]
+        if any(places.seen(folder) != str(local_dir) for folder, local_dir in wanted):
             ignored.append("local_dir")
-        for name in ignored:
-            self.records.add_event(job.id, events.ignored_field(name), level="Warning")
+        for warning in (*warnings, *(events.IGNORED_FIELD.of(name=name) for name in ignored)):
+            work.tell(warning, level="Warning")
 
-    def _python(self, form: JobForm) -> tuple[ChosenPython, str]:
+    def _python(self, form: JobForm) -> tuple[Path | EventText, str]:
         """The Python of the job, and what keeps it from seeing the service's folders, if anything does."""
         try:
             python = self._interpreters.for_engine(form.engine.id)
-        except NoInterpreterError as error:
-            return ChosenPython(None, error.reason), "it cannot be started"
+        except SettingsError as error:
+            return error.reason, "it cannot be started"
         if not _settings(self._root).container_paths:
-            return ChosenPython(python), f"{SETTINGS} says so"
-        return ChosenPython(python), self._containers.means(python).reason
+            return python, f"{SETTINGS} says so"
+        return python, self._containers.means(python).reason
 
     def _check_pythons(self) -> None:
         for problem in self._interpreters.problems(self.catalogue.engines):
@@ -414,12 +337,13 @@ class JobService:
             if self._warn is not None:
                 self._warn(problem)
 
-    def _is_held_back(self, run: JobRun) -> bool:
-        return run.held_by is not None and self._faults.is_in_force(run.held_by)
-
-    def _run(self, job_id: str) -> JobRun | None:
+    def _end_run(self, job_id: str) -> JobRun | None:
         with self._lock:
-            return self._runs.get(job_id)
+            run = self._runs.get(job_id)
+        if run is not None:
+            run.request_stop(StopReason.USER)
+            self._queue.dismiss(run)
+        return run
 
     def _open(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -428,16 +352,15 @@ class JobService:
         shutil.copytree(resource("lab", "moxing"), self._moxing, ignore=shutil.ignore_patterns("__pycache__"))
         for made in (self._moxing, *self._moxing.rglob("*")):
             made.chmod(0o700 if made.is_dir() else 0o600)
-        database = TrainingDatabase(self._folder / "jobs.sqlite3")
-        records = JobRecords(database)
-        self._remembered = _Remembered(database, records, Experiments(database), Algorithms(database))
-        for job in records.live():
-            end_orphans(job.id, records.processes(job.id))
-            records.move(job.id, "Abnormal", "Lost", event=events.LOST, level="Error")
-            sandbox = Sandbox(job.id, self._folder / job.id)
-            for task in job.tasks:
-                if sandbox.log(task).exists():
-                    add_service_line(sandbox.log(task), events.LOST.english)
+        self._database = TrainingDatabase(self._folder / "jobs.sqlite3")
+        self.records = JobRecords(self._database)
+        self.experiments, self.algorithms = Experiments(self._database), Algorithms(self._database)
+        for job in self.records.live():
+            end_orphans(job.id, self.records.processes(job.id))
+            self.records.move(job.id, "Abnormal", "Lost", event=events.LOST, level="Error")
+            for path in map(self.sandbox(job.id).log, job.tasks):
+                if path.exists():
+                    add_service_line(path, events.LOST.english)
 
     def _end_runs(self) -> None:
         with self._lock:
@@ -450,21 +373,6 @@ class JobService:
             self._queue.dismiss(run)
         for run in runs:
             run.join()
-
-
-def spec_of(job: JobRecord) -> dict[str, Any]:
-    spec: dict[str, Any] = job.document["spec"]
-    return spec
-
-
-def _wanted_folders(form: JobForm, places: WorkerPlaces) -> Iterator[tuple[PurePosixPath, Path]]:
-    """Where the job wants its channels, and where they are."""
-    for index, channel in enumerate(form.inputs):
-        if channel.local_dir is not None:
-            yield channel.local_dir, places.input_of(index, channel)
-    for index, channel in enumerate(form.outputs):
-        if channel.local_dir is not None:
-            yield channel.local_dir, places.output_of(index, channel)
 
 
 def _settings(root: Path) -> LabSettings:

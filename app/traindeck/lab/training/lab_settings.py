@@ -10,6 +10,7 @@ from typing import Any
 from traindeck.lab.training.job_records import EventText
 
 SETTINGS = "lab.toml"
+_UNREADABLE = EventText("{path} cannot be read: {reason}", "无法读取 {path}：{reason}")
 _SWITCHES = ("container_paths", "obs_urls")
 _NUMBERS = {"parallel_jobs": (1, 1000), "clock": (0.001, 1_000_000), "metrics_interval_s": (0.01, 3600)}
 
@@ -43,9 +44,9 @@ def read_settings(root: Path) -> LabSettings:
     except FileNotFoundError:
         return LabSettings()
     except OSError as error:
-        raise _unreadable(path, error.strerror or error) from error
+        raise SettingsError(_UNREADABLE.of(path=path, reason=error.strerror or error)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise _unreadable(path, error) from error
+        raise SettingsError(_UNREADABLE.of(path=path, reason=error)) from error
     unknown = sorted(set(table) - {*_NUMBERS, *_SWITCHES, "engines"})
     if unknown:
         raise _refused(path, f"{unknown[0]} is not a setting of the Lab", f"{unknown[0]} 不是 Lab 的设置项")
@@ -62,15 +63,12 @@ def read_settings(root: Path) -> LabSettings:
 
 def _number(path: Path, name: str, value: Any) -> Any:
     low, high = _NUMBERS[name]
-    is_number = isinstance(value, int) if name == "parallel_jobs" else isinstance(value, int | float)
-    if isinstance(value, bool) or not is_number or not low <= value <= high:
-        english, chinese = f"{name} must be a number from {low} to {high}", f"{name} 必须是 {low} 到 {high} 之间的数字"
-        raise _refused(path, english, chinese)
+    kinds = int if name == "parallel_jobs" else int | float
+    if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
+        raise _refused(
+            path, f"{name} must be a number from {low} to {high}", f"{name} 必须是 {low} 到 {high} 之间的数字"
+        )
     return value
-
-
-def _unreadable(path: Path, reason: object) -> SettingsError:
-    return SettingsError(EventText(f"{path} cannot be read: {reason}", f"无法读取 {path}：{reason}"))
 
 
 def _refused(path: Path, english: str, chinese: str) -> SettingsError:

@@ -7,11 +7,12 @@ import json
 import re
 import struct
 from dataclasses import dataclass
+from itertools import accumulate
 from math import prod
 
-from traindeck.domain.previews import Fact, NotShown, Tensor, TensorsPage, shape_words
+from traindeck.domain.previews import Fact, Tensor, TensorsPage, shape_words
 from traindeck.domain.texts import Text, text
-from traindeck.services.previews.steps import ByteSource, Reading, Steps, damaged, need, plain
+from traindeck.services.previews.steps import ByteSource, Reading, Steps, damaged, need, plain, too_much
 
 MAGIC = b"\x93NUMPY"
 _LONGEST_HEADER = 64 * 1024
@@ -46,28 +47,24 @@ class Header:
         return None if self.item_bytes is None else prod(self.shape) * self.item_bytes
 
 
-def read_header(source: ByteSource, offset: int = 0) -> Reading[Header]:
-    begin = yield from need(source, offset, 10, 512)
+def read_header(source: ByteSource) -> Reading[Header]:
+    begin = yield from need(source, 0, 10, 512)
     if not begin.startswith(MAGIC):
         raise damaged("no NumPy header")
     if begin[6] == 1:
         length, start = struct.unpack("<H", begin[8:10])[0], 10
     elif begin[6] in (2, 3):
-        length, start = struct.unpack("<I", (yield from need(source, offset + 8, 4)))[0], 12
+        length, start = struct.unpack("<I", (yield from need(source, 8, 4)))[0], 12
     else:
         raise damaged(f"NumPy format {begin[6]}")
     if length > _LONGEST_HEADER:
         raise damaged(f"a header of {length} bytes")
-    words = (yield from need(source, offset + start, length)).decode("utf-8" if begin[6] == 3 else "latin-1", "replace")
+    words = (yield from need(source, start, length)).decode("utf-8" if begin[6] == 3 else "latin-1", "replace")
     return _header(words, start + length)
 
 
 def npy_steps(source: ByteSource) -> Steps:
     header = yield from read_header(source)
-    notes: tuple[Text, ...] = ()
-    wanted = header.size_bytes
-    if wanted is not None and source.size_bytes is not None and header.start + wanted > source.size_bytes:
-        notes = (text("The file is cut off: its header promises more values than there are."),)
     sample = yield from _sample(source, header)
     facts = (
         Fact(text("Shape"), shape_words(header.shape)),
@@ -76,7 +73,14 @@ def npy_steps(source: ByteSource) -> Steps:
         Fact(text("Values"), f"{prod(header.shape):,}"),
     )
     tensor = Tensor("", header.dtype, header.shape, header.size_bytes)
+    notes = _notes(source, header.start + (header.size_bytes or 0))
     yield TensorsPage(text("NumPy array"), facts, (tensor,), sample, notes=notes)
+
+
+def _notes(source: ByteSource, end: int) -> tuple[Text, ...]:
+    if source.size_bytes is None or end <= source.size_bytes:
+        return ()
+    return (text("The file is cut off: its header promises more values than there are."),)
 
 
 def _header(words: str, start: int) -> Header:
@@ -97,21 +101,14 @@ def _header(words: str, start: int) -> Header:
     match = _SIMPLE.fullmatch(descr)
     if match is None:
         raise damaged("no type of values")
-    order, kind, width, unit = match.groups()
-    width_bytes = int(width[:9]) if width else 0
+    order, kind, width, unit = match.groups(default="")
+    width_bytes = int(width[:9] or 0)
     item_bytes = {"O": None, "U": 4 * width_bytes}.get(kind, width_bytes)
-    return Header(_title(kind, width_bytes, unit or ""), shape, is_fortran, item_bytes, start, order, kind)
+    return Header(_title(kind, width_bytes, unit), shape, is_fortran, item_bytes, start, order, kind)
 
 
 def _depth(words: str) -> int:
-    deepest = depth = 0
-    for letter in words:
-        if letter in "([{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif letter in ")]}":
-            depth -= 1
-    return deepest
+    return max(accumulate((letter in "([{") - (letter in ")]}") for letter in words), default=0)
 
 
 def _title(kind: str, width_bytes: int, unit: str) -> str:
@@ -186,9 +183,7 @@ def safetensors_steps(source: ByteSource) -> Steps:
     if source.size_bytes is not None and length > source.size_bytes - 8:
         raise damaged(f"a header of {length} bytes")
     if length > _LONGEST_SAFETENSORS_HEADER:
-        raise NotShown(
-            text("The list of what is in it is too long to be shown."), text("Download it to look at all of it.")
-        )
+        raise too_much(text("The list of what is in it is too long to be shown."))
     header = (yield from need(source, 8, length)).decode("utf-8", "replace")
     facts: list[Fact] = []
     tensors: list[Tensor] = []
@@ -202,9 +197,7 @@ def safetensors_steps(source: ByteSource) -> Steps:
             tensor, last = _tensor(name, value)
             tensors.append(tensor)
             end = max(end, last)
-    notes: tuple[Text, ...] = ()
-    if source.size_bytes is not None and 8 + length + end > source.size_bytes:
-        notes = (text("The file is cut off: its header promises more values than there are."),)
+    notes = _notes(source, 8 + length + end)
     yield TensorsPage(text("safetensors checkpoint"), tuple(facts), tuple(tensors), notes=notes)
 
 

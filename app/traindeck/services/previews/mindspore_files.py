@@ -17,6 +17,7 @@ from traindeck.services.previews.steps import (
     plain,
 )
 
+# Kinds of fields; where fields are told apart below, 0 is a number, and 2 something that says how long it is.
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _LONGEST_WORDS = 4096
 _MOST_DIMS = 64
@@ -78,43 +79,39 @@ def _value(source: ByteSource, at: int) -> Reading[tuple[_Value | None, int]]:
     begin = yield from source.take(at, 20, _AHEAD)
     if not begin or begin.startswith(_CHECKSUM):
         return None, at
-    number, wire, length, inside = yield from _field(source, at, begin)
+    number, wire, _, inside, end = yield from _field(source, at, begin)
     if (number, wire) != (1, _BYTES):
         raise damaged(f"field {number} of kind {wire} in a MindSpore checkpoint")
-    end = _checked_end(source, inside, length)
     value = _Value()
-    while inside < end:
-        number, wire, length, start = yield from _field(source, inside)
-        inside = _checked_end(source, start, length if wire == _BYTES else 0)
-        if inside > end:
-            raise damaged("a message longer than the one around it")
-        if (number, wire) == (1, _BYTES):
-            value.name = plain((yield from _words(source, start, length)))
-        elif (number, wire) == (2, _BYTES):
-            yield from _tensor(source, start, start + length, value)
+    yield from _read(source, inside, end, value, is_tensor=False)
     return value, end
 
 
-def _tensor(source: ByteSource, at: int, end: int, value: _Value) -> Reading[None]:
+def _read(source: ByteSource, at: int, end: int, value: _Value, *, is_tensor: bool) -> Reading[None]:
+    """The message of a value, or that of the tensor in it."""
     while at < end:
-        number, wire, length, start = yield from _field(source, at)
-        at = _checked_end(source, start, length if wire == _BYTES else 0)
+        number, wire, length, start, at = yield from _field(source, at)
         if at > end:
             raise damaged("a message longer than the one around it")
-        if number == 1 and wire == _VARINT:
-            _add_dim(value, length)
-        elif number == 1 and wire == _BYTES:  # packed, as newer versions of protobuf write them
-            content = yield from need(source, start, min(length, 10 * _MOST_DIMS))
-            place = 0
-            while place < len(content):
-                dim, place = _varint_in(content, place)
-                if not place:
-                    raise damaged("a shape that is cut off")
-                _add_dim(value, dim)
-        elif (number, wire) == (2, _BYTES):
-            value.dtype = plain((yield from _words(source, start, length)))
-        elif (number, wire) == (3, _BYTES):
-            value.content_bytes += length
+        match is_tensor, number, wire:
+            case False, 1, 2:
+                value.name = plain((yield from _words(source, start, length)))
+            case False, 2, 2:
+                yield from _read(source, start, at, value, is_tensor=True)
+            case True, 1, 0:
+                _add_dim(value, length)
+            case True, 1, 2:  # packed, as newer versions of protobuf write them
+                content = yield from need(source, start, min(length, 10 * _MOST_DIMS))
+                place = 0
+                while place < len(content):
+                    dim, place = _varint_in(content, place)
+                    if not place:
+                        raise damaged("a shape that is cut off")
+                    _add_dim(value, dim)
+            case True, 2, 2:
+                value.dtype = plain((yield from _words(source, start, length)))
+            case True, 3, 2:
+                value.content_bytes += length
 
 
 def _add_dim(value: _Value, dim: int) -> None:
@@ -123,32 +120,28 @@ def _add_dim(value: _Value, dim: int) -> None:
     value.dims.append(dim)
 
 
-def _field(source: ByteSource, at: int, known: bytes = b"") -> Reading[tuple[int, int, int, int]]:
-    """Number and kind, a length or the number itself, and where what follows begins."""
+def _field(source: ByteSource, at: int, known: bytes = b"") -> Reading[tuple[int, int, int, int, int]]:
+    """Number and kind, a length or the number itself, where what follows begins, and where it ends."""
     head = known or (yield from source.take(at, 20, _AHEAD))
     tag, place = _varint_in(head, 0)
+    number, wire, length = tag >> 3, tag & 7, 0
+    if place and wire in (_VARINT, _BYTES):
+        length, place = _varint_in(head, place)
     if not place:
         raise cut_off()
-    number, wire = tag >> 3, tag & 7
-    if wire in (_VARINT, _BYTES):
-        length, place = _varint_in(head, place)
-        if not place:
-            raise cut_off()
-    elif wire in (_FIXED64, _FIXED32):
-        length, place = 0, place + (8 if wire == _FIXED64 else 4)
-    else:
+    if wire in (_FIXED64, _FIXED32):
+        place += 8 if wire == _FIXED64 else 4
+    elif wire not in (_VARINT, _BYTES):
         raise damaged(f"a field of kind {wire}")
-    return number, wire, length, at + place
+    start = at + place
+    end = start + length if wire == _BYTES else start
+    if source.size_bytes is not None and end > source.size_bytes:
+        raise cut_off()
+    return number, wire, length, start, end
 
 
 def _words(source: ByteSource, at: int, length: int) -> Reading[str]:
     return (yield from need(source, at, min(length, _LONGEST_WORDS))).decode("utf-8", "replace")
-
-
-def _checked_end(source: ByteSource, at: int, length: int) -> int:
-    if source.size_bytes is not None and at + length > source.size_bytes:
-        raise cut_off()
-    return at + length
 
 
 def _varint_in(content: bytes, at: int) -> tuple[int, int]:

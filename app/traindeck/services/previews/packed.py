@@ -5,7 +5,8 @@ from __future__ import annotations
 import bz2
 import lzma
 import zlib
-from typing import Protocol
+from collections.abc import Callable
+from functools import partial
 
 from traindeck.services.previews.steps import ByteSource, Enough, Reading, damaged
 
@@ -16,19 +17,6 @@ MOST_UNPACKED = 256 << 20
 """So much is unpacked for one page; a small file may unpack to a thousand times its size."""
 
 MAGICS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
-
-
-class _Unpacker(Protocol):
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    @property
-    def needs_input(self) -> bool: ...
-
-    def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
 
 class _Gzip:
@@ -53,29 +41,25 @@ class _Gzip:
         return self._inflating.decompress(self._inflating.unconsumed_tail + data, max_length)
 
 
-def _unpacker(form: str) -> _Unpacker:
-    match form:
-        case "gzip":
-            return _Gzip()
-        case "bzip2":
-            return bz2.BZ2Decompressor()
-        case _:
-            return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_MEMORY)
+_UNPACKERS: dict[str, Callable[[], _Gzip | bz2.BZ2Decompressor | lzma.LZMADecompressor]] = {
+    "gzip": _Gzip,
+    "bzip2": bz2.BZ2Decompressor,
+    "xz": partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=_MOST_MEMORY),
+}
 
 
 def packing_of(head: bytes) -> str:
     return next((form for magic, form in MAGICS.items() if head.startswith(magic)), "")
 
 
-class UnpackedSource:
+class UnpackedSource(ByteSource):
     """The content of a packed object; it can only be read forwards."""
 
-    size_bytes: int | None = None
-
     def __init__(self, source: ByteSource, form: str) -> None:
+        super().__init__(None)
         self._source = source
         self._form = form
-        self._unpacker = _unpacker(form)
+        self._unpacker = _UNPACKERS[form]()
         self._read_bytes = 0
         self._is_end = False
         self._start = 0  # where in the content the kept piece begins
@@ -119,10 +103,8 @@ class UnpackedSource:
         if self._unpacker.eof:
             rest = self._unpacker.unused_data
             self._read_bytes -= len(rest)
-            if rest.strip(b"\0"):
-                self._unpacker = _unpacker(self._form)  # several of them may be joined
-            elif rest or (yield from self._source.take(self._read_bytes, 1)) == b"":
+            if not rest.strip(b"\0") and (rest or not (yield from self._source.take(self._read_bytes, 1))):
                 self._is_end = True
             else:
-                self._unpacker = _unpacker(self._form)
+                self._unpacker = _UNPACKERS[self._form]()  # several of them may be joined
         return piece

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from traindeck.domain.previews import NotShown, PicturePage
+from traindeck.domain.previews import PicturePage
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import text
 from traindeck.services.previews.steps import ByteSource, Steps, damaged, need, too_much
@@ -52,10 +52,9 @@ def picture_steps(source: ByteSource, form: str, head: bytes) -> Steps:
     if width < 1 or height < 1:
         raise damaged("a picture without width or height")
     if width * height > MOST_PIXELS:
-        raise NotShown(
+        raise too_much(
             text("The picture is {width} × {height}; drawing it would take too much memory.",
-                 width=f"{width:,}", height=f"{height:,}"),
-            text("Download it to look at all of it."),
+                 width=f"{width:,}", height=f"{height:,}")
         )  # fmt: skip
     if not content:
         content = head + (yield from need(source, len(head), size - len(head)))

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import AppError, NotFound
-from traindeck.domain.previews import BytesPage, NotShown, PreviewPage, TextPage
+from traindeck.domain.previews import BytesPage, PreviewPage, TextPage
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
-from traindeck.services.previews import arrays as numpy_arrays
-from traindeck.services.previews import arrays as safetensors_files
 from traindeck.services.previews import (
+    arrays,
     mindspore_files,
     packed,
     pictures,
     tar_files,
+    texts,
     torch_pickles,
     zip_files,
 )
-from traindeck.services.previews import texts as plain_text
-from traindeck.services.previews import texts as tables
 from traindeck.services.previews.steps import (
     HEAD_BYTES,
     ByteSource,
     Enough,
     Reading,
     Steps,
-    StoredBytes,
     Want,
+    too_much,
 )
-from traindeck.services.storage.data_ports import DataPlane, ObjectHead
+from traindeck.services.storage.data_ports import ObjectHead
 
 if TYPE_CHECKING:
     from traindeck.services.storage.planes import Planes
@@ -39,12 +37,11 @@ if TYPE_CHECKING:
 
 _DUMPED = 4096
 _ROW = 16
-_HDF5 = b"\x89HDF\r\n\x1a\n"
 _TABLE_END = bytes.fromhex("57fb808b247547db")
 """How the index of a TensorFlow checkpoint ends."""
 
 _KNOWN = (
-    (_HDF5, "HDF5"),
+    (b"\x89HDF\r\n\x1a\n", "HDF5"),
     (b"GGUF", "GGUF"),
     (b"PAR1", "Parquet"),
     (b"ARROW1", "Arrow"),
@@ -76,12 +73,11 @@ _BY_NAME = {
     ".pickle": "Python pickle",
     ".mindrecord": "MindRecord",
 }
-_JSON_LINES = (".jsonl", ".ndjson")
 
 
 def preview_steps(name: str, size_bytes: int) -> Steps:
     """The preview of an object of this name and size."""
-    source = StoredBytes(size_bytes)
+    source = ByteSource(size_bytes)
     if not size_bytes:
         yield TextPage("", notes=(text("The object is empty."),))
         return
@@ -103,7 +99,7 @@ def _unpacked(source: ByteSource, form: str, name: str) -> Steps:
     if name.lower().endswith((".tgz", ".tbz2", ".txz")) or tar_files.is_tar_header(head[: tar_files.BLOCK]):
         yield from tar_files.tar_steps(inside, form)
         return
-    encoding = plain_text.encoding_of(head, is_whole=len(head) < HEAD_BYTES) if head else None
+    encoding = texts.encoding_of(head, is_whole=len(head) < HEAD_BYTES) if head else None
     if encoding is not None:
         yield from _text(inside, inner_name, encoding)
         return
@@ -115,34 +111,34 @@ def _content(source: ByteSource, name: str, head: bytes) -> Steps:
     size, ending = source.size_bytes or 0, _ending(name)
     if picture := pictures.format_of(head):
         yield from pictures.picture_steps(source, picture, head)
-    elif head.startswith(numpy_arrays.MAGIC):
-        yield from numpy_arrays.npy_steps(source)
+    elif head.startswith(arrays.MAGIC):
+        yield from arrays.npy_steps(source)
     elif head.startswith((b"PK\3\4", b"PK\5\6")):
         yield from zip_files.zip_steps(source, name)
     elif head.startswith(torch_pickles.OLD_MAGIC):
         yield from torch_pickles.old_checkpoint_steps(source)
     elif tar_files.is_tar_header(head[: tar_files.BLOCK]):
         yield from tar_files.tar_steps(source)
-    elif ending == ".safetensors" or safetensors_files.is_safetensors(head, size):
-        yield from safetensors_files.safetensors_steps(source)
+    elif ending == ".safetensors" or arrays.is_safetensors(head, size):
+        yield from arrays.safetensors_steps(source)
     elif ending == ".ckpt" and mindspore_files.looks_like_checkpoint(head):
         yield from mindspore_files.mindspore_steps(source)
     elif (what := (yield from _recognised(source, name, head))) is not None:
         yield _dumped(what, head)
-    elif (encoding := plain_text.encoding_of(head, is_whole=len(head) == size)) is not None:
+    elif (encoding := texts.encoding_of(head, is_whole=len(head) == size)) is not None:
         yield from _text(source, name, encoding)
     else:
         yield _dumped(text("Unknown kind of file"), head)
 
 
-def _text(source: ByteSource, name: str, encoding: plain_text.Encoding) -> Steps:
+def _text(source: ByteSource, name: str, encoding: texts.Encoding) -> Steps:
     ending = _ending(name)
     if ending in (".csv", ".tsv"):
-        yield from tables.csv_steps(source, encoding, is_tsv=ending == ".tsv")
-    elif ending in _JSON_LINES:
-        yield from tables.json_lines_steps(source, encoding)
+        yield from texts.CsvTable(source, encoding, is_tsv=ending == ".tsv").steps()
+    elif ending in (".jsonl", ".ndjson"):
+        yield from texts.JsonLinesTable(source, encoding).steps()
     else:
-        yield from plain_text.text_steps(source, encoding)
+        yield from texts.text_steps(source, encoding)
 
 
 def _recognised(source: ByteSource, name: str, head: bytes) -> Reading[Text | None]:
@@ -150,21 +146,17 @@ def _recognised(source: ByteSource, name: str, head: bytes) -> Reading[Text | No
     size = source.size_bytes or 0
     for magic, title in _KNOWN:
         if head.startswith(magic) and (len(magic) > 2 or b"\0" in head[:64]):
-            return _named(title)
+            return text("{title} file", title=title)
     if b"tfevents" in name.encode() and b"brain.Event" in head[:64]:
         return text("TensorBoard events")
     title = _BY_NAME.get(_ending(name), "")
-    if title and plain_text.encoding_of(head, is_whole=len(head) == size) is None:
-        return _named(title)
+    if title and texts.encoding_of(head, is_whole=len(head) == size) is None:
+        return text("{title} file", title=title)
     if _ending(name) == ".index" and size >= 48:
         tail = yield from source.take(size - 8, 8)
         if tail == _TABLE_END:
             return text("TensorFlow checkpoint (index)")
     return None
-
-
-def _named(title: str) -> Text:
-    return text("{title} file", title=title)
 
 
 def _dumped(what: Text, head: bytes) -> PreviewPage:
@@ -192,8 +184,6 @@ MOST_REQUESTS_A_PAGE = 300
 _KEPT = 4
 """Pieces that were fetched and may be asked for again."""
 
-Result = TypeVar("Result")
-
 
 class ObjectPreview:
     """One object, page by page, pinned to the state it was first seen in; used by one task at a time."""
@@ -212,52 +202,39 @@ class ObjectPreview:
     async def next_page(self) -> PreviewPage | None:
         """None: there is no more."""
         self._fetched = self._requests = 0
-        error: Enough | None = None
+        is_enough = False
         while not self._is_over:
-            step = await self._calls.run(partial(self._work, error))
-            error = None
+            step = await self._calls.run(partial(self._work, is_enough))
             if not isinstance(step, Want):
                 return step
-            if self._fetched >= MOST_BYTES_A_PAGE or self._requests >= MOST_REQUESTS_A_PAGE:
-                error = Enough()
-            else:
+            is_enough = self._fetched >= MOST_BYTES_A_PAGE or self._requests >= MOST_REQUESTS_A_PAGE
+            if not is_enough:
                 self._reply = await self._fetched_for(step)
         return None
 
-    def _work(self, error: Enough | None, token: CancelToken) -> PreviewPage | Want | None:
+    def _work(self, is_enough: bool, token: CancelToken) -> PreviewPage | Want | None:
         """In a worker: as far as the parser comes with what is here."""
-        while True:
-            token.check()
-            try:
-                step = self._step(error)
-            except StopIteration:
-                self._is_over = True
-                return None
-            except Enough:
-                self._is_over = True
-                raise NotShown(
-                    text("Too much would have to be read to show this."), text("Download it to look at all of it.")
-                ) from None
-            except AppError:
-                self._is_over = True
-                raise
-            error = None
-            if isinstance(step, Want):
-                found = self._at_hand(step)
-                if found is None:
+        try:
+            while True:
+                token.check()
+                reply, self._reply = self._reply, None
+                if is_enough:
+                    step = self._steps.throw(Enough())
+                    is_enough = False
+                else:
+                    step = next(self._steps) if reply is None else self._steps.send(reply)
+                self._reply = self._at_hand(step) if isinstance(step, Want) else b""
+                if self._reply is None or (step is not None and not isinstance(step, Want)):
                     return step
-                self._reply = found
-            elif step is None:
-                self._reply = b""
-            else:
-                self._reply = b""
-                return step
-
-    def _step(self, error: Enough | None) -> PreviewPage | Want | None:
-        if error is not None:
-            return self._steps.throw(error)
-        reply, self._reply = self._reply, None
-        return next(self._steps) if reply is None else self._steps.send(reply)
+        except StopIteration:
+            self._is_over = True
+            return None
+        except Enough:
+            self._is_over = True
+            raise too_much(text("Too much would have to be read to show this.")) from None
+        except AppError:
+            self._is_over = True
+            raise
 
     def _at_hand(self, want: Want) -> bytes | None:
         length = min(want.length, self.found.size_bytes - want.offset)
@@ -285,11 +262,7 @@ async def open_preview(planes: Planes, calls: BlockingCalls, profile: str, path:
 
 async def head_of(planes: Planes, profile: str, path: ObjectPath) -> ObjectHead:
     """How the object is now; NotFound: it is gone."""
-
-    async def look(plane: DataPlane) -> ObjectHead | None:
-        return await plane.head(path)
-
-    found = await planes.run(profile, look)
+    found = await planes.run(profile, lambda plane: plane.head(path))
     if found is None:
         raise NotFound(text("“{name}” is gone.", name=path.name), text("Refresh the list."))
     return found
@@ -298,9 +271,8 @@ async def head_of(planes: Planes, profile: str, path: ObjectPath) -> ObjectHead:
 async def fetched(planes: Planes, profile: str, found: ObjectHead, offset: int, length: int) -> bytes:
     """These bytes of the object as it was found; Conflict: it is another one now."""
     pieces: list[bytes] = []
-
-    async def get(plane: DataPlane) -> None:
-        await plane.get(found.path, pieces.append, offset=offset, length=length, if_match=found.etag)
-
-    await planes.run(profile, get)
+    await planes.run(
+        profile,
+        lambda plane: plane.get(found.path, pieces.append, offset=offset, length=length, if_match=found.etag),
+    )
     return b"".join(pieces)

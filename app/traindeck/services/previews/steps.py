@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from traindeck.domain.previews import NotShown, PreviewPage
 from traindeck.domain.texts import Text, text
@@ -40,22 +40,14 @@ class Enough(Exception):
     """Thrown into a parser in place of bytes: so much was read for this page; a parser may show what it has."""
 
 
-class ByteSource(Protocol):
-    """Where the bytes of a preview come from: the object, or what is packed in it."""
+class ByteSource:
+    """Where the bytes of a preview come from: the object as it is stored, or what is packed in it."""
 
-    size_bytes: int | None
+    def __init__(self, size_bytes: int | None) -> None:
+        self.size_bytes = size_bytes
 
     def take(self, offset: int, length: int, ahead: int = 0) -> Reading[bytes]:
         """The bytes there; fewer only at the end."""
-
-
-class StoredBytes:
-    """The object as it is stored."""
-
-    def __init__(self, size_bytes: int) -> None:
-        self.size_bytes: int | None = size_bytes
-
-    def take(self, offset: int, length: int, ahead: int = 0) -> Reading[bytes]:
         return (yield Want(offset, length, ahead))
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+import tarfile
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 from traindeck.domain.previews import ArchiveMember, ArchivePage, Fact, MemberKind
 from traindeck.domain.texts import Text, text
@@ -24,73 +26,56 @@ BLOCK = 512
 _MEMBERS_A_PAGE = 2000
 _LONGEST_NAME = 1 << 20
 _NEAR = 64 * 1024
-_LONG_NAME, _LONG_TARGET, _PAX, _PAX_FOR_ALL = b"L", b"K", b"xX", b"g"
+_BEFORE_AN_ENTRY = (
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+    tarfile.XHDTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.XGLTYPE,
+)
+_WITHOUT_CONTENT = (b"1", b"2", b"3", b"4", b"5", b"6")
 _PAX_RECORD = re.compile(rb"(\d{1,7}) ([^=\n]{1,100})=")
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A header and what stood before it for it."""
-
-    member: ArchiveMember | None
-    next_at: int
-    body_bytes: int
-
-
 def is_tar_header(block: bytes) -> bool:
-    if len(block) < BLOCK or not block[0]:
-        return False
-    given = _octal(block[148:156])
-    return given is not None and given in _sums(block)
+    return bool(block[:1].strip(b"\0")) and _header(block) is not None
 
 
 def tar_steps(source: ByteSource, form: str = "") -> Steps:
     """`form`: what it is packed with."""
     offset, shown = 0, 0
     members: list[ArchiveMember] = []
+    page = partial(ArchivePage, text("Tar archive"), (Fact(text("Packed with"), form),) if form else ())
     while True:
+        is_enough = False
         try:
             found = yield from _next(source, offset)
         except Enough:
-            if not members:
-                yield _page([], form, (text("The search for the next entry goes on when you ask for more."),), True)
-            else:
-                yield _page(members, form, (), True)
-            members = []
-            _begin_page(source)
-            continue
-        if found is None:
-            break
-        if found.member is not None:
-            members.append(found.member)
+            is_enough = True
+        else:
+            if found is None:
+                break
+            member, offset = found
+            members.append(member)
             shown += 1
-        offset = found.next_at
         if shown >= MOST_ROWS:
             note = text("Only the first {count} entries are shown.", count=f"{MOST_ROWS:,}")
-            yield _page(members, form, (note,), False)
+            yield page(tuple(members), notes=(note,))
             return
-        if len(members) >= _MEMBERS_A_PAGE:
-            yield _page(members, form, (), True)
+        if is_enough or len(members) >= _MEMBERS_A_PAGE:
+            searching = text("The search for the next entry goes on when you ask for more.")
+            yield page(tuple(members), has_more=True, notes=() if members else (searching,))
             members = []
-            _begin_page(source)
+            if isinstance(source, UnpackedSource):
+                source.new_page()
     notes: tuple[Text, ...] = ()
     if source.size_bytes is not None and offset > source.size_bytes:
         notes = (text("The archive is cut off: its last entry is not whole."),)
-    yield _page(members, form, notes, False)
+    yield page(tuple(members), notes=notes)
 
 
-def _begin_page(source: ByteSource) -> None:
-    if isinstance(source, UnpackedSource):
-        source.new_page()
-
-
-def _page(members: list[ArchiveMember], form: str, notes: tuple[Text, ...], has_more: bool) -> ArchivePage:
-    facts = (Fact(text("Packed with"), form),) if form else ()
-    return ArchivePage(text("Tar archive"), facts, tuple(members), has_more=has_more, notes=notes)
-
-
-def _next(source: ByteSource, offset: int) -> Reading[_Found | None]:
-    """The entry there; None: the archive ends."""
+def _next(source: ByteSource, offset: int) -> Reading[tuple[ArchiveMember, int] | None]:
+    """The entry there, and where the next one is; None: the archive ends."""
     name, target, size = "", "", None
     modified: datetime | None = None
     while True:
@@ -98,60 +83,62 @@ def _next(source: ByteSource, offset: int) -> Reading[_Found | None]:
         block = yield from source.take(offset, BLOCK, _NEAR)
         if len(block) < BLOCK or not block.strip(b"\0"):
             return None
-        if not is_tar_header(block):
+        header = _header(block)
+        if header is None or not block[0] or header.size < 0:
             raise damaged("no header of a tar entry where one should be")
-        body_bytes = _octal(block[124:136])
-        if body_bytes is None or body_bytes < 0:
-            raise damaged("no size of a tar entry")
-        kind = block[156:157]
         after = offset + BLOCK
-        if kind and kind in _LONG_NAME + _LONG_TARGET + _PAX + _PAX_FOR_ALL:
-            if body_bytes > _LONGEST_NAME:
+        if header.type in _BEFORE_AN_ENTRY:
+            if header.size > _LONGEST_NAME:
                 raise damaged("a name that is too long to be one")
-            body = yield from need(source, after, body_bytes)
-            if kind == _LONG_NAME:
+            body = yield from need(source, after, header.size)
+            if header.type == tarfile.GNUTYPE_LONGNAME:
                 name = body.split(b"\0", 1)[0].decode("utf-8", "replace")
-            elif kind == _LONG_TARGET:
+            elif header.type == tarfile.GNUTYPE_LONGLINK:
                 target = body.split(b"\0", 1)[0].decode("utf-8", "replace")
-            elif kind != _PAX_FOR_ALL:
+            elif header.type != tarfile.XGLTYPE:
                 records = _pax(body)
                 name = records.get("GNU.sparse.name") or records.get("path", name)
                 target = records.get("linkpath", target)
                 size = _whole(records.get("size", ""))
-                modified = _moment(_seconds(records.get("mtime", "")))
-            offset = after + _padded(body_bytes)
+                modified = _moment(_whole(records.get("mtime", "").partition(".")[0]))
+            offset = after + _padded(header.size)
             continue
-        if kind == b"S":  # the map of a file with holes goes on in blocks of its own
+        if header.type == tarfile.GNUTYPE_SPARSE:  # the map of a file with holes goes on in blocks of its own
             is_longer = block[482]
             while is_longer:
                 is_longer = (yield from need(source, after, BLOCK))[504]
                 after += BLOCK
-        member = _member(block, name, body_bytes if size is None else size)
+        member = _member(block, header, name, header.size if size is None else size)
         if target:
             member = replace(member, target=plain(target))
         if modified:
             member = replace(member, modified=modified)
-        stored = 0 if kind in b"123456" and kind else member.size_bytes
-        return _Found(member, after + _padded(stored), stored)
+        stored = 0 if header.type in _WITHOUT_CONTENT else member.size_bytes
+        return member, after + _padded(stored)
 
 
-def _member(block: bytes, name: str, size: int) -> ArchiveMember:
+def _header(block: bytes) -> tarfile.TarInfo | None:
+    try:
+        return tarfile.TarInfo.frombuf(block, "utf-8", "replace")
+    except tarfile.TarError:
+        return None
+
+
+def _member(block: bytes, header: tarfile.TarInfo, name: str, size: int) -> ArchiveMember:
     """`name`: the whole of it, where it did not fit into the header."""
     if not name:
         name = _words(block[:100])
-        if block[257:262] == b"ustar" and block[257:265] != b"ustar  \0" and (before := _words(block[345:500])):
+        # What tarfile takes for the beginning of the name has other uses in GNU's own form.
+        if block[257:262] == b"ustar" and block[257:265] != tarfile.GNU_MAGIC and (before := _words(block[345:500])):
             name = f"{before}/{name}"
-    kind = block[156:157]
-    member_kind = MemberKind.FILE
-    if kind == b"5" or name.endswith("/"):
-        member_kind = MemberKind.FOLDER
-    elif kind in (b"1", b"2"):
-        member_kind = MemberKind.LINK
-    is_file = member_kind is MemberKind.FILE
-    target = plain(_words(block[157:257])) if member_kind is MemberKind.LINK else ""
-    return ArchiveMember(
-        plain(name), size if is_file else 0, None, _moment(_octal(block[136:148])), member_kind, target
-    )
+    kind = MemberKind.FILE
+    if header.type == tarfile.DIRTYPE or name.endswith("/"):
+        kind = MemberKind.FOLDER
+    elif header.islnk() or header.issym():
+        kind = MemberKind.LINK
+    target = plain(_words(block[157:257])) if kind is MemberKind.LINK else ""
+    size = size if kind is MemberKind.FILE else 0
+    return ArchiveMember(plain(name), size, None, _moment(int(header.mtime)), kind, target)
 
 
 def _pax(body: bytes) -> dict[str, str]:
@@ -168,6 +155,7 @@ def _pax(body: bytes) -> dict[str, str]:
 
 
 def _words(raw: bytes) -> str:
+    """Programs of Chinese systems write GB18030."""
     raw = raw.split(b"\0", 1)[0]
     try:
         return raw.decode("utf-8")
@@ -175,22 +163,8 @@ def _words(raw: bytes) -> str:
         return raw.decode("gb18030", "replace")
 
 
-def _octal(raw: bytes) -> int | None:
-    if raw[:1] in (b"\x80", b"\xff"):  # too large for digits: the bytes of the number itself
-        number = int.from_bytes(raw[1:], "big")
-        return number if raw[0] == 0x80 and number < 1 << 63 else None
-    digits = raw.strip(b" \0")
-    if not digits:
-        return 0
-    return int(digits, 8) if re.fullmatch(rb"[0-7]+", digits) else None
-
-
 def _whole(digits: str) -> int | None:
     return int(digits) if digits.isdecimal() and len(digits) < 19 else None
-
-
-def _seconds(words: str) -> int | None:
-    return _whole(words.partition(".")[0])
 
 
 def _moment(seconds: int | None) -> datetime | None:
@@ -200,13 +174,6 @@ def _moment(seconds: int | None) -> datetime | None:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
         return None
-
-
-def _sums(block: bytes) -> tuple[int, int]:
-    """The field itself counts as blanks; old programs took bytes for signed."""
-    counted = block[:148] + b" " * 8 + block[156:BLOCK]
-    unsigned = sum(counted)
-    return unsigned, unsigned - 256 * sum(byte > 127 for byte in counted)
 
 
 def _padded(size: int) -> int:

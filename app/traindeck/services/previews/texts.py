@@ -6,7 +6,7 @@ import codecs
 import csv
 import json
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from traindeck.domain.previews import TablePage, TextPage
@@ -16,7 +16,6 @@ from traindeck.services.previews.steps import (
     PAGE_BYTES,
     ByteSource,
     Reading,
-    Step,
     Steps,
     one_line,
 )
@@ -99,11 +98,8 @@ def _unmarked_utf_16(head: bytes) -> tuple[str, ...]:
     if pairs == 0 or len(head) % 2:
         return ()
     even, odd = head[::2].count(0), head[1::2].count(0)
-    if odd * 3 > pairs and even * 20 < pairs:
-        return ("utf-16-le",)
-    if even * 3 > pairs and odd * 20 < pairs:
-        return ("utf-16-be",)
-    return ()
+    order = ((odd, even, "utf-16-le"), (even, odd, "utf-16-be"))
+    return tuple(name for zeros, others, name in order if zeros * 3 > pairs and others * 20 < pairs)
 
 
 def _decoded(content: bytes, name: str, is_whole: bool) -> str | None:
@@ -124,28 +120,53 @@ _BREATH = 2000
 Records = list[tuple[str, ...]]
 
 
-class _Lines:
-    """Whole lines of a text, page by page."""
+class _Table:
+    """Rows of a text, page by page, out of its whole lines."""
 
     def __init__(self, source: ByteSource, encoding: Encoding) -> None:
         self._source = source
         self._decoder = codecs.getincrementaldecoder(encoding.name)("replace")
         self._offset = len(encoding.mark)
         self._rest = ""
-        self.has_more = True
+        self._has_more = True
+        self._notes: dict[Text, None] = {}
 
-    def next(self) -> Generator[Step, bytes, list[str]]:
+    def steps(self) -> Steps:
+        count = 0
+        has_more = True
+        while has_more:
+            rows: Records = []
+            for number, row in enumerate(self._rows((yield from self._lines()))):
+                if number % _BREATH == _BREATH - 1:
+                    yield None
+                rows.append(row)
+            columns, rows = self._headed(rows)
+            count += len(rows)
+            has_more = self._has_more and count < MOST_ROWS
+            notes = [*self._notes]
+            if self._has_more and not has_more:
+                notes.append(text("Only the beginning is shown; download it to see all of it."))
+            yield TablePage(columns, tuple(rows), has_more=has_more, notes=tuple(notes))
+
+    def _rows(self, lines: list[str]) -> Iterator[tuple[str, ...]]:
+        raise NotImplementedError
+
+    def _headed(self, rows: Records) -> tuple[tuple[str, ...], Records]:
+        """The names of all columns so far, and the rows below them."""
+        raise NotImplementedError
+
+    def _lines(self) -> Reading[list[str]]:
         """Those of the next page, with their ends; the last may lack one, and so may one that is far too long."""
         content = yield from self._source.take(self._offset, PAGE_BYTES)
         self._offset += len(content)
         size = self._source.size_bytes
-        self.has_more = len(content) == PAGE_BYTES and (size is None or self._offset < size)
-        words = self._rest + self._decoder.decode(content, final=not self.has_more)
+        self._has_more = len(content) == PAGE_BYTES and (size is None or self._offset < size)
+        words = self._rest + self._decoder.decode(content, final=not self._has_more)
         # Only these end a line; `splitlines` knows more.
         lines = re.findall(r"[^\r\n]*(?:\r\n|\r(?!\Z)|\n)|[^\r\n]+\r?\Z|\r\Z", words)
         lines = [line for line in lines if line]
         self._rest = ""
-        if self.has_more and lines and not lines[-1].endswith("\n") and len(lines[-1]) < _LONGEST_RECORD:
+        if self._has_more and lines and not lines[-1].endswith("\n") and len(lines[-1]) < _LONGEST_RECORD:
             self._rest = lines.pop()
         return lines
 
@@ -163,49 +184,21 @@ def delimiter_of(lines: list[str], *, is_tsv: bool = False) -> str:
     return best
 
 
-def csv_steps(source: ByteSource, encoding: Encoding, *, is_tsv: bool = False) -> Steps:
-    reader = _Csv(_Lines(source, encoding), is_tsv)
-    columns: tuple[str, ...] | None = None
-    count = 0
-    while True:
-        rows = yield from reader.next()
-        if columns is None:
-            columns, rows = _headed(rows)
-        widest = max((len(row) for row in rows), default=0)
-        # A row may hold more than the first one promised.
-        columns += tuple(str(number + 1) for number in range(len(columns), min(widest, _MOST_COLUMNS)))
-        count += len(rows)
-        has_more = reader.has_more and count < MOST_ROWS
-        yield TablePage(columns, tuple(rows), has_more=has_more, notes=_notes(reader.notes, reader.has_more, count))
-        if not has_more:
-            return
+class CsvTable(_Table):
+    """A CSV file; a record of it may go over several lines."""
 
-
-class _Csv:
-    """Records of a CSV file; one may go over several lines."""
-
-    def __init__(self, lines: _Lines, is_tsv: bool) -> None:
-        self._lines = lines
+    def __init__(self, source: ByteSource, encoding: Encoding, *, is_tsv: bool) -> None:
+        super().__init__(source, encoding)
         self._is_tsv = is_tsv
         self._delimiter = ""
+        self._columns: tuple[str, ...] | None = None
         self._open: list[str] = []
         self._open_chars = 0
-        self.notes: list[Text] = []
 
-    @property
-    def has_more(self) -> bool:
-        return self._lines.has_more
-
-    def next(self) -> Reading[Records]:
-        lines = yield from self._lines.next()
+    def _rows(self, lines: list[str]) -> Iterator[tuple[str, ...]]:
         if not self._delimiter:
             self._delimiter = delimiter_of(lines, is_tsv=self._is_tsv)
-        rows: Records = []
-        for number, record in enumerate(self._records(lines)):
-            if number % _BREATH == _BREATH - 1:
-                yield None
-            rows.append(self._cells(record))
-        return rows
+        return map(self._cells, self._records(lines))
 
     def _records(self, lines: list[str]) -> Iterator[list[str]]:
         """An odd number of quotes so far means that the record goes on."""
@@ -217,12 +210,12 @@ class _Csv:
             if is_open and self._open_chars < _LONGEST_RECORD:
                 continue
             if is_open:
-                self._say(text("A quote is never closed; the lines behind it are shown one by one."))
+                self._notes[text("A quote is never closed; the lines behind it are shown one by one.")] = None
                 yield from ([line] for line in self._open)
             elif any(part.strip() for part in self._open):
                 yield self._open
             self._open, self._open_chars, is_open = [], 0, False
-        if not self.has_more:
+        if not self._has_more:
             yield from ([line] for line in self._open)
 
     def _cells(self, record: list[str]) -> tuple[str, ...]:
@@ -232,63 +225,54 @@ class _Csv:
             try:
                 cells = next(csv.reader(record, delimiter=self._delimiter), [])
             except csv.Error:  # a cell beyond the limit of the reader
-                self._say(text("Some cells are too long to be read as such."))
+                self._notes[text("Some cells are too long to be read as such.")] = None
         if len(cells) > _MOST_COLUMNS:
-            self._say(text("Only the first {count} columns are shown.", count=f"{_MOST_COLUMNS:,}"))
+            self._notes[text("Only the first {count} columns are shown.", count=f"{_MOST_COLUMNS:,}")] = None
         return tuple(one_line(cell) for cell in cells[:_MOST_COLUMNS])
 
-    def _say(self, note: Text) -> None:
-        if note not in self.notes:
-            self.notes.append(note)
+    def _headed(self, rows: Records) -> tuple[tuple[str, ...], Records]:
+        """The first row names the columns unless it looks like the others."""
+        if self._columns is None:
+            names = [cell.strip() for cell in rows[0]] if rows else []
+            is_head = len(rows) > 1 and all(names) and len(set(names)) == len(names)
+            if is_head and not any(_NUMBER.fullmatch(name) for name in names):
+                self._columns, rows = tuple(names), rows[1:]
+            else:
+                self._columns = ()
+        # A row may hold more than the first one promised.
+        widest = min(max(map(len, rows), default=0), _MOST_COLUMNS)
+        self._columns += tuple(str(number + 1) for number in range(len(self._columns), widest))
+        return self._columns, rows
 
 
-def _headed(rows: Records) -> tuple[tuple[str, ...], Records]:
-    """The first row names the columns unless it looks like the others."""
-    if not rows:
-        return (), []
-    first = rows[0]
-    names = [cell.strip() for cell in first]
-    is_head = len(rows) > 1 and all(names) and len(set(names)) == len(names)
-    if is_head and not any(_NUMBER.fullmatch(name) for name in names):
-        return tuple(names), rows[1:]
-    return tuple(str(number + 1) for number in range(len(first))), rows
+class JsonLinesTable(_Table):
+    """A file with an object in each line."""
 
+    def __init__(self, source: ByteSource, encoding: Encoding) -> None:
+        super().__init__(source, encoding)
+        self._columns: dict[str, None] = {}
 
-def json_lines_steps(source: ByteSource, encoding: Encoding) -> Steps:
-    lines = _Lines(source, encoding)
-    columns: dict[str, None] = {}
-    notes: list[Text] = []
-    count = 0
-    while True:
-        rows: Records = []
-        for number, line in enumerate((yield from lines.next())):
-            if number % _BREATH == _BREATH - 1:
-                yield None
-            if line.strip():
-                rows.append(_json_row(line, columns, notes))
-        count += len(rows)
-        has_more = lines.has_more and count < MOST_ROWS
-        yield TablePage(tuple(columns), tuple(rows), has_more=has_more, notes=_notes(notes, lines.has_more, count))
-        if not has_more:
-            return
+    def _rows(self, lines: list[str]) -> Iterator[tuple[str, ...]]:
+        return (self._row(line) for line in lines if line.strip())
 
+    def _headed(self, rows: Records) -> tuple[tuple[str, ...], Records]:
+        return tuple(self._columns), rows
 
-def _json_row(line: str, columns: dict[str, None], notes: list[Text]) -> tuple[str, ...]:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        note = text("Some lines are no JSON; they are shown as they are.")
-        if note not in notes:
-            notes.append(note)
-        columns.setdefault("", None)
-        return tuple(one_line(line.strip()) if name == "" else "" for name in columns)
-    if not isinstance(found, dict):
-        found = {"": found}
-    for key in found:
-        if len(columns) < _MOST_COLUMNS:
-            columns.setdefault(one_line(key, 100), None)
-    cells = {one_line(key, 100): value for key, value in found.items()}
-    return tuple(_cell(cells[name]) if name in cells else "" for name in columns)
+    def _row(self, line: str) -> tuple[str, ...]:
+        columns = self._columns
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            self._notes[text("Some lines are no JSON; they are shown as they are.")] = None
+            columns.setdefault("", None)
+            return tuple(one_line(line.strip()) if name == "" else "" for name in columns)
+        if not isinstance(found, dict):
+            found = {"": found}
+        for key in found:
+            if len(columns) < _MOST_COLUMNS:
+                columns.setdefault(one_line(key, 100), None)
+        cells = {one_line(key, 100): value for key, value in found.items()}
+        return tuple(_cell(cells[name]) if name in cells else "" for name in columns)
 
 
 def _cell(value: object) -> str:
@@ -298,9 +282,3 @@ def _cell(value: object) -> str:
         return one_line(json.dumps(value, ensure_ascii=False))
     except (RecursionError, ValueError):
         return "…"
-
-
-def _notes(notes: list[Text], has_more: bool, count: int) -> tuple[Text, ...]:
-    if has_more and count >= MOST_ROWS:
-        return (*notes, text("Only the beginning is shown; download it to see all of it."))
-    return tuple(notes)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import pickletools
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from math import prod
 
 from traindeck.domain.previews import Fact, Tensor, TensorsPage
 from traindeck.domain.texts import Text, text
@@ -34,13 +35,6 @@ _DTYPES = {
 # What a checkpoint of tensors is made of; anything else is worth a word before somebody loads it.
 _USUAL = ("torch.", "collections.", "numpy.", "argparse.", "_codecs.", "pathlib.", "datetime.")
 _USUAL_BUILTINS = {"set", "frozenset", "dict", "list", "tuple", "int", "float", "bool", "str", "bytearray", "complex"}
-_NUMBERS = {
-    "INT", "LONG", "LONG1", "LONG4", "BININT", "BININT1", "BININT2", "FLOAT", "BINFLOAT",
-}  # fmt: skip
-_WORDS = {
-    "STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8",
-}  # fmt: skip
-_CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +63,6 @@ class _Pairs:
     pairs: list[tuple[object, object]] = field(default_factory=list)
 
 
-@dataclass(slots=True, eq=False)
-class _Items:
-    items: list[object] = field(default_factory=list)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Storage:
     """Where the numbers of a tensor are."""
@@ -81,15 +70,18 @@ class _Storage:
     what: object
 
 
-@dataclass(frozen=True, slots=True)
-class _TensorSeen:
-    dtype: str
-    shape: tuple[int, ...]
-    size_bytes: int | None
-
-
-class _Mark:
-    """Where the operands of an instruction begin."""
+# Where the operands of an instruction begin.
+_MARK = object()
+_CONSTANTS: dict[str, Callable[[], object]] = {
+    "NONE": lambda: None,
+    "NEWTRUE": lambda: True,
+    "NEWFALSE": lambda: False,
+    "MARK": lambda: _MARK,
+    "EMPTY_DICT": _Pairs,
+    "EMPTY_LIST": list,
+    "EMPTY_SET": list,
+    "EMPTY_TUPLE": tuple,
+}
 
 
 class _Machine:
@@ -98,38 +90,21 @@ class _Machine:
     def __init__(self) -> None:
         self.stack: list[object] = []
         self.names: dict[str, None] = {}
-        self._memo: dict[int, object] = {}
+        self._memo: dict[object, object] = {}
 
     def do(self, code: str, arg: object) -> None:
         stack = self.stack
-        if code in _CONSTANTS:
-            stack.append(_CONSTANTS[code])
-        elif code in _NUMBERS or code in _WORDS:
-            stack.append(arg)
-        elif code == "MARK":
-            stack.append(_Mark())
-        elif code in ("BINPUT", "LONG_BINPUT", "PUT"):
-            self._memo[_number(arg)] = stack[-1]
-        elif code == "MEMOIZE":
-            self._memo[len(self._memo)] = stack[-1]
-        elif code in ("BINGET", "LONG_BINGET", "GET"):
-            stack.append(self._memo[_number(arg)])
-        elif not self._do_container(code) and not self._do_call(code, arg):
-            stack.append(_Made(None, None))  # bytes, buffers, extensions: of no interest here
-
-    def _do_container(self, code: str) -> bool:
-        stack = self.stack
         match code:
-            case "EMPTY_DICT":
-                stack.append(_Pairs())
+            case "BINPUT" | "LONG_BINPUT" | "PUT":
+                self._memo[arg] = stack[-1]
+            case "MEMOIZE":
+                self._memo[len(self._memo)] = stack[-1]
+            case "BINGET" | "LONG_BINGET" | "GET":
+                stack.append(self._memo[arg])
             case "DICT":
                 stack.append(_Pairs(_paired(self._to_mark())))
-            case "EMPTY_LIST" | "EMPTY_SET":
-                stack.append(_Items())
             case "LIST" | "FROZENSET":
-                stack.append(_Items(self._to_mark()))
-            case "EMPTY_TUPLE":
-                stack.append(())
+                stack.append(self._to_mark())
             case "TUPLE":
                 stack.append(tuple(self._to_mark()))
             case "TUPLE1" | "TUPLE2" | "TUPLE3":
@@ -152,13 +127,6 @@ class _Machine:
                 self._to_mark()
             case "DUP":
                 stack.append(stack[-1])
-            case _:
-                return False
-        return True
-
-    def _do_call(self, code: str, arg: object) -> bool:
-        stack = self.stack
-        match code:
             case "GLOBAL":
                 stack.append(self._named(*str(arg).partition(" ")[::2]))
             case "STACK_GLOBAL":
@@ -171,8 +139,8 @@ class _Machine:
                 self._drop(2)
                 stack.append(_Made(stack.pop(), None))
             case "OBJ":
-                parts = self._to_mark()
-                stack.append(_Made(parts[0], tuple(parts[1:])))
+                operands = self._to_mark()
+                stack.append(_Made(operands[0], tuple(operands[1:])))
             case "INST":
                 maker = self._named(*str(arg).partition(" ")[::2])
                 stack.append(_Made(maker, tuple(self._to_mark())))
@@ -186,9 +154,10 @@ class _Machine:
                 stack.append(_Storage(stack.pop()))
             case "PROTO" | "FRAME" | "STOP" | "READONLY_BUFFER":
                 pass
+            case _ if code in _CONSTANTS:
+                stack.append(_CONSTANTS[code]())
             case _:
-                return False
-        return True
+                stack.append(arg)  # a number or words; of bytes, buffers and extensions nothing is shown
 
     def _named(self, module: str, name: str) -> _Name:
         found = _Name(module, name)
@@ -197,7 +166,7 @@ class _Machine:
 
     def _to_mark(self) -> list[object]:
         at = len(self.stack) - 1
-        while not isinstance(self.stack[at], _Mark):
+        while self.stack[at] is not _MARK:
             at -= 1
             if at < 0:
                 raise IndexError("no mark")
@@ -211,8 +180,8 @@ class _Machine:
         del self.stack[-count:]
 
     def _extend(self, items: list[object]) -> None:
-        if isinstance(self.stack[-1], _Items):
-            self.stack[-1].items += items
+        if isinstance(self.stack[-1], list):
+            self.stack[-1] += items
 
     def _set(self, flat: list[object]) -> None:
         if isinstance(self.stack[-1], _Pairs | _Made):
@@ -258,8 +227,8 @@ def _page(machine: _Machine, what: Text) -> TensorsPage:
         if number >= _MOST_NODES:
             notes.append(text("There is more in it than is shown."))
             break
-        if isinstance(value, _TensorSeen):
-            tensors.append(Tensor(plain(name), value.dtype, value.shape, value.size_bytes))
+        if isinstance(value, Tensor):
+            tensors.append(replace(value, name=plain(name)))
         elif isinstance(value, int | float | str) and len(facts) < _MOST_FACTS and name:
             facts.append(Fact(plain(name)[:80], plain(str(value))[:200]))
     unusual = [name for name in machine.names if not _is_usual(name)]
@@ -288,8 +257,8 @@ def _leaves(root: object) -> Iterator[tuple[str, object]]:
             children = value.pairs
         elif isinstance(value, _Made):
             children = value.pairs or (value.state.pairs if isinstance(value.state, _Pairs) else [])
-        elif isinstance(value, _Items | tuple):
-            children = list(enumerate(value.items if isinstance(value, _Items) else value))
+        elif isinstance(value, list | tuple):
+            children = list(enumerate(value))
         else:
             yield name, value
             continue
@@ -311,7 +280,7 @@ def _made(maker: object, arguments: object) -> object:
     return _Made(maker, arguments)
 
 
-def _tensor(arguments: tuple[object, ...]) -> _TensorSeen | None:
+def _tensor(arguments: tuple[object, ...]) -> Tensor | None:
     if len(arguments) < 4 or not isinstance(arguments[0], _Storage):
         return None
     shape = arguments[2]
@@ -319,28 +288,16 @@ def _tensor(arguments: tuple[object, ...]) -> _TensorSeen | None:
         shape = shape.arguments[0]
     if not isinstance(shape, tuple) or len(shape) > 64:
         return None
-    lengths: list[int] = []
-    for length in shape:
-        if type(length) is not int or not 0 <= length < _LARGEST:
-            return None
-        lengths.append(length)
+    if not all(type(length) is int and 0 <= length < _LARGEST for length in shape):
+        return None
     kind = arguments[6] if len(arguments) > 6 else None
     what = arguments[0].what
     if not isinstance(kind, _Name) and isinstance(what, tuple) and len(what) > 1:
         kind = what[1]
     title = kind.name if isinstance(kind, _Name) else "?"
     dtype, item_bytes = _DTYPES.get(title, (plain(title)[:40], 0))
-    size_bytes = item_bytes
-    for length in lengths:
-        size_bytes *= length
-    return _TensorSeen(dtype, tuple(lengths), size_bytes if item_bytes else None)
+    return Tensor("", dtype, shape, item_bytes * prod(shape) if item_bytes else None)
 
 
 def _paired(flat: list[object]) -> list[tuple[object, object]]:
     return list(zip(flat[::2], flat[1::2], strict=False))
-
-
-def _number(arg: object) -> int:
-    if not isinstance(arg, int):
-        raise ValueError("no number")
-    return arg

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Generator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -25,11 +24,12 @@ from traindeck.services.previews.steps import (
     MOST_ROWS,
     ByteSource,
     Reading,
-    Step,
     Steps,
+    Want,
     damaged,
     need,
     plain,
+    too_much,
 )
 from traindeck.services.previews.torch_pickles import checkpoint_page
 
@@ -59,31 +59,55 @@ class Entry:
 
 def zip_steps(source: ByteSource, name: str) -> Steps:
     directory = yield from _directory(source)
-    entries = _entries(source, directory)
-    first = yield from _some(entries, _MEMBERS_A_PAGE)
+    first = yield from directory.some(_MEMBERS_A_PAGE)
     pickle = next((entry for entry in first if _DATA_PICKLE.fullmatch(entry.name)), None)
     if pickle is not None:
         content = yield from _content(source, pickle, _MOST_PICKLE)
         page = yield from checkpoint_page(content, text("PyTorch checkpoint"))
         yield page
-    elif _are_arrays(first, name):
-        yield from _arrays(source, first, directory)
+        return
+    arrays = [entry for entry in first if entry.name.endswith(".npy")]
+    if arrays and (name.lower().endswith(".npz") or len(arrays) == len(first)):
+        yield from _arrays(source, arrays)
     else:
-        yield from _listing(first, entries, directory)
+        yield from _listing(first, directory)
 
 
-def _are_arrays(entries: list[Entry], name: str) -> bool:
-    arrays = sum(entry.name.endswith(".npy") for entry in entries)
-    return arrays > 0 and (name.lower().endswith(".npz") or arrays == len(entries))
-
-
-@dataclass(frozen=True, slots=True)
 class _Directory:
-    start: int
-    length: int
-    shift: int
-    """By so much all places are off: something stands before the archive."""
-    count: int
+    """What the archive says of its entries, read from one to the next."""
+
+    def __init__(self, source: ByteSource, start: int, length: int, shift: int, count: int) -> None:
+        """`shift`: by so much all places are off, for something stands before the archive."""
+        self.count = count
+        self._source = source
+        self._shift = shift
+        self._at = start
+        self._end = start + length
+        self._kept, self._kept_at = b"", start
+
+    def some(self, most: int) -> Reading[list[Entry]]:
+        """The next entries."""
+        found: list[Entry] = []
+        while len(found) < most and self._at + _ENTRY_BYTES <= self._end:
+            fields = struct.unpack("<4sHHHHHHIIIHHHHHII", (yield from self._bytes(_ENTRY_BYTES)))
+            if fields[0] != _ENTRY:
+                raise damaged("an entry of the zip directory is not where it should be")
+            name_bytes, extra_bytes, comment_bytes = fields[10:13]
+            whole = yield from self._bytes(_ENTRY_BYTES + name_bytes + extra_bytes + comment_bytes)
+            name, extra = whole[_ENTRY_BYTES:][:name_bytes], whole[_ENTRY_BYTES + name_bytes :][:extra_bytes]
+            found.append(_entry(fields, name, extra, self._shift))
+            self._at += len(whole)
+        return found
+
+    def _bytes(self, length: int) -> Reading[bytes]:
+        """So many of the entry one is at."""
+        if self._at + length > self._end:
+            raise damaged("an entry of the zip directory is cut off")
+        if self._at + length > self._kept_at + len(self._kept):
+            # The longest entry is below 200 kB; names and comments are shorter by far.
+            self._kept = yield from need(self._source, self._at, min(2 * _PIECE, self._end - self._at))
+            self._kept_at = self._at
+        return self._kept[self._at - self._kept_at :][:length]
 
 
 def _directory(source: ByteSource) -> Reading[_Directory]:
@@ -113,36 +137,10 @@ def _directory(source: ByteSource) -> Reading[_Directory]:
     shift = end_at - length - start
     if shift < 0 or start + length > size:
         raise damaged("the directory of the zip archive is not where it should be")
-    return _Directory(start + shift, length, shift, count)
+    return _Directory(source, start + shift, length, shift, count)
 
 
-def _entries(source: ByteSource, directory: _Directory) -> Generator[Step | Entry, bytes, None]:
-    """Entries among the steps of reading them."""
-    at, end = directory.start, directory.start + directory.length
-    kept, kept_at = b"", at
-    while at + _ENTRY_BYTES <= end:
-        if at + _ENTRY_BYTES > kept_at + len(kept):
-            kept, kept_at = (yield from _piece(source, at, end)), at
-        fields = struct.unpack_from("<4sHHHHHHIIIHHHHHII", kept, at - kept_at)
-        if fields[0] != _ENTRY:
-            raise damaged("an entry of the zip directory is not where it should be")
-        name_bytes, extra_bytes, comment_bytes = fields[10:13]
-        length = _ENTRY_BYTES + name_bytes + extra_bytes + comment_bytes
-        if at + length > end:
-            raise damaged("an entry of the zip directory is cut off")
-        if at + length > kept_at + len(kept):
-            kept, kept_at = (yield from _piece(source, at, end)), at
-        begin = at - kept_at + _ENTRY_BYTES
-        yield _entry(fields, kept[begin : begin + name_bytes], kept[begin + name_bytes :][:extra_bytes], directory)
-        at += length
-
-
-def _piece(source: ByteSource, at: int, end: int) -> Reading[bytes]:
-    # The longest entry is below 200 kB; names and comments are shorter by far.
-    return (yield from need(source, at, min(2 * _PIECE, end - at)))
-
-
-def _entry(fields: tuple[int, ...], raw_name: bytes, extra: bytes, directory: _Directory) -> Entry:
+def _entry(fields: tuple[int, ...], raw_name: bytes, extra: bytes, shift: int) -> Entry:
     flags, method, time, date = fields[3:7]
     packed, size = fields[8:10]
     external, at = fields[15:17]
@@ -152,7 +150,7 @@ def _entry(fields: tuple[int, ...], raw_name: bytes, extra: bytes, directory: _D
     if external >> 16 & 0o170000 == 0o120000:
         kind = MemberKind.LINK
     member = ArchiveMember(plain(name), size, packed, _moment(date, time), kind)
-    return Entry(member, name, method, packed, bool(flags & 1), at + directory.shift)
+    return Entry(member, name, method, packed, bool(flags & 1), at + shift)
 
 
 def _long_numbers(extra: bytes, packed: int, size: int, at: int) -> tuple[int, int, int]:
@@ -191,31 +189,14 @@ def _moment(date: int, time: int) -> datetime | None:
         return None
 
 
-def _some(entries: Generator[Step | Entry, bytes, None], most: int) -> Reading[list[Entry]]:
-    """The next entries; what is read for them goes on its way."""
-    found: list[Entry] = []
-    reply: bytes | None = None
-    while len(found) < most:
-        try:
-            step = next(entries) if reply is None else entries.send(reply)
-        except StopIteration:
-            break
-        if isinstance(step, Entry):
-            found.append(step)
-            reply = None
-        else:
-            reply = yield step
-    return found
-
-
-def _listing(first: list[Entry], entries: Generator[Step | Entry, bytes, None], directory: _Directory) -> Steps:
+def _listing(first: list[Entry], directory: _Directory) -> Steps:
     facts = (Fact(text("Entries"), f"{directory.count:,}"),)
-    shown, found = 0, first
+    shown, upcoming = 0, first
     while True:
-        upcoming: list[Entry] = []
-        if len(found) == _MEMBERS_A_PAGE and shown + len(found) < MOST_ROWS:
-            upcoming = yield from _some(entries, _MEMBERS_A_PAGE)
+        found, upcoming = upcoming, []
         shown += len(found)
+        if len(found) == _MEMBERS_A_PAGE and shown < MOST_ROWS:
+            upcoming = yield from directory.some(_MEMBERS_A_PAGE)
         notes: tuple[Text, ...] = ()
         if shown >= MOST_ROWS:
             notes = (text("Only the first {count} entries are shown.", count=f"{MOST_ROWS:,}"),)
@@ -225,53 +206,35 @@ def _listing(first: list[Entry], entries: Generator[Step | Entry, bytes, None], 
         yield ArchivePage(text("Zip archive"), facts, members, has_more=bool(upcoming), notes=notes)
         if not upcoming:
             return
-        found = upcoming
 
 
-def _arrays(source: ByteSource, entries: list[Entry], directory: _Directory) -> Steps:
+def _arrays(source: ByteSource, arrays: list[Entry]) -> Steps:
     """Each array's own header."""
-    arrays = [entry for entry in entries if entry.name.endswith(".npy")]
     facts = (Fact(text("Arrays"), f"{len(arrays):,}"),)
     for begin in range(0, len(arrays), _ARRAYS_A_PAGE):
         tensors = []
         for entry in islice(arrays, begin, begin + _ARRAYS_A_PAGE):
             header = yield from _array_header(source, entry)
-            title = plain(entry.name.removesuffix(".npy"))
-            if header is None:
-                tensors.append(Tensor(title, "?", (), entry.member.size_bytes))
-            else:
-                tensors.append(Tensor(title, header.dtype, header.shape, header.size_bytes))
+            known = (header.dtype, header.shape, header.size_bytes) if header else ("?", (), entry.member.size_bytes)
+            tensors.append(Tensor(plain(entry.name.removesuffix(".npy")), *known))
         has_more = begin + _ARRAYS_A_PAGE < len(arrays)
         yield TensorsPage(text("NumPy arrays"), facts, tuple(tensors), has_more=has_more)
 
 
 def _array_header(source: ByteSource, entry: Entry) -> Reading[Header | None]:
+    """Out of the beginning of the entry, which is all that is read."""
     try:
         begin = yield from _content(source, entry, 1 << 16, is_begin=True)
-        return _run(read_header(_Bytes(begin)))
+        reading = read_header(ByteSource(len(begin)))
+        step = next(reading)
+        while True:
+            assert isinstance(step, Want)
+            step = reading.send(begin[step.offset : step.offset + step.length])
     except NotShown:
         return None
-
-
-class _Bytes:
-    """Content that is here."""
-
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-        self.size_bytes: int | None = len(content)
-
-    def take(self, offset: int, length: int, ahead: int = 0) -> Reading[bytes]:
-        yield None
-        return self._content[offset : offset + length]
-
-
-def _run(reading: Reading[Header]) -> Header:
-    try:
-        while True:
-            next(reading)
     except StopIteration as done:
-        found: Header = done.value
-        return found
+        header: Header = done.value
+        return header
 
 
 def _content(source: ByteSource, entry: Entry, most: int, *, is_begin: bool = False) -> Reading[bytes]:
@@ -283,16 +246,14 @@ def _content(source: ByteSource, entry: Entry, most: int, *, is_begin: bool = Fa
         raise damaged("an entry of the zip archive is not where it should be")
     name_bytes, extra_bytes = struct.unpack_from("<HH", local, 26)
     if entry.packed_bytes > most and not is_begin:
-        raise NotShown(
-            text("The list of what is in it is too long to be shown."), text("Download it to look at all of it.")
-        )
+        raise too_much(text("The list of what is in it is too long to be shown."))
     packed = yield from need(
         source, entry.at + 30 + name_bytes + extra_bytes, min(entry.packed_bytes, 2048 if is_begin else most)
     )
     if entry.method == _STORED:
         return packed
     if entry.method != _DEFLATED:
-        raise NotShown(text("It is packed in a way that is not known here."), text("Download it to look at all of it."))
+        raise too_much(text("It is packed in a way that is not known here."))
     try:
         return zlib.decompressobj(wbits=-15).decompress(packed, most)
     except zlib.error as error:

@@ -31,7 +31,7 @@ class PreviewsFeature(Feature):
 
     def extend(self, view: ObjectList) -> None:
         if isinstance(view, BrowserView):
-            PreviewFollower(self._room.preview, view, view.browser)
+            PreviewFollower(self._room.preview, view)
 
     def page_closed(self, key: str) -> None:
         if not self.shell.window.pages(BrowserView):

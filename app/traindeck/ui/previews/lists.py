@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Generic, TypeVar
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt
+from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -162,7 +163,12 @@ class ListTable(QTableView, Generic[Row]):
 def tensor_columns() -> list[ListColumn[Tensor]]:
     return [
         ListColumn(say("Name"), lambda tensor: tensor.name, lambda tensor: tensor.name.casefold()),
-        ListColumn(say("Shape"), lambda tensor: shape_words(tensor.shape), _values, longest="64 × 64 × 3 × 3"),
+        ListColumn(
+            say("Shape"),
+            lambda tensor: shape_words(tensor.shape),
+            lambda tensor: prod(tensor.shape),
+            longest="64 × 64 × 3 × 3",
+        ),
         ListColumn(say("Type"), lambda tensor: tensor.dtype, lambda tensor: tensor.dtype, longest="bfloat16"),
         ListColumn(say("Size"), lambda tensor: size_words(tensor.size_bytes), _bytes, True, "999.9 MB"),
     ]
@@ -174,13 +180,6 @@ def member_columns() -> list[ListColumn[ArchiveMember]]:
         ListColumn(say("Size"), _member_size, lambda member: member.size_bytes, True, "999.9 MB"),
         ListColumn(say("Modified"), _member_time, _member_moment, longest="2026-12-30"),
     ]
-
-
-def _values(tensor: Tensor) -> int:
-    count = 1
-    for length in tensor.shape:
-        count *= length
-    return count
 
 
 def _bytes(tensor: Tensor) -> int:
@@ -245,7 +244,15 @@ class ListPane(QWidget, Generic[Row]):
             self._about, field, (self.table, 1), self._heading, (self.sample, 1), 0, inside=self, margins=0, spacing=0
         )
 
-    def begin(self, facts: tuple[Fact, ...], sample: str = "") -> None:
+    def show_page(self, facts: Sequence[Fact], rows: Sequence[Row], sample: str = "", *, is_first: bool) -> None:
+        if is_first:
+            self._begin(facts, sample)
+        self.model.add(rows)
+        # Of a single thing without a name the facts say all there is to say.
+        self.table.setVisible(len(rows) != 1 or bool(self.model.columns[0].words(rows[0])))
+        self.search.setVisible(self.model.count > _LONG_LIST)
+
+    def _begin(self, facts: Sequence[Fact], sample: str) -> None:
         while self._form.rowCount():
             self._form.removeRow(0)
         for fact in facts:
@@ -265,18 +272,12 @@ class ListPane(QWidget, Generic[Row]):
         self.model.clear()
         self.table.unsort()
 
-    def add(self, rows: Sequence[Row], *, is_one: bool = False) -> None:
-        """`is_one`: the facts say all there is to say."""
-        self.model.add(rows)
-        self.table.setVisible(not is_one)
-        self.search.setVisible(self.model.count > _LONG_LIST)
-
 
 _WIDEST = 40 * SPACE
 _LOOKED_AT = 50
 
 
-class CellsModel(QAbstractTableModel):
+class CellsModel(TitledModel):
     """Pages of rows, one below the other; only what is on the screen is asked for."""
 
     def __init__(self) -> None:
@@ -286,13 +287,13 @@ class CellsModel(QAbstractTableModel):
 
     def clear(self) -> None:
         self.beginResetModel()
-        self._columns, self._rows = (), []
+        self._columns, self._rows, self.COLUMNS = (), [], 0
         self.endResetModel()
 
     def add(self, page: TablePage) -> None:
-        if len(page.columns) > len(self._columns):
-            self.beginInsertColumns(QModelIndex(), len(self._columns), len(page.columns) - 1)
-            self._columns = page.columns
+        if len(page.columns) > self.COLUMNS:
+            self.beginInsertColumns(QModelIndex(), self.COLUMNS, len(page.columns) - 1)
+            self._columns, self.COLUMNS = page.columns, len(page.columns)
             self.endInsertColumns()
         if page.rows:
             self.beginInsertRows(QModelIndex(), len(self._rows), len(self._rows) + len(page.rows) - 1)
@@ -303,18 +304,16 @@ class CellsModel(QAbstractTableModel):
         cells = self._rows[row]
         return cells[column] if column < len(cells) else ""
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self._rows)
+    def count_rows(self) -> int:
+        return len(self._rows)
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self._columns)
+    def headers(self) -> Sequence[str]:
+        return [title or say("(other)") for title in self._columns]
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if role != Qt.ItemDataRole.DisplayRole:
-            return None
-        if orientation == Qt.Orientation.Vertical:
+        if orientation == Qt.Orientation.Vertical and role == Qt.ItemDataRole.DisplayRole:
             return f"{section + 1:,}"
-        return self._columns[section] or say("(other)")
+        return super().headerData(section, orientation, role)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if index.isValid() and role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):

@@ -73,10 +73,9 @@ class PictureView(QWidget):
 class GridModel(QAbstractListModel):
     """The pictures of a folder; each is asked for when it comes into sight."""
 
-    def __init__(self, grid: PictureGrid, theme: Theme) -> None:
+    def __init__(self, grid: PictureGrid) -> None:
         super().__init__()
         self._grid = grid
-        self._theme = theme
         self._count = len(grid.rows)
         grid.cleared.connect(self._on_cleared)
         grid.listed.connect(self._on_listed)
@@ -100,8 +99,6 @@ class GridModel(QAbstractListModel):
             return self._grid.picture(index.row())
         if role == Qt.ItemDataRole.ToolTipRole:
             return self._tip(index.row())
-        if role == Qt.ItemDataRole.SizeHintRole:
-            return _CELL
         return None
 
     def failed(self, index: Index) -> bool:
@@ -171,7 +168,7 @@ class GridView(QListView):
 
     def __init__(self, grid: PictureGrid, theme: Theme) -> None:
         super().__init__()
-        self.grid_model = GridModel(grid, theme)
+        self.grid_model = GridModel(grid)
         self.setModel(self.grid_model)
         self.setItemDelegate(_CellDelegate(theme, self))
         self.setAccessibleName(say("Pictures of the folder"))
@@ -183,7 +180,6 @@ class GridView(QListView):
         self.setLayoutMode(QListView.LayoutMode.Batched)
         # As a whole up to here: while the batches of a larger folder come in, the end of the list is not its end yet.
         self.setBatchSize(10_000)
-        self.setSpacing(0)
         self.setMouseTracking(True)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)

@@ -10,7 +10,6 @@ from traindeck.domain.previews import (
     MOST_EDITED,
     ArchivePage,
     BytesPage,
-    Fact,
     PicturePage,
     PreviewPage,
     TablePage,
@@ -27,7 +26,6 @@ from traindeck.ui.previews.lists import (
     CellsTable,
     ListPane,
     ListTable,
-    Row,
     member_columns,
     tensor_columns,
 )
@@ -41,7 +39,6 @@ from traindeck.viewmodels.previews.preview import (
     waiting_words,
 )
 from traindeck.viewmodels.shell.commands import CONTEXT, Command
-from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 
 
 class PreviewView(QWidget):
@@ -176,34 +173,29 @@ class PreviewView(QWidget):
             self._show_page(page, is_first=number == 0)
 
     def _show_page(self, page: PreviewPage, *, is_first: bool) -> None:
+        pane: QWidget = self.text
         match page:
             case TextPage() if is_first and not page.text and page.notes:
                 self.message.say(say(page.notes[0]), "")
-                self._pages.setCurrentWidget(self.message)
+                pane = self.message
             case TextPage():
                 self.text.show_page(page.text, is_first=is_first)
-                self._pages.setCurrentWidget(self.text)
             case BytesPage():
                 self.text.show_page(page.dump, is_first=True)
-                self._pages.setCurrentWidget(self.text)
             case TablePage():
                 self.cells.show_page(page, is_first=is_first)
-                self._pages.setCurrentWidget(self.cells)
+                pane = self.cells
             case TensorsPage():
-                self._show_list(self.tensors, page.facts, page.sample, is_first)
-                self.tensors.add(page.tensors, is_one=len(page.tensors) == 1 and not page.tensors[0].name)
+                self.tensors.show_page(page.facts, page.tensors, page.sample, is_first=is_first)
+                pane = self.tensors
             case ArchivePage():
-                self._show_list(self.members, page.facts, "", is_first)
-                self.members.add(page.members)
+                self.members.show_page(page.facts, page.members, is_first=is_first)
+                pane = self.members
             case PicturePage():
                 drawn = self._preview.state.drawn
                 assert isinstance(drawn, QImage)
                 self.picture.show_image(drawn, self.name.text())
-                self._pages.setCurrentWidget(self.picture)
-
-    def _show_list(self, pane: ListPane[Row], facts: tuple[Fact, ...], sample: str, is_first: bool) -> None:
-        if is_first:
-            pane.begin(facts, sample)
+                pane = self.picture
         self._pages.setCurrentWidget(pane)
 
     def _say_how_much(self) -> None:
@@ -235,11 +227,11 @@ class PreviewView(QWidget):
 class PreviewFollower(QObject):
     """Lives as long as the tab."""
 
-    def __init__(self, preview: Preview, view: BrowserView, browser: ObjectBrowser) -> None:
+    def __init__(self, preview: Preview, view: BrowserView) -> None:
         super().__init__(view)
         self._preview = preview
         self._view = view
-        self._browser = browser
+        self._browser = browser = view.browser
         self._told: ObjectPath | None = None
         self._settling = QTimer(self)
         self._settling.setSingleShot(True)

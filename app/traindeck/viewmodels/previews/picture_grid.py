@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.errors import AppError
-from traindeck.domain.previews import NotShown, PicturePage, is_picture_name
+from traindeck.domain.previews import NotShown, PicturePage, PreviewPage, is_picture_name
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.previews.reading import ObjectPreview
-from traindeck.services.storage.data_ports import DataPlane, ListingPage, ObjectHead, ObjectRow
+from traindeck.services.storage.data_ports import ObjectHead, ObjectRow
 
 if TYPE_CHECKING:
     from traindeck.services.storage.planes import Planes
@@ -28,7 +28,8 @@ Draw = Callable[[bytes, int], object]
 
 SMALL_SIDE = 192
 """Fine enough for a screen with small points."""
-_AT_ONCE = 4
+_DRAWERS = tuple(f"small picture {number}" for number in range(4))
+"""Who reads and draws at once."""
 _WANTED_KEPT = 200
 _DRAWN_KEPT = 300
 _PAGES_WITHOUT = 10
@@ -82,8 +83,8 @@ class PictureGrid(QObject):
 
     def clear(self) -> None:
         self._scope.cancel(_LIST)
-        for number in range(_AT_ONCE):
-            self._scope.cancel(_drawer(number))
+        for drawer in _DRAWERS:
+            self._scope.cancel(drawer)
         self._is_working = False
         self.rows = []
         self._marker = ""
@@ -115,9 +116,9 @@ class PictureGrid(QObject):
             self._woken.set()
             if not self._is_working:
                 self._is_working = True
-                for drawer in range(_AT_ONCE):
+                for drawer in _DRAWERS:
                     # Those of the folder before may still be ending.
-                    self._scope.start(_drawer(drawer), self._work, Repeat.REPLACE)
+                    self._scope.start(drawer, self._work, Repeat.REPLACE)
         return None
 
     def trouble(self, number: int) -> AppError | None:
@@ -127,7 +128,10 @@ class PictureGrid(QObject):
         before = len(self.rows)
         try:
             for _ in range(_PAGES_WITHOUT):
-                page = await self._planes.run(self._profile, partial(_page, folder, self._marker))
+                page = await self._planes.run(
+                    self._profile,
+                    lambda plane: plane.page(folder.bucket, folder.key, delimiter="/", marker=self._marker),
+                )
                 self._marker = page.next_marker
                 new = [row for row in page.rows if row.size_bytes and is_picture_name(row.key)]
                 if new:
@@ -163,29 +167,19 @@ class PictureGrid(QObject):
     async def _small(self, row: ObjectRow, path: ObjectPath) -> object:
         found = ObjectHead(path, row.size_bytes, row.etag)
         page = await ObjectPreview(self._planes, self._calls, self._profile, found).next_page()
-        if not isinstance(page, PicturePage):
-            raise not_drawn()
-        content = page.content
-        drawn = await self._calls.run(lambda _: self._draw(content, SMALL_SIDE))
-        if drawn is None:
-            raise not_drawn()
-        return drawn
+        return await drawn_page(self._calls, self._draw, page, SMALL_SIDE)
 
     def _become(self, **changes: object) -> None:
         self.state = replace(self.state, **changes)  # type: ignore[arg-type]
         self.changed.emit()
 
 
-def _drawer(number: int) -> str:
-    return f"small picture {number}"
-
-
-async def _page(folder: ObjectPath, marker: str, plane: DataPlane) -> ListingPage:
-    return await plane.page(folder.bucket, folder.key, delimiter="/", marker=marker)
-
-
-def not_drawn() -> NotShown:
-    return NotShown(
-        text("The picture cannot be drawn: it is damaged or of an unusual kind."),
-        text("Download it and open it with another program."),
-    )
+async def drawn_page(calls: BlockingCalls, draw: Draw, page: PreviewPage | None, longest: int) -> object:
+    content = page.content if isinstance(page, PicturePage) else b""
+    drawn = await calls.run(lambda _: draw(content, longest)) if content else None
+    if drawn is None:
+        raise NotShown(
+            text("The picture cannot be drawn: it is damaged or of an unusual kind."),
+            text("Download it and open it with another program."),
+        )
+    return drawn

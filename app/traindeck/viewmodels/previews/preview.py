@@ -27,7 +27,7 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.previews.reading import ObjectPreview, open_preview
 from traindeck.services.storage.data_ports import ObjectHead
-from traindeck.viewmodels.previews.picture_grid import Draw, GridState, PictureGrid, not_drawn
+from traindeck.viewmodels.previews.picture_grid import Draw, GridState, PictureGrid, drawn_page
 
 if TYPE_CHECKING:
     from traindeck.services.storage.planes import Planes
@@ -174,7 +174,7 @@ class Preview(QObject):
             page = await preview.next_page()
             drawn = None
             if isinstance(page, PicturePage):
-                drawn = await self._drawn(page)
+                drawn = await drawn_page(self._calls, self._draw, page, LARGEST_SIDE)
                 page = replace(page, content=b"")  # up to twenty megabytes that nobody needs any more
         except AppError as error:
             # Said in the panel, where the content would be.
@@ -183,12 +183,6 @@ class Preview(QObject):
         self._preview = preview
         pages = () if page is None else (page,)
         self._become(replace(self.state, is_reading=False, pages=pages, drawn=drawn))
-
-    async def _drawn(self, page: PicturePage) -> object:
-        drawn = await self._calls.run(lambda _: self._draw(page.content, LARGEST_SIDE))
-        if drawn is None:
-            raise not_drawn()
-        return drawn
 
     async def _load_more(self, preview: ObjectPreview) -> None:
         try:
@@ -199,12 +193,9 @@ class Preview(QObject):
                 state = replace(state, pages=(*state.pages[:-1], replace(state.pages[-1], has_more=False)))
             self._become(replace(state, is_reading_more=False, trouble=error))
             return
-        pages = self.state.pages
-        self.state = replace(self.state, is_reading_more=False, pages=pages if page is None else (*pages, page))
-        if page is None:
-            self.changed.emit()
-        else:
-            self.grew.emit()
+        more = () if page is None else (page,)
+        self.state = replace(self.state, is_reading_more=False, pages=self.state.pages + more)
+        (self.grew if more else self.changed).emit()
 
     def _become(self, state: PreviewState) -> None:
         self.state = state
@@ -247,17 +238,14 @@ def more_words(state: PreviewState) -> str:
     count = f"{sum(_rows_in(page) for page in state.pages):,}"
     match first:
         case TablePage():
-            return say("the first {count} rows", count=count) if state.has_more else say("{count} rows", count=count)
-        case TensorsPage() if first.tensors and not first.tensors[0].name:
-            return ""
-        case TensorsPage():
-            some = say("the first {count} tensors", count=count)
-            return some if state.has_more else say("{count} tensors", count=count)
+            some, all_ = say("the first {count} rows", count=count), say("{count} rows", count=count)
+        case TensorsPage() if not first.tensors or first.tensors[0].name:
+            some, all_ = say("the first {count} tensors", count=count), say("{count} tensors", count=count)
         case ArchivePage():
-            some = say("the first {count} entries", count=count)
-            return some if state.has_more else say("{count} entries", count=count)
+            some, all_ = say("the first {count} entries", count=count), say("{count} entries", count=count)
         case _:
             return ""
+    return some if state.has_more else all_
 
 
 def grid_words(state: GridState, count: int) -> tuple[str, str, str]:
@@ -289,11 +277,7 @@ def _kind_words(page: PreviewPage) -> str:
 
 def _rows_in(page: PreviewPage) -> int:
     match page:
-        case TablePage():
-            return len(page.rows)
-        case TensorsPage():
-            return len(page.tensors)
-        case ArchivePage():
-            return len(page.members)
+        case TablePage(rows=rows) | TensorsPage(tensors=rows) | ArchivePage(members=rows):
+            return len(rows)
         case _:
             return 0

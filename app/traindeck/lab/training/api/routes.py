@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property, partial
 from http import HTTPStatus
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from aiohttp import web
 
 from traindeck.lab.gateway import ACCOUNT, GatewayError
+
+if TYPE_CHECKING:
+    from traindeck.lab.training.jobs import JobService
 
 DEFAULT_WORKSPACE = "0"
 MAX_NAME = 64
@@ -30,31 +33,25 @@ class RefusedError(Exception):
         self.message = message
 
 
-def object_in(parent: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _typed(parent: Mapping[str, Any], key: str, kind: type, empty: Any, words: str) -> Any:
     value = parent.get(key)
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise RefusedError("0104", f"{key} must be an object")
-    return value
+    if value is not None and not isinstance(value, kind):
+        raise RefusedError("0104", f"{key} must be {words}")
+    return empty if value is None else value
+
+
+def object_in(parent: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = _typed(parent, key, Mapping, {}, "an object")
+    return found
 
 
 def list_in(parent: Mapping[str, Any], key: str) -> list[Any]:
-    value = parent.get(key)
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise RefusedError("0104", f"{key} must be a list")
-    return value
+    found: list[Any] = _typed(parent, key, list, [], "a list")
+    return found
 
 
 def text_in(parent: Mapping[str, Any], key: str) -> str:
-    value = parent.get(key)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise RefusedError("0104", f"{key} must be a text")
-    return value
+    return str(_typed(parent, key, str, "", "a text"))
 
 
 def is_whole(value: Any) -> TypeGuard[int]:
@@ -91,8 +88,8 @@ class Page:
     offset: int
     limit: int
     skip: int
-    sort_by: str
-    newest_first: bool
+    sort_by: str = "create_time"
+    newest_first: bool = True
 
     @property
     def order(self) -> str:
@@ -130,62 +127,83 @@ def whole_in(query: Mapping[str, str], key: str, default: int, low: int, high: i
     return int(text)
 
 
-Handler = Callable[[web.Request], Awaitable[web.Response]]
+class Call:
+    """One request as an operation sees it: who asks whom, and for what."""
 
+    def __init__(self, lab: JobService, request: web.Request, content: bytes) -> None:
+        self.lab = lab
+        self.account = request[ACCOUNT]
+        self.project_id = self.account.project_id
+        self.path = request.match_info
+        self.query = request.query
+        self.language = request.headers.get("X-Language")
+        self._content = content
 
-def add(app: web.Application, *routes: tuple[str, str, Handler]) -> None:
-    for method, path, handler in routes:
-        app.router.add_route(method, path, _guarded(handler))
-
-
-def _guarded(handler: Handler) -> Handler:
-    """Lets in only the account the project belongs to, and gives refusals their form."""
-
-    @functools.wraps(handler)
-    async def guarded(request: web.Request) -> web.Response:
-        project_id = request[ACCOUNT].project_id
-        if request.match_info.get("project_id", project_id) != project_id:
-            message = "The project in the address does not belong to the account that signed."
-            raise GatewayError(403, "ModelArts.0210", message)
+    @cached_property
+    def body(self) -> Mapping[str, Any]:
         try:
-            return await handler(request)
-        except RefusedError as refused:
-            raise GatewayError(refused.status, refused.code, refused.message) from refused
+            body = json.loads(self._content, parse_constant=_no_constant)
+        except ValueError as error:
+            raise RefusedError("2787", "the body is not JSON") from error
+        if not isinstance(body, dict):
+            raise RefusedError("2787", "the body must be a JSON object")
+        return body
 
-    return guarded
+    @property
+    def ids(self) -> tuple[str, str]:
+        """Of the project, and of what in it the operation is about."""
+        project_id, wanted_id, *_ = self.path.values()
+        return project_id, wanted_id
+
+    @property
+    def workspace_id(self) -> str:
+        return checked_workspace(self.query.get("workspace_id"))
 
 
-async def body_of(request: web.Request) -> Mapping[str, Any]:
+@dataclass(frozen=True)
+class Route:
+    """An operation and where it is found; what it gives is the content of the answer, `usual` where it gives None."""
+
+    method: str
+    path: str
+    operation: Callable[[Call], object]
+    status: HTTPStatus | None = None
+    usual: object = None
+
+
+def add(app: web.Application, lab: JobService, routes: Iterable[Route]) -> None:
+    for route in routes:
+        app.router.add_route(route.method, route.path, partial(_answer, lab, route))
+
+
+async def _answer(lab: JobService, route: Route, request: web.Request) -> web.Response:
+    """Lets in only the account the project belongs to, and gives refusals their form."""
+    call = Call(lab, request, await request.read())
+    if call.path.get("project_id", call.project_id) != call.project_id:
+        message = "The project in the address does not belong to the account that signed."
+        raise GatewayError(403, "ModelArts.0210", message)
     try:
-        body = json.loads(await request.read(), parse_constant=_no_constant)
-    except ValueError as error:
-        raise RefusedError("2787", "the body is not JSON") from error
-    if not isinstance(body, dict):
-        raise RefusedError("2787", "the body must be a JSON object")
-    return body
-
-
-def answer(content: object, status: HTTPStatus = HTTPStatus.OK) -> web.Response:
+        content = await lab.call(route.operation, call)
+    except RefusedError as refused:
+        raise GatewayError(refused.status, refused.code, refused.message) from refused
+    content = route.usual if content is None else content
+    if content is None:
+        return web.Response(status=route.status or HTTPStatus.NO_CONTENT)
     body = json.dumps(content, allow_nan=False).encode("ascii")
-    return web.Response(status=status, body=body, content_type="application/json")
+    return web.Response(status=route.status or HTTPStatus.OK, body=body, content_type="application/json")
 
 
-def nothing(status: HTTPStatus = HTTPStatus.NO_CONTENT) -> web.Response:
-    return web.Response(status=status)
-
-
-def page_answer(page: Page, total: int, items: list[dict[str, Any]]) -> web.Response:
-    return answer(
-        {
-            "total": total,
-            "count": len(items),
-            "limit": page.limit,
-            "offset": page.offset,
-            "sort_by": page.sort_by,
-            "order": page.order,
-            "items": items,
-        }
-    )
+def page_answer(page: Page, total: int, items: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    return {
+        "total": total,
+        "count": len(items),
+        "limit": page.limit,
+        "offset": page.offset,
+        "sort_by": page.sort_by,
+        "order": page.order,
+        **more,
+        "items": items,
+    }
 
 
 def _no_constant(name: str) -> None:

@@ -9,7 +9,8 @@ import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from typing import Any
 
 from traindeck.lab.training.job_form import USER_HOME
 from traindeck.lab.training.running.worker_places import WorkerPlaces
@@ -28,10 +29,6 @@ class Means:
 
     tool: str
     reason: str = ""
-
-    @property
-    def is_possible(self) -> bool:
-        return bool(self.tool)
 
 
 class Containers:
@@ -105,55 +102,34 @@ class Box:
         """The plan on disk, for our own launcher."""
         ground = self.places.root / "ground"
         ground.mkdir(exist_ok=True)
-        hosts = self._hosts_file()
-        plan = {
-            "ground": str(ground),
-            "folders": [str(folder) for folder in self._folders()],
-            "links": [[target, str(path)] for target, path in self._links()],
-            "binds": [[str(source), str(path)] for source, path in self._binds()],
-            "own": [[str(source), str(path)] for source, path in self.places.mapping.items()],
-            "hosts": str(hosts),
-            "host": self.host,
-            "folder": self.folder,
-        }
         path = self.places.root / f"container{self.name}.json"
+        plan = {"ground": str(ground), **self._plan(), "host": self.host, "folder": self.folder}
         path.write_text(json.dumps(plan), encoding="utf-8")
         return str(path)
 
     def arguments(self) -> Iterator[str]:
         """The same plan as options of bubblewrap."""
+        plan = self._plan()
         yield from ("--unshare-user-try", "--unshare-uts", "--hostname", self.host, "--tmpfs", "/")
-        for folder in self._folders():
-            yield from ("--dir", str(folder))
-        for target, path in self._links():
-            yield from ("--symlink", target, str(path))
-        for source, path in self._binds():
-            yield from ("--dev-bind-try", str(source), str(path))
-        for source, inside in self.places.mapping.items():
-            yield from ("--bind", str(source), str(inside))
-        yield from ("--bind", str(self._hosts_file()), str(Path("/etc/hosts").resolve()), "--chdir", self.folder)
+        for folder in plan["folders"]:
+            yield from ("--dir", folder)
+        for option, kind in (("--symlink", "links"), ("--dev-bind-try", "binds"), ("--bind", "own")):
+            for source, path in plan[kind]:
+                yield from (option, source, path)
+        yield from ("--bind", plan["hosts"], str(Path("/etc/hosts").resolve()), "--chdir", self.folder)
 
-    def _hosts_file(self) -> Path:
-        path = self.places.root / "hosts"
-        path.write_text(self.hosts, encoding="utf-8")
-        return path
-
-    def _folders(self) -> list[PurePosixPath]:
-        return [PurePosixPath("/home"), *self.places.mapping.values()]
-
-    def _links(self) -> Iterator[tuple[str, Path]]:
-        for path in self._entries():
-            if path.is_symlink():
-                yield str(path.readlink()), path
-
-    def _binds(self) -> Iterator[tuple[Path, Path]]:
-        for path in self._entries():
-            if not path.is_symlink():
-                yield path, path
-
-    def _entries(self) -> Iterator[Path]:
-        """All of the root folder and of /home that is not replaced."""
-        replaced = {Path(inside) for inside in self.places.mapping.values()} | {Path("/home")}
-        for folder in (Path("/"), Path("/home")):
-            if folder.is_dir():
-                yield from sorted(path for path in folder.iterdir() if path not in replaced)
+    def _plan(self) -> dict[str, Any]:
+        hosts = self.places.root / "hosts"
+        hosts.write_text(self.hosts, encoding="utf-8")
+        own = {str(source): str(inside) for source, inside in self.places.mapping.items()}
+        # All of the root folder and of /home that is not replaced.
+        folders = [folder for folder in (Path("/"), Path("/home")) if folder.is_dir()]
+        entries = [path for folder in folders for path in sorted(folder.iterdir())]
+        entries = [path for path in entries if str(path) not in ("/home", *own.values())]
+        return {
+            "folders": ["/home", *own.values()],
+            "links": [(str(path.readlink()), str(path)) for path in entries if path.is_symlink()],
+            "binds": [(str(path), str(path)) for path in entries if not path.is_symlink()],
+            "own": [*own.items()],
+            "hosts": str(hosts),
+        }

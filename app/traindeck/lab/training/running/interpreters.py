@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import os
 import shutil
 import subprocess
@@ -16,18 +15,19 @@ from pathlib import Path
 
 from traindeck.lab.training.catalogue import Engine
 from traindeck.lab.training.job_records import EventText
-from traindeck.lab.training.lab_settings import SETTINGS, LabSettings, SettingsError, read_settings
+from traindeck.lab.training.lab_settings import SETTINGS, SettingsError, read_settings
 
 _ASK = "import sys; print('.'.join(map(str, sys.version_info[:3])))"
-_ASK_LIMIT_S = 20.0
+_ASK_LIMIT_S = 30.0
+_NO_ENGINE = EventText("No engine can run: {problem}", "没有引擎可以运行：{problem}")
+_SOME_ENGINES = EventText("Engines that cannot run: {named}. {problem}", "无法运行的引擎：{named}。{problem}")
+_UNKNOWN_ENGINE = EventText(
+    "{settings} names an engine the Lab does not have: {name}", "{settings} 指定了 Lab 中没有的引擎：{name}"
+)
 
 
-class NoInterpreterError(Exception):
+class NoInterpreterError(SettingsError):
     """There is no Python to run the job with."""
-
-    def __init__(self, reason: EventText) -> None:
-        super().__init__(reason.english)
-        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,18 @@ class Interpreters:
         self._root = root
 
     def for_engine(self, engine_id: str) -> Path:
-        try:
-            return self._chosen(read_settings(self._root), engine_id)
-        except SettingsError as error:
-            raise NoInterpreterError(error.reason) from error
+        """Raises SettingsError where none can be had."""
+        settings = read_settings(self._root)
+        choice = settings.pythons.get(engine_id) or settings.pythons.get("default")
+        if choice is None:
+            return self._of_this_computer()
+        path = Path(choice).expanduser()
+        found = shutil.which(str(path))
+        if found is None:
+            place = self._root / SETTINGS
+            english = f"{place} names the Python {path}, which cannot be run"
+            raise NoInterpreterError(EventText(english, f"{place} 中指定的 Python {path} 无法运行"))
+        return Path(found).absolute()
 
     def checked(self, engines: Sequence[Engine]) -> list[EnginePython]:
         """Every engine with its Python, which is started once to see that it is one."""
@@ -59,7 +67,7 @@ class Interpreters:
         for engine in engines:
             try:
                 python = self.for_engine(engine.id)
-            except NoInterpreterError as error:
+            except SettingsError as error:
                 rows.append(EnginePython(engine, None, "", error.reason))
                 continue
             if python not in versions:
@@ -74,40 +82,18 @@ class Interpreters:
             if row.problem is not None:
                 concerned.setdefault(row.problem, []).append(row.engine.id)
         for problem, ids in concerned.items():
-            if len(ids) == len(engines):
-                yield EventText(f"No engine can run: {problem.english}", f"没有引擎可以运行：{problem.chinese}")
-            else:
-                named = ", ".join(ids)
-                yield EventText(
-                    f"Engines that cannot run: {named}. {problem.english}",
-                    f"无法运行的引擎：{named}。{problem.chinese}",
-                )
+            told = _NO_ENGINE if len(ids) == len(engines) else _SOME_ENGINES
+            yield told.of(problem=problem, named=", ".join(ids))
         try:
             for name in self.unknown(engines):
-                english = f"{SETTINGS} names an engine the Lab does not have: {name}"
-                yield EventText(english, f"{SETTINGS} 指定了 Lab 中没有的引擎：{name}")
-        except NoInterpreterError:
+                yield _UNKNOWN_ENGINE.of(settings=SETTINGS, name=name)
+        except SettingsError:
             return  # said above, of every engine
 
     def unknown(self, engines: Sequence[Engine]) -> list[str]:
         """Names in `lab.toml` that are no engine's."""
-        try:
-            named = read_settings(self._root).pythons
-        except SettingsError as error:
-            raise NoInterpreterError(error.reason) from error
+        named = read_settings(self._root).pythons
         return sorted(set(named) - {engine.id for engine in engines} - {"default"})
-
-    def _chosen(self, settings: LabSettings, engine_id: str) -> Path:
-        choice = settings.pythons.get(engine_id) or settings.pythons.get("default")
-        if choice is None:
-            return self._of_this_computer()
-        path = Path(choice).expanduser()
-        found = shutil.which(str(path))
-        if found is None:
-            place = self._root / SETTINGS
-            english = f"{place} names the Python {path}, which cannot be run"
-            raise NoInterpreterError(EventText(english, f"{place} 中指定的 Python {path} 无法运行"))
-        return Path(found).absolute()
 
     def _of_this_computer(self) -> Path:
         # A frozen program is no Python: started again it would open another window.
@@ -126,13 +112,7 @@ class Interpreters:
 def _asked(python: Path) -> tuple[str, EventText | None]:
     """The version of this Python, and what is wrong with it."""
     try:
-        reply = subprocess.run(
-            [python, "-I", "-c", _ASK],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_ASK_LIMIT_S,
-            check=True,
-        )
+        return _reply([python, "-I", "-c", _ASK]).decode("utf-8", "replace").strip(), None
     except subprocess.TimeoutExpired:
         return "", EventText(f"{python} does not answer", f"{python} 没有响应")
     except subprocess.CalledProcessError as error:
@@ -141,10 +121,18 @@ def _asked(python: Path) -> tuple[str, EventText | None]:
         return "", EventText(english, f"{python} 不是可用的 Python（退出码 {code}）")
     except OSError as error:
         return "", EventText(f"{python} cannot be started: {error.strerror}", f"无法启动 {python}：{error.strerror}")
-    return reply.stdout.decode("utf-8", "replace").strip(), None
 
 
-log = logging.getLogger(__name__)
+def _reply(command: Sequence[Path | str], variables: dict[str, str] | None = None) -> bytes:
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_ASK_LIMIT_S,
+        check=True,
+        env=variables,
+    ).stdout
+
 
 REQUIREMENTS = "pip-requirements.txt"
 _COMPLETE = "complete"
@@ -153,24 +141,15 @@ _ASK_PIP = (
     "print(json.dumps([sys.version, sysconfig.get_path('purelib'), sysconfig.get_path('platlib')]"
     " + (site.getsitepackages() if hasattr(site, 'getsitepackages') else [])))"
 )
-_ASK_PIP_LIMIT_S = 30.0
 # Offline, pip would otherwise try for minutes.
 _PIP = ("install", "--no-input", "--disable-pip-version-check", "--retries", "1", "--timeout", "15")
 
-# Runs a command with the log as its output and gives its exit code; raises where the job is to end.
-Run = Callable[[tuple[str, ...], Path, Mapping[str, str]], int]
+# Runs a command in the code's folder with the log as its output; its exit code. Raises where the job is to end.
+Run = Callable[[tuple[str, ...]], int]
 
 
 class PackagesError(Exception):
     """The packages cannot be installed; the text says why."""
-
-
-@dataclass(frozen=True)
-class JobPython:
-    """The Python that runs a job with its packages."""
-
-    path: Path
-    was_kept: bool
 
 
 class PackageEnvironments:
@@ -181,8 +160,8 @@ class PackageEnvironments:
         self._lock = threading.Lock()
         self._building: dict[str, threading.Lock] = {}
 
-    def python(self, code: Path, base: Path, variables: Mapping[str, str], run: Run) -> JobPython:
-        """The Python with the packages of `code`; builds its environment unless there is one already."""
+    def python(self, code: Path, base: Path, variables: Mapping[str, str], run: Run) -> tuple[Path, bool]:
+        """The Python with the packages of `code`, and whether it was there; else its environment is built."""
         asked = _asked_pip(base, variables)
         name = _fingerprint(code, base, asked)
         environment = self._folder / name
@@ -192,54 +171,40 @@ class PackageEnvironments:
         with building:
             if (environment / _COMPLETE).exists():
                 os.utime(environment / _COMPLETE)
-                return JobPython(own, was_kept=True)
+                return own, True
             if environment.exists():
                 shutil.rmtree(environment)
             environment.parent.mkdir(mode=0o700, exist_ok=True)
             try:
-                self._build(environment, own, code, base, asked[1:], variables, run)
+                _build(environment, base, asked[1:], run)
+                _install(own, code, run)
             except BaseException:
                 shutil.rmtree(environment, ignore_errors=True)
                 raise
             (environment / _COMPLETE).touch()
-        return JobPython(own, was_kept=False)
+        return own, False
 
-    def _build(
-        self,
-        environment: Path,
-        own: Path,
-        code: Path,
-        base: Path,
-        site_folders: list[str],
-        variables: Mapping[str, str],
-        run: Run,
-    ) -> None:
-        # Without pip of its own: that of the base is seen through the site packages, and costs no time.
-        make = (str(base), "-m", "venv", "--without-pip", "--system-site-packages", str(environment))
-        if run(make, code, variables) != 0:
-            raise PackagesError(f"{base} cannot make an environment; its venv module may be missing")
-        # A base that is itself an environment would pass on the packages of its own base only.
-        for folder in environment.rglob("site-packages"):
-            (folder / "base.pth").write_text("\n".join(site_folders) + "\n", encoding="utf-8")
-            break
-        install = (str(own), "-m", "pip", *_PIP, "--find-links", str(code), "-r", REQUIREMENTS)
-        code_of_pip = run(install, code, variables)
-        if code_of_pip != 0:
-            hint = "what is not beside the requirements comes from the network"
-            raise PackagesError(f"pip ended with exit code {code_of_pip}, and the log says why; {hint}")
+
+def _build(environment: Path, base: Path, site_folders: list[str], run: Run) -> None:
+    # Without pip of its own: that of the base is seen through the site packages, and costs no time.
+    if run((str(base), "-m", "venv", "--without-pip", "--system-site-packages", str(environment))) != 0:
+        raise PackagesError(f"{base} cannot make an environment; its venv module may be missing")
+    # A base that is itself an environment would pass on the packages of its own base only.
+    for folder in environment.rglob("site-packages"):
+        (folder / "base.pth").write_text("\n".join(site_folders) + "\n", encoding="utf-8")
+        break
+
+
+def _install(own: Path, code: Path, run: Run) -> None:
+    exit_code = run((str(own), "-m", "pip", *_PIP, "--find-links", str(code), "-r", REQUIREMENTS))
+    if exit_code != 0:
+        hint = "what is not beside the requirements comes from the network"
+        raise PackagesError(f"pip ended with exit code {exit_code}, and the log says why; {hint}")
 
 
 def _asked_pip(base: Path, variables: Mapping[str, str]) -> list[str]:
     try:
-        reply = subprocess.run(
-            [base, "-c", _ASK_PIP],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_ASK_PIP_LIMIT_S,
-            check=True,
-            env=dict(variables),
-        )
-        return [str(item) for item in json.loads(reply.stdout)]
+        return [str(item) for item in json.loads(_reply([base, "-c", _ASK_PIP], dict(variables)))]
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise PackagesError(f"{base} cannot be asked for its packages: {error}") from error
 

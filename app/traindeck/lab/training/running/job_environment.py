@@ -1,18 +1,24 @@
 """What a training process finds: its folder, its arguments and its variables."""
 
+from __future__ import annotations
+
 import json
 import os
 import shlex
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from traindeck.lab.training.job_form import ASCEND_ENGINE, Channel, JobForm
 from traindeck.lab.training.job_records import EventText
 from traindeck.lab.training.running.interpreters import NoInterpreterError
-from traindeck.lab.training.running.process_tree import JOB_VARIABLE
+from traindeck.lab.training.running.process_tree import JOB_VARIABLE, job_mark
 from traindeck.lab.training.running.worker_places import Sandbox, WorkerPlaces, host_name
+
+if TYPE_CHECKING:
+    from traindeck.lab.training.running.job_outcome import Work
 
 BEFORE_TRAINING = ("ma-pre-start.sh", "ma-pre-start.py")
 
@@ -67,33 +73,34 @@ class Launch:
     variables: Mapping[str, str]
 
 
-def launch(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access: ObsAccess) -> Launch:
-    places = sandbox.worker(form.tasks[rank.node])
-    variables = _variables(form, sandbox, rank, python, access)
+def launch(work: Work, rank: Rank, python: Path) -> Launch:
+    form = work.form
+    places = work.sandbox.worker(form.tasks[rank.node])
     if form.boot_file is None:
-        folder = places.working_dir(form) or places.home
-        command: tuple[str, ...] = (_shell(), "-c", _line(form, places))
+        own = places.home
+        # The arguments stand at the end of the command, where the service puts them.
+        line = " ".join([form.command, *map(shlex.quote, _arguments(form, places))])
+        command: tuple[str, ...] = (_shell(), "-c", line)
     else:
         boot_file = places.code(form).joinpath(*form.boot_file.parts)
-        of_card = places.workspace / f"device{rank.device}"
-        own = of_card if form.engine.name == ASCEND_ENGINE else places.job_dir
-        folder = places.working_dir(form) or own
+        own = places.workspace / f"device{rank.device}" if form.engine.name == ASCEND_ENGINE else places.job_dir
         command = (str(python), places.seen(boot_file), *_arguments(form, places))
+    folder = places.wanted(form, form.working_dir) or own
     folder.mkdir(parents=True, exist_ok=True)
-    return Launch(command, places.seen(folder), variables)
+    return Launch(command, places.seen(folder), _variables(form, work.sandbox, rank, python, work.access))
 
 
-def launch_before(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access: ObsAccess) -> Launch | None:
+def launch_before(work: Work, rank: Rank, python: Path) -> Launch | None:
     """How to start what the code wants run once on each worker before its training, if it has a script for that."""
+    form = work.form
     if form.engine.name != ASCEND_ENGINE or form.boot_file is None:
         return None
-    places = sandbox.worker(form.tasks[rank.node])
+    places = work.sandbox.worker(form.tasks[rank.node])
     folder = places.code(form).joinpath(*form.boot_file.parts).parent
     for name in BEFORE_TRAINING:
         if (folder / name).is_file():
             program = str(python) if name.endswith(".py") else _shell()
-            training = launch(form, sandbox, rank, python, access)
-            return replace(training, command=(program, places.seen(folder / name)))
+            return replace(launch(work, rank, python), command=(program, places.seen(folder / name)))
     return None
 
 
@@ -104,7 +111,7 @@ def base_variables(sandbox: Sandbox) -> dict[str, str]:
         for name, value in os.environ.items()
         if name not in _WITHHELD and not name.startswith(_WITHHELD_PREFIXES)
     }
-    return {**kept, JOB_VARIABLE: f"ma-job-{sandbox.job_id}"}
+    return {**kept, JOB_VARIABLE: job_mark(sandbox.job_id)}
 
 
 def write_rank_tables(form: JobForm, sandbox: Sandbox) -> None:
@@ -114,7 +121,7 @@ def write_rank_tables(form: JobForm, sandbox: Sandbox) -> None:
         device_ip = f"192.168.{100 + rank.node}.{rank.device + 1}"
         row = {"device_id": str(rank.device), "device_ip": device_ip, "rank_id": str(rank.number)}
         servers[rank.node].append(row)
-    addresses = [sandbox.address(node, form.node_count) for node in range(form.node_count)]
+    addresses = sandbox.addresses(form.node_count)
     table = {
         "version": "1.0",
         "status": "completed",
@@ -152,19 +159,13 @@ def hosts_file(form: JobForm, sandbox: Sandbox) -> str:
     except OSError:
         known = "127.0.0.1 localhost\n"
     rows = [known.rstrip("\n")]
-    for node in range(form.node_count):
-        name = host_name(sandbox.job_id, node)
-        rows.append(f"{sandbox.address(node, form.node_count)} {name} {_full_name(sandbox, node)}")
+    for node, address in enumerate(sandbox.addresses(form.node_count)):
+        rows.append(f"{address} {host_name(sandbox.job_id, node)} {_full_name(sandbox, node)}")
     return "\n".join(rows) + "\n"
 
 
 def _full_name(sandbox: Sandbox, node: int) -> str:
     return f"{host_name(sandbox.job_id, node)}.modelarts-job-{sandbox.job_id}"
-
-
-def _line(form: JobForm, places: WorkerPlaces) -> str:
-    """The command of the job with the arguments at its end, where the service puts them."""
-    return " ".join([form.command, *map(shlex.quote, _arguments(form, places))])
 
 
 def _shell() -> str:
@@ -188,13 +189,8 @@ def _arguments(form: JobForm, places: WorkerPlaces) -> Iterator[str]:
 
 
 def _channels(form: JobForm, places: WorkerPlaces) -> Iterator[tuple[Channel, str]]:
-    if form.has_obs_urls:
-        yield from ((channel, _url(channel)) for channel in (*form.inputs, *form.outputs))
-        return
-    for index, channel in enumerate(form.inputs):
-        yield channel, places.seen(places.input_of(index, channel))
-    for index, channel in enumerate(form.outputs):
-        yield channel, places.seen(places.output_of(index, channel))
+    for channel in form.channels:
+        yield channel, _url(channel) if form.has_obs_urls else places.seen(places.of(channel))
 
 
 def _url(channel: Channel) -> str:
@@ -206,11 +202,9 @@ def _variables(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access
     kept = base_variables(sandbox)
     job = f"modelarts-job-{sandbox.job_id}"
     scheme, _, address = access.url.partition("://")
-    nodes = range(form.node_count)
     # Where the names of the cloud's hosts mean nothing, scripts get what they can connect to.
-    hosts = [
-        _full_name(sandbox, node) if places.is_mapped else sandbox.address(node, form.node_count) for node in nodes
-    ]
+    addresses = sandbox.addresses(form.node_count)
+    hosts = [_full_name(sandbox, node) for node in range(form.node_count)] if places.is_mapped else addresses
     variables = {
         **kept,
         "PATH": os.pathsep.join([str(python.parent), *filter(None, [kept.get("PATH")])]),
@@ -230,11 +224,11 @@ def _variables(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access
         "MA_TASK_NAME": "worker",
         "VC_TASK_INDEX": str(rank.node),
         "VC_WORKER_HOSTS": ",".join(hosts),
-        "MA_CURRENT_IP": sandbox.address(rank.node, form.node_count),
+        "MA_CURRENT_IP": addresses[rank.node],
         "MA_CURRENT_INSTANCE_NAME": host_name(sandbox.job_id, rank.node),
         "HOSTNAME": host_name(sandbox.job_id, rank.node),
-        "MA_INPUTS": _channel_table("inputs", form.inputs, lambda *at: places.seen(places.input_of(*at))),
-        "MA_OUTPUTS": _channel_table("outputs", form.outputs, lambda *at: places.seen(places.output_of(*at))),
+        "MA_INPUTS": _channel_table("inputs", form.inputs, places),
+        "MA_OUTPUTS": _channel_table("outputs", form.outputs, places),
         "MA_ENGINE_VERSION": form.engine.version,
         "MA_JOB_KIND": "job",
         "MA_DETECT_TRAIN_INJECT_CODE": "1",
@@ -264,13 +258,13 @@ def _variables(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access
     return variables
 
 
-def _channel_table(kind: str, channels: tuple[Channel, ...], folder: Callable[[int, Channel], str]) -> str:
+def _channel_table(kind: str, channels: tuple[Channel, ...], places: WorkerPlaces) -> str:
     rows = [
         {
             "name": channel.name,
-            "local_dir": folder(index, channel),
+            "local_dir": places.seen(places.of(channel)),
             "remote": {"obs": {"obs_url": _url(channel)}},
         }
-        for index, channel in enumerate(channels)
+        for channel in channels
     ]
     return json.dumps({kind: rows})

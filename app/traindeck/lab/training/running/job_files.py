@@ -90,16 +90,8 @@ class OwnBuckets:
         self._objects.put_file(bucket, key, source)
 
 
-@dataclass(frozen=True)
-class Fetched:
-    """What a download brought."""
-
-    files: int
-    size_bytes: int
-
-
-def fetch(buckets: OwnBuckets, source: ObsPath, target: Path, keep_going: KeepGoing) -> Fetched:
-    """Bring a folder's content, or the one file `source` names, into the folder `target`."""
+def fetch(buckets: OwnBuckets, source: ObsPath, target: Path, keep_going: KeepGoing) -> tuple[int, int]:
+    """Bring a folder's content, or the one file `source` names, into the folder `target`; how many files and bytes."""
     if not buckets.has_bucket(source.bucket):
         raise TransferError(f"the bucket {source.bucket} does not exist")
     files = size = 0
@@ -108,7 +100,7 @@ def fetch(buckets: OwnBuckets, source: ObsPath, target: Path, keep_going: KeepGo
         single = buckets.info(source) if not source.key.endswith("/") else None
         if single is not None:
             buckets.fetch(source.bucket, single, target / _safe_parts(source.name)[0], keep_going)
-            return Fetched(1, single.size)
+            return 1, single.size
         found = False
         for info in buckets.under(source):
             keep_going()
@@ -128,7 +120,7 @@ def fetch(buckets: OwnBuckets, source: ObsPath, target: Path, keep_going: KeepGo
         raise TransferError(f"{source} cannot be copied to {error.filename or target}: {error.strerror}") from error
     if not found:
         raise TransferError(f"there is nothing at {source}")
-    return Fetched(files, size)
+    return files, size
 
 
 def _safe_parts(key: str) -> tuple[str, ...]:
@@ -149,13 +141,12 @@ class OutputFolders:
         self._folders = tuple(folders)
         self._sent: dict[Path, tuple[int, int]] = {}
 
-    def send_changes(self, keep_going: KeepGoing) -> int:
-        """Upload what changed since the last call; how many files that were.
+    def send_changes(self, keep_going: KeepGoing) -> None:
+        """Upload what changed since the last call.
 
         Of files with the same name the one written last arrives last, so it is the one that stays.
         """
-        changed = sorted(self._changed(), key=lambda found: found[2][1])
-        for folder, path, state in changed:
+        for folder, path, state in sorted(self._changed(), key=lambda found: found[2][1]):
             keep_going()
             try:
                 key = self.target.folder + path.relative_to(folder).as_posix()
@@ -167,7 +158,6 @@ class OutputFolders:
             except OSError as error:
                 raise TransferError(f"{path} cannot be read: {error.strerror}") from error
             self._sent[path] = state
-        return len(changed)
 
     def _changed(self) -> Iterator[tuple[Path, Path, tuple[int, int]]]:
         for root in self._folders:

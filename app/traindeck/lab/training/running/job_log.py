@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any, BinaryIO
 from urllib.parse import quote, urlencode
 
 from traindeck.lab.accounts import LabAccount
@@ -98,10 +99,8 @@ class CardLog:
 
 
 def _without_broken_start(data: bytes) -> bytes:
-    for index, byte in enumerate(data[:4]):
-        if byte & 0xC0 != 0x80:
-            return data[index:]
-    return data
+    begins = (index for index, byte in enumerate(data[:4]) if byte & 0xC0 != 0x80)
+    return data[next(begins, 0) :]
 
 
 # Ids of the service are long numbers; these have as many digits for as long as a log is below a petabyte.
@@ -111,78 +110,53 @@ _DEFAULT_LINES = 50
 _READ_BLOCK = 1 << 16
 
 
-@dataclass(frozen=True)
-class LineQuery:
-    """Lines after (or before) the line that starts at `base`; None stands for the end of the log."""
+def page_of(path: Path, query: Mapping[str, str]) -> dict[str, Any] | None:
+    """Whole lines in the order of the log, with the ids of the first and the last; None while there is no log.
 
-    base: int | None
-    lines: int
-    is_forward: bool
-
-
-@dataclass(frozen=True)
-class LinePage:
-    """Whole lines in the order of the log, with the ids of the first and the last."""
-
-    start_line: str
-    end_line: str
-    lines: int
-    content: str
-
-
-def read_line_query(query: Mapping[str, str]) -> LineQuery:
+    With the order `asc` what follows the base line, with `desc` what stands before it, or before the end of the log.
+    """
     order = query.get("order") or "desc"
     if order not in ("asc", "desc"):
         raise RefusedError("2764", "order must be asc or desc")
-    base = query.get("base_line") or ""
-    if base and not (base.isascii() and base.isdigit() and len(base) == len(str(_FIRST_ID))):
-        raise RefusedError("2764", f"{base!r} is not the id of a line")
-    lines = whole_in(query, "lines", _DEFAULT_LINES, 1, _MAX_LINES)
-    return LineQuery(int(base) - _FIRST_ID if base else None, lines, order == "asc")
-
-
-def page_of(path: Path, wanted: LineQuery) -> LinePage | None:
-    """None while there is no log. With `asc` what follows the base line, with `desc` what stands before it."""
+    base_line = query.get("base_line") or ""
+    if base_line and not (base_line.isascii() and base_line.isdigit() and len(base_line) == len(str(_FIRST_ID))):
+        raise RefusedError("2764", f"{base_line!r} is not the id of a line")
+    count = whole_in(query, "lines", _DEFAULT_LINES, 1, _MAX_LINES)
+    base = int(base_line) - _FIRST_ID if base_line else None
     try:
         with path.open("rb") as file:
             end = file.seek(0, os.SEEK_END)
-            if wanted.is_forward and wanted.base is not None:
-                file.seek(min(max(wanted.base, 0), end))
-                if wanted.base >= 0:
+            if order == "asc" and base is not None:
+                file.seek(min(max(base, 0), end))
+                if base >= 0:
                     file.readline()
                 start = file.tell()
-                found = [line for _ in range(wanted.lines) if (line := file.readline()).endswith(b"\n")]
+                found = [line for _ in range(count) if (line := file.readline()).endswith(b"\n")]
             else:
-                stop = end if wanted.base is None else min(max(wanted.base, 0), end)
-                start, found = _before(path, stop, wanted.lines)
+                start, found = _before(file, end if base is None else min(max(base, 0), end), count)
     except FileNotFoundError:
         return None
-    if not found:
-        place = str(_FIRST_ID + (start if wanted.base is None else wanted.base))
-        return LinePage(place, place, 0, "")
-    last = start + sum(map(len, found[:-1]))
-    content = b"".join(found).decode("utf-8", "replace")
-    return LinePage(str(_FIRST_ID + start), str(_FIRST_ID + last), len(found), content)
+    first = start if found or base is None else base
+    return {
+        "start_line": str(_FIRST_ID + first),
+        "end_line": str(_FIRST_ID + first + sum(map(len, found[:-1]))),
+        "lines": len(found),
+        "content": b"".join(found).decode("utf-8", "replace"),
+    }
 
 
-def _before(path: Path, stop: int, count: int) -> tuple[int, list[bytes]]:
+def _before(file: BinaryIO, stop: int, count: int) -> tuple[int, list[bytes]]:
     """The last `count` whole lines that end at or before `stop`, and where they start."""
     data, place = b"", stop
-    with path.open("rb") as file:
-        while place > 0 and data.count(b"\n") <= count + 1:
-            step = min(_READ_BLOCK, place)
-            place -= step
-            file.seek(place)
-            data = file.read(step) + data
-    whole = data[: data.rfind(b"\n") + 1]
-    lines = _split(whole)
-    start = place + len(whole) - sum(map(len, lines[-count:]))
-    return start, lines[-count:]
-
-
-def _split(data: bytes) -> list[bytes]:
-    """Lines by line feed alone: a progress bar's carriage returns stay inside its line."""
-    return [line + b"\n" for line in data.split(b"\n")[:-1]]
+    while place > 0 and data.count(b"\n") <= count + 1:
+        step = min(_READ_BLOCK, place)
+        place -= step
+        file.seek(place)
+        data = file.read(step) + data
+    end = data.rfind(b"\n") + 1
+    # By line feed alone: a progress bar's carriage returns stay inside its line.
+    lines = [line + b"\n" for line in data[:end].split(b"\n")[:-1]][-count:]
+    return place + end - sum(map(len, lines)), lines
 
 
 def signed_link(obs_url: str, account: LabAccount, bucket: str, key: str, expires: int) -> str:

@@ -1,19 +1,25 @@
-"""How a run can end, and how fast things go while it lasts."""
+"""What a run works with, how it can end, and how fast things go while it lasts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from enum import Enum, auto
+from pathlib import Path
 from typing import Any
 
 from traindeck.lab.faults import PENDING, Fault, Faults, Kind
 from traindeck.lab.training import job_history as events
 from traindeck.lab.training.api.routes import RefusedError
 from traindeck.lab.training.catalogue import Flavor
-from traindeck.lab.training.job_records import EventText
-from traindeck.lab.training.running.job_files import GivenUpError
-from traindeck.lab.training.running.job_log import MAX_LOG_BYTES
+from traindeck.lab.training.job_form import JobForm
+from traindeck.lab.training.job_records import EventText, JobRecords
+from traindeck.lab.training.running.containers import Containers
+from traindeck.lab.training.running.interpreters import PackageEnvironments
+from traindeck.lab.training.running.job_environment import ObsAccess
+from traindeck.lab.training.running.job_files import GivenUpError, OwnBuckets
+from traindeck.lab.training.running.job_log import MAX_LOG_BYTES, add_service_line
+from traindeck.lab.training.running.worker_places import Sandbox
 
 KILLED = 137
 
@@ -66,8 +72,9 @@ class StoppedError(GivenUpError):
     """Somebody asked for the end of the run."""
 
 
-def failed(task: str, event: EventText, exit_code: int = 1) -> Outcome:
-    statuses = ({"task": task, "exit_code": exit_code, "message": event.english},)
+def failed(task: str, event: EventText, exit_code: int = 1, cause: EventText | None = None) -> Outcome:
+    """`cause`: what became of the task, where the event tells of the job."""
+    statuses = ({"task": task, "exit_code": exit_code, "message": (cause or event).english},)
     return Outcome("Failed", "Failed", event, statuses)
 
 
@@ -80,43 +87,69 @@ def ended_by_exit(bad: tuple[str, int] | None) -> Outcome:
     if bad is None:
         return Outcome("Completed", "Completed", events.COMPLETED)
     task, code = bad
-    message = events.training_ended(task, code).english
-    statuses = ({"task": task, "exit_code": code, "message": message},)
-    return Outcome("Failed", "Failed", events.failed(task, code), statuses)
+    said = {"task": task, "exit_code": code}
+    return failed(task, events.FAILED.of(**said), code, events.TRAINING_ENDED.of(**said))
+
+
+@dataclass(frozen=True)
+class Work:
+    """One job and what its run needs; all from the records on is shared by the runs of a Lab."""
+
+    form: JobForm
+    sandbox: Sandbox
+    buckets: OwnBuckets
+    access: ObsAccess
+    # Or why there is none.
+    python: Path | EventText
+    records: JobRecords
+    environments: PackageEnvironments
+    containers: Containers
+    uploads: Executor
+    timing: Timing
+
+    @property
+    def id(self) -> str:
+        return self.sandbox.job_id
+
+    @property
+    def base(self) -> Path:
+        """The Python that makes environments and enters containers; raises EndedError where there is none."""
+        if isinstance(self.python, EventText):
+            raise EndedError(not_created(events.NOT_STARTED.of(task=self.form.tasks[0], cause=self.python)))
+        return self.python
+
+    def tell(self, text: EventText, *, level: str = "Info", source: str = "Job") -> None:
+        self.records.add_event(self.id, text, level=level, source=source)
+
+    def say(self, task: str, line: str) -> None:
+        """In the log of that worker."""
+        add_service_line(self.sandbox.log(task), line, self.timing.max_log_bytes)
 
 
 _SERVICE = "modelarts"
 _CREATE = "POST /v2/{project_id}/training-jobs"
-_HOURS = 1
 
 
-class JobFaults:
-    """The rules that concern jobs, asked for every job that is created; their `resource` is a pattern of flavors."""
+# The rules that concern jobs are asked for every job that is created; their `resource` is a pattern of flavors.
 
-    def __init__(self, rules: Faults) -> None:
-        self._rules = rules
 
-    def on_change(self, call: Callable[[], None]) -> None:
-        self._rules.on_change(call)
+def hold(rules: Faults, flavor: Flavor) -> Fault | None:
+    """The rule that lets a new job of this flavor wait; raises where one refuses it."""
+    if _struck(rules, Kind.QUOTA, flavor) is not None:
+        raise RefusedError("2815", "a fault rule of the Lab says that the quota of training jobs is used up")
+    sold_out = _struck(rules, Kind.SOLD_OUT, flavor)
+    # A sold-out flavor may refuse its jobs or let them wait; the service does either.
+    if sold_out is None or sold_out.body == PENDING:
+        return sold_out
+    message = f"the resources of the flavor {flavor.id} are sold out; choose another one or try again later"
+    raise RefusedError((sold_out.code or "4992").removeprefix("ModelArts."), message)
 
-    def hold(self, flavor: Flavor) -> Fault | None:
-        """The rule that lets a new job of this flavor wait; raises where one refuses it."""
-        if self._struck(Kind.QUOTA, flavor) is not None:
-            raise RefusedError("2815", "a fault rule of the Lab says that the quota of training jobs is used up")
-        sold_out = self._struck(Kind.SOLD_OUT, flavor)
-        # A sold-out flavor may refuse its jobs or let them wait; the service does either.
-        if sold_out is None or sold_out.body == PENDING:
-            return sold_out
-        message = f"the resources of the flavor {flavor.id} are sold out; choose another one or try again later"
-        raise RefusedError((sold_out.code or "4992").removeprefix("ModelArts."), message)
 
-    def is_in_force(self, fault: Fault) -> bool:
-        return self._rules.is_in_force(fault)
+def time_limit_s(rules: Faults, flavor: Flavor, hour_s: float) -> float | None:
+    """Seconds a new job of this flavor may run; a rule that names none means an hour by the clock of the Lab."""
+    struck = _struck(rules, Kind.TIME_LIMIT, flavor)
+    return None if struck is None else struck.seconds or hour_s
 
-    def time_limit_s(self, flavor: Flavor, hour_s: float) -> float | None:
-        """Seconds a new job of this flavor may run; a rule that names none means an hour by the clock of the Lab."""
-        struck = self._struck(Kind.TIME_LIMIT, flavor)
-        return None if struck is None else struck.seconds or _HOURS * hour_s
 
-    def _struck(self, kind: Kind, flavor: Flavor) -> Fault | None:
-        return next(iter(self._rules.drawn(_SERVICE, _CREATE, flavor.id, frozenset({kind}))), None)
+def _struck(rules: Faults, kind: Kind, flavor: Flavor) -> Fault | None:
+    return next(iter(rules.drawn(_SERVICE, _CREATE, flavor.id, frozenset({kind}))), None)

@@ -2,6 +2,8 @@
 
 import itertools
 import subprocess
+import sys
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +12,12 @@ from typing import BinaryIO
 import psutil
 
 from traindeck.lab.training import job_history as events
-from traindeck.lab.training.job_form import ASCEND_ENGINE, JobForm
-from traindeck.lab.training.job_records import JobRecords
-from traindeck.lab.training.running.containers import Box, Containers
+from traindeck.lab.training.catalogue import Flavor
+from traindeck.lab.training.job_form import ASCEND_ENGINE
+from traindeck.lab.training.running.containers import Box
 from traindeck.lab.training.running.interpreters import NoInterpreterError
 from traindeck.lab.training.running.job_environment import (
     Launch,
-    ObsAccess,
     Rank,
     hosts_file,
     launch,
@@ -24,100 +25,170 @@ from traindeck.lab.training.running.job_environment import (
     ranks,
 )
 from traindeck.lab.training.running.job_files import KeepGoing
-from traindeck.lab.training.running.job_limits import FlavorLimits, Meter
-from traindeck.lab.training.running.job_log import CardLog, add_service_line, cut
-from traindeck.lab.training.running.job_outcome import EndedError, Timing, failed, not_created
+from traindeck.lab.training.running.job_log import CardLog, cut
+from traindeck.lab.training.running.job_outcome import EndedError, Work, failed, not_created
 from traindeck.lab.training.running.process_tree import (
     ProcessId,
     ProcessTree,
-    creation_flags,
     exit_code,
-    job_tree,
+    start_process,
 )
-from traindeck.lab.training.running.worker_places import Sandbox, host_name
+from traindeck.lab.training.running.worker_places import host_name
+
+_GIB = 1024**3
+# Frameworks reserve much more address space than they use, so this only stops what runs away between two looks.
+_FENCE = 4
+
+
+class FlavorLimits:
+    """The limits of one flavor on this computer."""
+
+    def __init__(self, flavor: Flavor, place: int) -> None:
+        """`place` is any number that differs between workers, so that not all get the same processors."""
+        self.processors = int(flavor.cpu["core_num"])
+        self.memory_gb = flavor.memory_gb
+        self.own_processors = psutil.cpu_count() or 1
+        self.own_memory_gb = psutil.virtual_memory().total / _GIB
+        self.is_processor_bound = self.processors < self.own_processors and hasattr(psutil.Process, "cpu_affinity")
+        self._fence = int(flavor.memory_gb * _GIB) * _FENCE if flavor.cards == 0 else 0
+        self._place = place
+
+    def apply(self, process: psutil.Process) -> None:
+        """For a process just started; what it starts inherits the limits."""
+        if self.is_processor_bound:
+            known = sorted(process.cpu_affinity() or range(self.own_processors))
+            first = self._place * self.processors % len(known)
+            process.cpu_affinity((known[first:] + known[:first])[: self.processors])
+        if self._fence and sys.platform == "linux":
+            _, hard = process.rlimit(psutil.RLIMIT_AS)
+            soft = self._fence if hard == psutil.RLIM_INFINITY else min(self._fence, hard)
+            process.rlimit(psutil.RLIMIT_AS, (soft, hard))
+
+    def is_exceeded(self, members: Iterable[psutil.Process]) -> bool:
+        """Whether these processes use more memory together than the flavor has."""
+        processes, most = list(members), int(self.memory_gb * _GIB)
+        if sum(_bytes(process, lambda one: one.memory_info().rss) for process in processes) <= most:
+            return False
+        # Shared pages were counted once for each process; only the exact number, which costs more, is a verdict.
+        return sum(_bytes(process, _proportional) for process in processes) > most
+
+
+def _bytes(process: psutil.Process, read: Callable[[psutil.Process], int]) -> int:
+    try:
+        return int(read(process))
+    except psutil.Error:
+        return 0
+
+
+def _proportional(process: psutil.Process) -> int:
+    found = process.memory_full_info()
+    if sys.platform == "linux":
+        return int(found.pss)
+    return int(found.uss)
+
+
+class Meter:
+    """Averages processor and memory use of one worker between two readings."""
+
+    def __init__(self, tree: ProcessTree) -> None:
+        self._tree = tree
+        self._cpu_of: dict[tuple[int, float], float] = {}
+        self._cpu_s = 0.0
+        self._memory: list[int] = []
+
+    def sample(self) -> None:
+        """Look once; processes that come and go between two looks are missed."""
+        memory = 0
+        for process in self._tree.members():
+            try:
+                with process.oneshot():
+                    key = (process.pid, process.create_time())
+                    times = process.cpu_times()
+                    memory += process.memory_info().rss
+            except psutil.Error:
+                continue
+            used = times.user + times.system
+            self._cpu_s += used - self._cpu_of.get(key, 0.0)
+            self._cpu_of[key] = used
+        self._memory.append(memory)
+
+    def reading(self, elapsed_s: float) -> tuple[float, float]:
+        """Percent of all processors and of all memory since the last reading."""
+        cpu = 100 * self._cpu_s / max(elapsed_s, 0.001) / (psutil.cpu_count() or 1)
+        used = sum(self._memory) / max(len(self._memory), 1)
+        memory = 100 * used / psutil.virtual_memory().total
+        self._cpu_s = 0.0
+        self._memory.clear()
+        return round(min(max(cpu, 0.0), 100.0), 2), round(min(memory, 100.0), 2)
 
 
 @dataclass(frozen=True)
-class Exit:
-    """A process that ended, and how."""
+class _Worker:
+    """One machine of the job."""
 
     task: str
-    code: int
+    tree: ProcessTree
+    meter: Meter
+    limits: FlavorLimits
 
 
 class JobProcesses:
     """All processes of one run."""
 
-    def __init__(
-        self,
-        form: JobForm,
-        sandbox: Sandbox,
-        records: JobRecords,
-        containers: Containers,
-        access: ObsAccess,
-        timing: Timing,
-    ) -> None:
-        self.tree = job_tree(sandbox.job_id)
-        self._form = form
-        self._sandbox = sandbox
-        self._records = records
-        self._containers = containers
-        self._access = access
-        self._timing = timing
+    def __init__(self, work: Work) -> None:
+        self.tree = ProcessTree(work.id)
+        self._work = work
         self._started: list[tuple[Rank, subprocess.Popen[bytes]]] = []
-        self._worker_trees: list[ProcessTree] = []
-        self._meters: list[Meter] = []
-        self._limits: list[FlavorLimits] = []
+        self._workers: list[_Worker] = []
         self._card_logs: list[CardLog] = []
-
-    @property
-    def were_started(self) -> bool:
-        return bool(self._started)
-
-    def own(self, identity: ProcessId) -> None:
-        """Take a process into the job, so that it ends with it, even after the Lab itself was killed."""
-        self.tree.add(identity)
-        self._records.add_process(self._sandbox.job_id, identity)
-
-    def start(self, python: Path, base: Path, keep_going: KeepGoing) -> None:
-        """Start every process of every worker; `base` is the Python that can enter a container."""
-        by_node = itertools.groupby(ranks(self._form), key=lambda rank: rank.node)
-        nodes = [list(of_node) for _, of_node in by_node]
-        for of_node in nodes:
-            self._run_before(of_node[0], python, base, keep_going)
-        for node, (of_node, task) in enumerate(zip(nodes, self._form.tasks, strict=True)):
-            tree = self.tree if self._form.node_count == 1 else job_tree(self._sandbox.job_id)
-            self._worker_trees.append(tree)
-            self._meters.append(Meter(tree))
-            self._limits.append(FlavorLimits(self._form.flavor, int(self._sandbox.job_id[:4], 16) + node))
-            add_service_line(self._sandbox.log(task), f"training starts with {python}")
-            if self._form.engine.name == ASCEND_ENGINE:
-                for rank in of_node:
-                    self._start_card(rank, python, base, tree)
-            else:
-                # The processes write the file themselves: a slow or dead Lab never blocks or cuts their output.
-                with self._sandbox.log(task).open("ab") as output:
-                    for rank in of_node:
-                        self._start_one(rank, python, base, tree, output)
-            self._records.add_event(self._sandbox.job_id, events.training_started(task), source="Task")
-        self._tell_limits()
-
-    def look(self) -> list[Exit]:
-        """Carry the logs on; the processes that have ended."""
-        for card_log in self._card_logs:
-            card_log.pass_on()
-            cut(card_log.path, self._timing.max_log_bytes)
-        for task in self._form.tasks:
-            cut(self._sandbox.log(task), self._timing.max_log_bytes)
-        return [
-            Exit(self._form.tasks[rank.node], _exit_code(code))
-            for rank, process in self._started
-            if (code := process.poll()) is not None
-        ]
 
     @property
     def count(self) -> int:
         return len(self._started)
+
+    def own(self, process: subprocess.Popen[bytes], worker: _Worker | None = None) -> None:
+        """Take a process into the job, so that it ends with it, even after the Lab itself was killed."""
+        with suppress(psutil.NoSuchProcess):  # already over, as seen on Windows
+            identity = ProcessId.of(process.pid)
+            if worker is not None:
+                worker.limits.apply(psutil.Process(process.pid))
+                worker.tree.add(identity)
+            self.tree.add(identity)
+            self._work.records.add_process(self._work.id, identity)
+
+    def start(self, python: Path, keep_going: KeepGoing) -> None:
+        """Start every process of every worker."""
+        work, form = self._work, self._work.form
+        nodes = [list(of_node) for _, of_node in itertools.groupby(ranks(form), key=lambda rank: rank.node)]
+        for of_node in nodes:
+            self._run_before(of_node[0], python, keep_going)
+        for node, (of_node, task) in enumerate(zip(nodes, form.tasks, strict=True)):
+            tree = self.tree if form.node_count == 1 else ProcessTree(work.id)
+            limits = FlavorLimits(form.flavor, int(work.id[:4], 16) + node)
+            self._workers.append(_Worker(task, tree, Meter(tree), limits))
+            work.say(task, f"training starts with {python}")
+            # The processes write the file themselves: a slow or dead Lab never blocks or cuts their output.
+            with work.sandbox.log(task).open("ab") as output:
+                for rank in of_node:
+                    if form.engine.name == ASCEND_ENGINE:
+                        self._start_card(rank, python)
+                    else:
+                        self._start_one(rank, python, output)
+            work.tell(events.TRAINING_STARTED.of(task=task), source="Task")
+        self._tell_limits()
+
+    def look(self) -> list[tuple[str, int]]:
+        """Carry the logs on; the processes that have ended: their tasks and exit codes."""
+        for card_log in self._card_logs:
+            card_log.pass_on()
+            cut(card_log.path, self._work.timing.max_log_bytes)
+        for task in self._work.form.tasks:
+            cut(self._work.sandbox.log(task), self._work.timing.max_log_bytes)
+        return [
+            (self._work.form.tasks[rank.node], _exit_code(code))
+            for rank, process in self._started
+            if (code := process.poll()) is not None
+        ]
 
     def finish_logs(self) -> None:
         """After the last process: everything they wrote is in the logs."""
@@ -128,90 +199,71 @@ class JobProcesses:
 
     def sample(self) -> str | None:
         """Look at what the workers use; the task that uses more memory than its flavor has."""
-        for meter in self._meters:
-            meter.sample()
-        for task, tree, limits in zip(self._form.tasks, self._worker_trees, self._limits, strict=True):
-            if limits.is_exceeded(tree.members()):
-                return task
-        return None
+        for worker in self._workers:
+            worker.meter.sample()
+        exceeding = (worker.task for worker in self._workers if worker.limits.is_exceeded(worker.tree.members()))
+        return next(exceeding, None)
 
     def measure(self, elapsed_s: float) -> None:
         """Record one averaged sample for every worker."""
-        for task, meter in zip(self._form.tasks, self._meters, strict=True):
-            self._records.add_metrics(self._sandbox.job_id, task, *meter.reading(elapsed_s))
+        for worker in self._workers:
+            self._work.records.add_metrics(self._work.id, worker.task, *worker.meter.reading(elapsed_s))
 
-    def _start_card(self, rank: Rank, python: Path, base: Path, tree: ProcessTree) -> None:
-        path = self._sandbox.card_log(rank.number, rank.device)
-        target = self._sandbox.log(self._form.tasks[rank.node])
+    def _start_card(self, rank: Rank, python: Path) -> None:
+        path = self._work.sandbox.card_log(rank.number, rank.device)
+        target = self._work.sandbox.log(self._work.form.tasks[rank.node])
         with path.open("ab") as output:
-            self._start_one(rank, python, base, tree, output)
-        self._card_logs.append(CardLog(path, target, self._timing.max_log_bytes))
+            self._start_one(rank, python, output)
+        self._card_logs.append(CardLog(path, target, self._work.timing.max_log_bytes))
 
-    def _run_before(self, rank: Rank, python: Path, base: Path, keep_going: KeepGoing) -> None:
-        """Run the worker's script that comes before training, to its end."""
-        task = self._form.tasks[rank.node]
+    def _start_one(self, rank: Rank, python: Path, output: BinaryIO) -> None:
         try:
-            wanted = launch_before(self._form, self._sandbox, rank, python, self._access)
+            process = self._opened(launch(self._work, rank, python), rank, output)
+        except (OSError, ValueError, NoInterpreterError) as error:
+            raise self._not_started(rank, error) from error
+        self._started.append((rank, process))
+        self.own(process, self._workers[rank.node])
+
+    def _run_before(self, rank: Rank, python: Path, keep_going: KeepGoing) -> None:
+        """Run the worker's script that comes before training, to its end."""
+        task = self._work.form.tasks[rank.node]
+        try:
+            wanted = launch_before(self._work, rank, python)
             if wanted is None:
                 return
-            with self._sandbox.log(task).open("ab") as output:
-                process = self._opened(wanted, rank, base, output)
+            with self._work.sandbox.log(task).open("ab") as output:
+                process = self._opened(wanted, rank, output)
         except (OSError, ValueError, NoInterpreterError) as error:
-            raise EndedError(not_created(events.not_started(task, error))) from error
-        with suppress(psutil.NoSuchProcess):
-            self.own(ProcessId.of(process.pid))
+            raise self._not_started(rank, error) from error
+        self.own(process)
         code = _exit_code(exit_code(process, keep_going))
-        event = events.ran_before(task, code)
-        self._records.add_event(self._sandbox.job_id, event, level="Error" if code else "Info", source="Task")
+        event = events.RAN_BEFORE.of(task=task, exit_code=code)
+        self._work.tell(event, level="Error" if code else "Info", source="Task")
         if code:
             raise EndedError(failed(task, event, code))
 
-    def _opened(self, wanted: Launch, rank: Rank, base: Path, output: BinaryIO) -> subprocess.Popen[bytes]:
-        command, folder = wanted.command, wanted.folder
-        places = self._sandbox.worker(self._form.tasks[rank.node])
-        if places.is_mapped:
-            host = host_name(self._sandbox.job_id, rank.node)
-            box = Box(places, host, hosts_file(self._form, self._sandbox), folder, str(rank.number))
-            command = self._containers.command(self._containers.means(base), base, box, command)
-            folder = str(places.root)
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            env=dict(wanted.variables),
-            start_new_session=True,
-            creationflags=creation_flags(),
-        )
+    def _not_started(self, rank: Rank, error: Exception) -> EndedError:
+        return EndedError(not_created(events.NOT_STARTED.of(task=self._work.form.tasks[rank.node], cause=error)))
 
-    def _start_one(self, rank: Rank, python: Path, base: Path, tree: ProcessTree, output: BinaryIO) -> None:
-        task = self._form.tasks[rank.node]
-        try:
-            process = self._opened(launch(self._form, self._sandbox, rank, python, self._access), rank, base, output)
-        except (OSError, ValueError, NoInterpreterError) as error:
-            raise EndedError(not_created(events.not_started(task, error))) from error
-        self._started.append((rank, process))
-        try:
-            identity = ProcessId.of(process.pid)
-            self._limits[rank.node].apply(psutil.Process(process.pid))
-        except psutil.NoSuchProcess:
-            return  # already over, as seen on Windows
-        tree.add(identity)
-        self.own(identity)
+    def _opened(self, wanted: Launch, rank: Rank, output: BinaryIO) -> subprocess.Popen[bytes]:
+        """Start the process, where it can be had in a container of its worker."""
+        work = self._work
+        places = work.sandbox.worker(work.form.tasks[rank.node])
+        if not places.is_mapped:
+            return start_process(wanted.command, wanted.folder, wanted.variables, output)
+        hosts = hosts_file(work.form, work.sandbox)
+        box = Box(places, host_name(work.id, rank.node), hosts, wanted.folder, str(rank.number))
+        command = work.containers.command(work.containers.means(work.base), work.base, box, wanted.command)
+        return start_process(command, places.root, wanted.variables, output)
 
     def _tell_limits(self) -> None:
-        job_id, limits = self._sandbox.job_id, self._limits[0]
-        if limits.is_processor_bound:
-            self._records.add_event(job_id, events.limited(limits.processors, limits.memory_gb))
-        else:
-            self._records.add_event(job_id, events.memory_limited(limits.memory_gb))
+        limits = self._workers[0].limits
+        told = events.LIMITED if limits.is_processor_bound else events.MEMORY_LIMITED
+        self._work.tell(told.of(**vars(limits)))
         if limits.own_processors < limits.processors or limits.own_memory_gb < limits.memory_gb:
-            own = (limits.own_processors, round(limits.own_memory_gb))
-            told = events.smaller_computer(*own, limits.processors, limits.memory_gb)
-            self._records.add_event(job_id, told, level="Warning")
+            self._work.tell(events.SMALLER_COMPUTER.of(**vars(limits)), level="Warning")
         if not limits.is_processor_bound and limits.processors < limits.own_processors:
-            self._records.add_event(job_id, events.NO_PROCESSOR_LIMIT, level="Warning")
+            self._work.tell(events.NO_PROCESSOR_LIMIT, level="Warning")
 
 
 def _exit_code(code: int) -> int:

@@ -5,8 +5,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
 
 import psutil
 
@@ -38,11 +40,23 @@ class ProcessId:
             return None
 
 
-def creation_flags() -> int:
-    """For every process of a job: no console window, and a group that can be asked to end."""
-    if sys.platform == "win32":
-        return subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
-    return 0
+def start_process(
+    command: Sequence[str], folder: Path | str, variables: Mapping[str, str], output: BinaryIO
+) -> "subprocess.Popen[bytes]":
+    """Start one process of a job; all of them come from here."""
+    flags = 0
+    if sys.platform == "win32":  # no console window, and a group that can be asked to end
+        flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        cwd=folder,
+        env=dict(variables),
+        start_new_session=True,
+        creationflags=flags,
+    )
 
 
 def exit_code(process: "subprocess.Popen[bytes]", keep_going: Callable[[], None]) -> int:
@@ -59,12 +73,16 @@ def exit_code(process: "subprocess.Popen[bytes]", keep_going: Callable[[], None]
         raise
 
 
+def job_mark(job_id: str) -> str:
+    """The value of the variable by which the processes of this job are found."""
+    return f"ma-job-{job_id}"
+
+
 class ProcessTree:
     """All processes of one job: the ones started, their children, and whatever carries the job's variable."""
 
-    def __init__(self, variable: str, value: str, roots: Iterable[ProcessId] = ()) -> None:
-        self._variable = variable
-        self._value = value
+    def __init__(self, job_id: str, roots: Iterable[ProcessId] = ()) -> None:
+        self._mark = job_mark(job_id)
         self._known: dict[int, ProcessId] = {root.pid: root for root in roots}
 
     def add(self, root: ProcessId) -> None:
@@ -107,7 +125,7 @@ class ProcessTree:
 
     def _carries_variable(self, process: psutil.Process) -> bool:
         try:
-            return process.environ().get(self._variable) == self._value and _is_alive(process)
+            return process.environ().get(JOB_VARIABLE) == self._mark and _is_alive(process)
         except (psutil.Error, OSError):
             return False
 
@@ -134,13 +152,9 @@ class ProcessTree:
                 continue
 
 
-def job_tree(job_id: str, roots: Iterable[ProcessId] = ()) -> ProcessTree:
-    return ProcessTree(JOB_VARIABLE, f"ma-job-{job_id}", roots)
-
-
 def end_orphans(job_id: str, roots: Iterable[ProcessId]) -> None:
     """End what is left of a job whose Lab is gone."""
-    job_tree(job_id, roots).end(_ORPHAN_GRACE_S)
+    ProcessTree(job_id, roots).end(_ORPHAN_GRACE_S)
 
 
 def _descendants(process: psutil.Process) -> list[psutil.Process]:

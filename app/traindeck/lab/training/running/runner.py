@@ -5,34 +5,23 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass
-from pathlib import Path
 
 from traindeck.lab.faults import Fault
 from traindeck.lab.training import job_history as events
-from traindeck.lab.training.job_form import JobForm
-from traindeck.lab.training.job_records import LIVE_PHASES, STOPPABLE_PHASES, EventText, JobRecords
-from traindeck.lab.training.running.containers import Containers
-from traindeck.lab.training.running.interpreters import PackageEnvironments
-from traindeck.lab.training.running.job_delivery import Delivery
-from traindeck.lab.training.running.job_environment import ObsAccess
-from traindeck.lab.training.running.job_files import GivenUpError, OwnBuckets
-from traindeck.lab.training.running.job_log import add_service_line
+from traindeck.lab.training.job_records import LIVE_PHASES, STOPPABLE_PHASES, EventText
+from traindeck.lab.training.running.job_files import GivenUpError
 from traindeck.lab.training.running.job_outcome import (
     KILLED,
     EndedError,
     Outcome,
     StoppedError,
     StopReason,
-    Timing,
+    Work,
     ended_by_exit,
     failed,
-    not_created,
 )
-from traindeck.lab.training.running.job_preparation import Preparation
 from traindeck.lab.training.running.job_processes import JobProcesses
-from traindeck.lab.training.running.worker_places import Sandbox
+from traindeck.lab.training.running.job_transfers import Delivery, Preparation
 
 log = logging.getLogger(__name__)
 
@@ -40,25 +29,6 @@ _RECORD_RETRY_S = 1.0
 _LEFTOVER_GRACE_S = 1.0
 # The window waits for the Lab when it is closed, so the last words must be short.
 _LAB_END_UPLOAD_S = 0.5
-
-
-@dataclass(frozen=True)
-class RunTools:
-    """What all runs of one Lab share."""
-
-    records: JobRecords
-    environments: PackageEnvironments
-    containers: Containers
-    uploads: Executor
-    timing: Timing
-
-
-@dataclass(frozen=True)
-class ChosenPython:
-    """The Python of a job, or why there is none."""
-
-    path: Path | None
-    problem: EventText | None = None
 
 
 class _Every:
@@ -78,32 +48,20 @@ class _Every:
 class JobRun:
     """The life of one job, on a thread of its own."""
 
-    def __init__(
-        self,
-        form: JobForm,
-        sandbox: Sandbox,
-        buckets: OwnBuckets,
-        python: ChosenPython,
-        access: ObsAccess,
-        tools: RunTools,
-        on_end: Callable[["JobRun"], None],
-    ) -> None:
-        self.form = form
-        self.id = sandbox.job_id
+    def __init__(self, work: Work, on_end: Callable[["JobRun"], None]) -> None:
+        self.id = work.id
+        self.form = work.form
         self.priority = 1
         # What fault rules do to this run: it waits while the one is in force, and ends after so long.
         self.held_by: Fault | None = None
         self.limit_by_rule_s: float | None = None
-        self._sandbox = sandbox
-        self._records = tools.records
-        self._python = python
-        self._timing = tools.timing
+        self._work = work
+        self._records = work.records
+        self._timing = work.timing
         self._on_end = on_end
-        self._delivery = Delivery(form, sandbox, tools.records, buckets, tools.uploads)
-        self._processes = JobProcesses(form, sandbox, tools.records, tools.containers, access, tools.timing)
-        self._preparation = Preparation(
-            form, sandbox, buckets, tools.environments, self._check_stop, self._processes.own, self._tell
-        )
+        self._delivery = Delivery(work)
+        self._processes = JobProcesses(work)
+        self._preparation = Preparation(work, self._check_stop, self._processes.own)
         self._measured_at = 0.0
         self._last_lines: list[tuple[str, str]] = []
         self._stop_lock = threading.Lock()
@@ -157,13 +115,12 @@ class JobRun:
             return self._stopped()  # while it waited for its turn
         self._records.move(self.id, "Running", only_from=("Pending",), event=events.RUNNING)
         try:
-            if self._python.path is None:
-                raise EndedError(not_created(events.not_started(self.form.tasks[0], self._python.problem)))
+            base = self._work.base
             self._records.begin_stage(self.id, "preparing")
-            python = self._preparation.run(self._python.path)
+            python = self._preparation.run(base)
             self._records.begin_stage(self.id, "running")
             self._check_stop()
-            self._processes.start(python, self._python.path, self._check_stop)
+            self._processes.start(python, self._check_stop)
             outcome = self._watch()
         except EndedError as ended:
             outcome = ended.outcome
@@ -179,7 +136,7 @@ class JobRun:
         if not all_gone:
             outcome = Outcome("Abnormal", "TerminatedFailed", events.NOT_STOPPED)
         self._delivery.wait()
-        unsent = self._delivery.send_outputs(self._check_lab) if self._processes.were_started else None
+        unsent = self._delivery.send_outputs(self._check_lab) if self._processes.count else None
         if unsent is not None and outcome.phase == "Completed":
             outcome = failed(self.form.tasks[0], unsent)
         self._say_goodbye(outcome)
@@ -189,9 +146,9 @@ class JobRun:
 
     def _say_last_lines(self) -> None:
         try:
-            self._sandbox.log_dir.mkdir(parents=True, exist_ok=True)
+            self._work.sandbox.log_dir.mkdir(parents=True, exist_ok=True)
             for task, line in self._last_lines:
-                self._say(task, line)
+                self._work.say(task, line)
         except OSError:
             # A full disk must not take the place of what really became of the job.
             log.warning("the log of job %s could not be written", self.id, exc_info=True)
@@ -199,13 +156,10 @@ class JobRun:
     def _say_goodbye(self, outcome: Outcome) -> None:
         for task in self.form.tasks:
             try:
-                self._say(task, f"the job ends as {outcome.phase}: {outcome.event.english}")
+                self._work.say(task, f"the job ends as {outcome.phase}: {outcome.event.english}")
             except OSError as error:
-                self._tell(events.log_not_uploaded(task, error), level="Warning", source="Task")
+                self._work.tell(events.LOG_NOT_UPLOADED.of(task=task, cause=error), level="Warning", source="Task")
         self._delivery.send_logs()
-
-    def _say(self, task: str, line: str) -> None:
-        add_service_line(self._sandbox.log(task), line, self._timing.max_log_bytes)
 
     def _recorded(self, outcome: Outcome) -> bool:
         try:
@@ -241,29 +195,29 @@ class JobRun:
             ended = self._processes.look()
             if self._reason is not None:
                 return self._stopped()
-            bad = next(((exit_.task, exit_.code) for exit_ in ended if exit_.code != 0), None)
+            bad = next(((task, code) for task, code in ended if code != 0), None)
             if bad is not None or len(ended) == self._processes.count:
-                for exit_ in ended:
-                    self._tell(events.training_ended(exit_.task, exit_.code), source="Task")
-                    self._last_lines.append((exit_.task, f"training ended with exit code {exit_.code}"))
+                for task, code in ended:
+                    self._work.tell(events.TRAINING_ENDED.of(task=task, exit_code=code), source="Task")
+                    self._last_lines.append((task, f"training ended with exit code {code}"))
                 return ended_by_exit(bad)
             if deadline is not None and time.monotonic() > deadline:
                 self._records.move(self.id, "Terminating", only_from=("Running",))
                 self.request_stop(StopReason.TIME_LIMIT)
                 return Outcome("Terminated", "Terminated", limit_event)
-            if sample.is_due() and (task := self._processes.sample()) is not None:
-                return self._out_of_memory(task)
+            if sample.is_due() and (exceeding := self._processes.sample()) is not None:
+                return self._out_of_memory(exceeding)
             if metrics.is_due():
                 self._measure()
             if logs.is_due():
-                self._delivery.send_logs_soon()
+                self._delivery.begin("logs", self._delivery.send_logs)
             if outputs.is_due():
-                self._delivery.send_outputs_soon(self._check_stop)
+                self._delivery.begin("outputs", lambda: self._delivery.send_changed_outputs(self._check_stop))
 
     def _out_of_memory(self, task: str) -> Outcome:
         # The platform kills at once, without a word to the process.
         self._processes.tree.end(0)
-        event = events.out_of_memory(task, self.form.flavor.memory_gb)
+        event = events.OUT_OF_MEMORY.of(task=task, memory_gb=self.form.flavor.memory_gb)
         self._last_lines.append((task, f"training ended with exit code {KILLED}: out of memory"))
         return failed(task, event, KILLED)
 
@@ -275,7 +229,10 @@ class JobRun:
             seconds.append(min(limits) * self._timing.hour_s)
         if not seconds:
             return None, events.STOPPED_BY_RULE
-        event = events.STOPPED_BY_RULE if by_rule == min(seconds) else events.stopped_by_time(min(limits))
+        event = events.STOPPED_BY_RULE
+        if by_rule != min(seconds):
+            hours = min(limits)
+            event = events.STOPPED_BY_TIME.of(hours=hours, unit="hour" if hours == 1 else "hours")
         job = self._records.job(self.id)
         running_s = 0.0 if job is None else max(0.0, time.time() - job.start_time / 1000)
         return time.monotonic() - running_s + min(seconds), event
@@ -290,7 +247,7 @@ class JobRun:
 
     def _clear(self) -> None:
         try:
-            self._sandbox.clear()
+            self._work.sandbox.clear()
         except OSError:
             log.warning("the folders of job %s could not be removed", self.id, exc_info=True)
 
@@ -303,7 +260,7 @@ class JobRun:
     def _check_lab(self) -> None:
         ended_at = self._lab_ended_at
         if ended_at is not None and time.monotonic() - ended_at > _LAB_END_UPLOAD_S:
-            raise GivenUpError(f"the Lab ended; what is missing is in {self._sandbox.root}")
+            raise GivenUpError(f"the Lab ended; what is missing is in {self._work.sandbox.root}")
 
     def _is_hurried(self) -> bool:
         return self._lab_ended_at is not None
@@ -311,6 +268,3 @@ class JobRun:
     def _stopped(self) -> Outcome:
         event = events.STOPPED_BY_USER if self._reason is StopReason.USER else events.STOPPED_BY_LAB
         return Outcome("Terminated", "Terminated", event)
-
-    def _tell(self, text: EventText, *, level: str = "Info", source: str = "Job") -> None:
-        self._records.add_event(self.id, text, level=level, source=source)

@@ -8,80 +8,33 @@ from pathlib import Path, PurePosixPath
 from traindeck.lab.training.job_form import USER_HOME, Channel, JobForm
 
 
-@dataclass(frozen=True)
 class WorkerPlaces:
     """The folders of one worker; where they are mapped, its processes see those of the service's containers."""
 
-    root: Path
-    is_mapped: bool
-
-    @property
-    def home(self) -> Path:
-        return self.root / "home"
-
-    @property
-    def mount(self) -> Path:
-        return self.home / "modelarts"
-
-    @property
-    def job_dir(self) -> Path:
-        return self.mount / "user-job-dir"
-
-    @property
-    def log_dir(self) -> Path:
-        return self.mount / "log"
-
-    @property
-    def workspace(self) -> Path:
-        return self.mount / "workspace"
-
-    @property
-    def cache(self) -> Path:
-        return self.root / "cache"
-
-    @property
-    def user(self) -> Path:
-        return self.root / "user"
-
-    @property
-    def rank_table(self) -> Path:
-        return self.home / "rank_table" / "jobstart_hccl.json"
-
-    @property
-    def mapping(self) -> dict[Path, PurePosixPath]:
-        """Folders of this computer and the names they have inside."""
-        return {
-            self.home: USER_HOME,
-            self.cache: PurePosixPath("/cache"),
-            self.user: PurePosixPath("/user"),
-        }
+    def __init__(self, root: Path, is_mapped: bool) -> None:
+        self.root = root
+        self.is_mapped = is_mapped
+        self.home = root / "home"
+        self.mount = self.home / "modelarts"
+        self.job_dir = self.mount / "user-job-dir"
+        self.log_dir = self.mount / "log"
+        self.workspace = self.mount / "workspace"
+        self.cache = root / "cache"
+        self.user = root / "user"
+        self.rank_table = self.home / "rank_table" / "jobstart_hccl.json"
+        # Folders of this computer and the names they have inside.
+        self.mapping = {self.home: USER_HOME, self.cache: PurePosixPath("/cache"), self.user: PurePosixPath("/user")}
 
     def code(self, form: JobForm) -> Path:
-        wanted = self.local_code_dir(form)
-        if wanted is not None:
-            return wanted
-        return self.job_dir / form.code.name if form.code else self.job_dir
+        return self.wanted(form, form.local_code_dir) or (self.job_dir / form.code.name if form.code else self.job_dir)
 
-    def local_code_dir(self, form: JobForm) -> Path | None:
-        """Where the job wants its code, if that place can be had."""
-        return None if form.engine.v1_compatible else self._here(form.local_code_dir)
+    def wanted(self, form: JobForm, inside: PurePosixPath | None) -> Path | None:
+        """The folder the job wants, if that place can be had."""
+        return None if form.engine.v1_compatible else self._here(inside)
 
-    def working_dir(self, form: JobForm) -> Path | None:
-        """Where the job wants to be started, if that place can be had."""
-        return None if form.engine.v1_compatible else self._here(form.working_dir)
-
-    def input(self, index: int, name: str) -> Path:
-        return self.mount / "inputs" / f"{name}_{index}"
-
-    def output(self, index: int, name: str) -> Path:
-        return self.mount / "outputs" / f"{name}_{index}"
-
-    def input_of(self, index: int, channel: Channel) -> Path:
-        """Where the job wants this input, if that place can be had, else where inputs go."""
-        return self._here(channel.local_dir) or self.input(index, channel.name)
-
-    def output_of(self, index: int, channel: Channel) -> Path:
-        return self._here(channel.local_dir) or self.output(index, channel.name)
+    def of(self, channel: Channel) -> Path:
+        """Where the job wants this input or output, if that place can be had, else where they go."""
+        return self._here(channel.local_dir) or self.mount / f"{channel.kind}s" / f"{channel.name}_{channel.index}"
 
     def seen(self, path: Path) -> str:
         """The name a process of the worker knows this folder or file by."""
@@ -93,7 +46,7 @@ class WorkerPlaces:
 
     def make(self, form: JobForm) -> None:
         folders = [self.job_dir, self.log_dir, self.workspace, self.cache, self.user / "config"]
-        folders += [self.output_of(index, channel) for index, channel in enumerate(form.outputs)]
+        folders += [self.of(channel) for channel in form.outputs]
         for folder in folders:
             folder.mkdir(parents=True, exist_ok=True)
 
@@ -132,6 +85,9 @@ class Sandbox:
             return "127.0.0.1"
         high, low = (1 + int(self.job_id.replace("-", "")[place : place + 4], 16) % 254 for place in (0, 4))
         return f"127.{high}.{low}.{node + 1}"
+
+    def addresses(self, node_count: int) -> list[str]:
+        return [self.address(node, node_count) for node in range(node_count)]
 
     def make(self, form: JobForm) -> None:
         self.log_dir.mkdir(parents=True, exist_ok=True)

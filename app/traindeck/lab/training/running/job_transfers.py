@@ -1,0 +1,210 @@
+"""What a run brings to its workers before training, and their outputs and logs to where the job wants them."""
+
+import logging
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from traindeck.lab.obs.errors import ObsError
+from traindeck.lab.training import job_history as events
+from traindeck.lab.training.job_form import ASCEND_ENGINE
+from traindeck.lab.training.job_records import EventText
+from traindeck.lab.training.running.interpreters import REQUIREMENTS, PackagesError
+from traindeck.lab.training.running.job_environment import base_variables, ranks, write_rank_tables
+from traindeck.lab.training.running.job_files import (
+    GivenUpError,
+    KeepGoing,
+    ObsPath,
+    OutputFolders,
+    TransferError,
+    fetch,
+)
+from traindeck.lab.training.running.job_outcome import EndedError, Work, failed, not_created
+from traindeck.lab.training.running.process_tree import exit_code, start_process
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """The first leg of one run: folders, code, inputs and packages; raises EndedError where it leads nowhere."""
+
+    work: Work
+    keep_going: KeepGoing
+    own: Callable[[subprocess.Popen[bytes]], None]
+    """Takes every process that is started into the job's tree."""
+
+    def run(self, base: Path) -> Path:
+        """Do it all; the Python that runs the job, which is `base` or one with the job's packages."""
+        work, form = self.work, self.work.form
+        self._make_folders()
+        for channel in form.outputs:
+            if not work.buckets.has_bucket(channel.path.bucket):
+                cause = f"the bucket {channel.path.bucket} does not exist"
+                event = events.OUTPUT_NOT_UPLOADED.of(task=form.tasks[0], name=channel.name, cause=cause)
+                raise EndedError(failed(form.tasks[0], event))
+        for task in form.tasks:
+            self._fetch_code(task)
+        python = self._with_packages(base)
+        if form.has_obs_urls:
+            work.tell(events.OBS_URLS)
+        else:
+            for task in form.tasks:
+                self._fetch_inputs(task)
+        return python
+
+    def _make_folders(self) -> None:
+        form, sandbox = self.work.form, self.work.sandbox
+        try:
+            sandbox.make(form)
+            write_rank_tables(form, sandbox)
+            for task in form.tasks:
+                self.work.say(task, f"job {form.name} ({sandbox.job_id}) is being prepared")
+        except OSError as error:
+            raise EndedError(not_created(events.NOT_PREPARED.of(cause=error))) from error
+
+    def _fetch_code(self, task: str) -> None:
+        code = self.work.form.code
+        if code is not None:
+            self._tell(events.CODE_DOWNLOAD_STARTED.of(task=task, source=code))
+            target = self.work.sandbox.worker(task).code(self.work.form)
+            self._fetch(task, "the code", code, target, events.CODE_DOWNLOADED)
+
+    def _fetch_inputs(self, task: str) -> None:
+        for channel in self.work.form.inputs:
+            self._tell(events.INPUT_DOWNLOAD_STARTED.of(task=task, name=channel.name, source=channel.path))
+            target = self.work.sandbox.worker(task).of(channel)
+            self._fetch(task, f"the input {channel.name}", channel.path, target, events.INPUT_DOWNLOADED, channel.name)
+
+    def _fetch(self, task: str, what: str, source: ObsPath, target: Path, done: EventText, name: str = "") -> None:
+        began = time.monotonic()
+        try:
+            files, size_bytes = fetch(self.work.buckets, source, target, self.keep_going)
+        except TransferError as error:
+            raise EndedError(failed(task, events.DOWNLOAD_FAILED.of(task=task, what=what, cause=error))) from error
+        seconds = time.monotonic() - began
+        self._tell(done.of(task=task, name=name, files=files, size_bytes=size_bytes, seconds=seconds))
+
+    def _with_packages(self, base: Path) -> Path:
+        work = self.work
+        task = work.form.tasks[0]
+        code = work.sandbox.worker(task).code(work.form)
+        if work.form.code is None or not (code / REQUIREMENTS).is_file():
+            return base
+        began = time.monotonic()
+        self._tell(events.PACKAGES_STARTED.of(task=task))
+        variables = base_variables(work.sandbox)
+        run = partial(self._run, code, {**variables, "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"})
+        try:
+            python, was_kept = work.environments.python(code, base, variables, run)
+        except (PackagesError, OSError) as error:
+            raise EndedError(failed(task, events.PACKAGES_NOT_INSTALLED.of(task=task, cause=error))) from error
+        told = events.PACKAGES_KEPT if was_kept else events.PACKAGES_INSTALLED
+        self._tell(told.of(task=task, seconds=time.monotonic() - began))
+        for other in work.form.tasks[1:]:
+            work.say(other, f"packages as on {task}")
+        return python
+
+    def _run(self, folder: Path, variables: Mapping[str, str], command: tuple[str, ...]) -> int:
+        """Run one command of the installation, its output in the log of the first worker."""
+        with self.work.sandbox.log(self.work.form.tasks[0]).open("ab") as output:
+            process = start_process(command, folder, variables, output)
+        self.own(process)
+        return exit_code(process, self.keep_going)
+
+    def _tell(self, text: EventText) -> None:
+        self.work.tell(text, source="Task")
+
+
+class Delivery:
+    """The uploads of one job; each kind runs once at a time."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._form = work.form
+        # Every worker has a folder of its own for each output; all of them go to the same place.
+        self._outputs: dict[str, OutputFolders] = {}
+        for channel in () if work.form.has_obs_urls else work.form.outputs:
+            folders = [work.sandbox.worker(task).of(channel) for task in work.form.tasks]
+            self._outputs[channel.name] = OutputFolders(work.buckets, folders, channel.path)
+        self._log_sizes: dict[Path, int] = {}
+        self._running: dict[str, Future[None]] = {}
+        self._told: set[EventText] = set()
+
+    def begin(self, name: str, work: Callable[[], None]) -> None:
+        """Send in the background, unless the same is still on its way."""
+        running = self._running.get(name)
+        if running is None or running.done():
+            self._running[name] = self._work.uploads.submit(self._guarded, name, work)
+
+    def wait(self) -> None:
+        """Until what was begun in the background is done."""
+        for running in self._running.values():
+            running.result()
+
+    def send_outputs(self, keep_going: KeepGoing) -> EventText | None:
+        """Send what is still missing; what went wrong, if anything did."""
+        unsent = None
+        task = self._form.tasks[0]
+        for name, folders in self._outputs.items():
+            began = time.monotonic()
+            self._tell(events.OUTPUT_UPLOAD_STARTED.of(task=task, name=name, target=folders.target))
+            try:
+                folders.send_changes(keep_going)
+            except (TransferError, GivenUpError) as error:
+                unsent = events.OUTPUT_NOT_UPLOADED.of(task=task, name=name, cause=error)
+                self._tell(unsent, level="Error")
+            else:
+                self._tell(events.OUTPUT_UPLOADED.of(task=task, name=name, seconds=time.monotonic() - began))
+        return unsent
+
+    def send_logs(self) -> None:
+        if self._form.log is None:
+            return
+        for task, path in self._logs():
+            try:
+                size = path.stat().st_size
+                if self._log_sizes.get(path) == size:
+                    continue
+                self._work.buckets.store(self._form.log.bucket, self._form.log.folder + path.name, path)
+                self._log_sizes[path] = size
+            except FileNotFoundError:
+                continue  # of a process that was not started
+            except ObsError as error:
+                self._warn_once(events.LOG_NOT_UPLOADED.of(task=task, cause=error.message))
+            except (OSError, TransferError) as error:
+                self._warn_once(events.LOG_NOT_UPLOADED.of(task=task, cause=error))
+
+    def _logs(self) -> Iterator[tuple[str, Path]]:
+        for task in self._form.tasks:
+            yield task, self._work.sandbox.log(task)
+        if self._form.engine.name == ASCEND_ENGINE:
+            for rank in ranks(self._form):
+                yield self._form.tasks[rank.node], self._work.sandbox.card_log(rank.number, rank.device)
+
+    def send_changed_outputs(self, keep_going: KeepGoing) -> None:
+        for name, folders in self._outputs.items():
+            try:
+                folders.send_changes(keep_going)
+            except TransferError as error:
+                self._warn_once(events.OUTPUT_NOT_UPLOADED.of(task=self._form.tasks[0], name=name, cause=error))
+            except GivenUpError:
+                return
+
+    def _guarded(self, name: str, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception:
+            log.exception("uploading the %s of job %s failed", name, self._work.id)
+
+    def _warn_once(self, text: EventText) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self._tell(text, level="Warning")
+
+    def _tell(self, text: EventText, *, level: str = "Info") -> None:
+        self._work.tell(text, level=level, source="Task")

@@ -44,7 +44,7 @@ async def _walk(program: Program) -> int:
     await core.lab.address()
     _tell(say("The Lab is running."))
     base = await program.workspace.prepare_sample()
-    await _until(models.form.changed, lambda: models.form.state.offer_is_known)
+    await _until(models.form.changed, lambda: models.form.state.offer is not None)
     _tell(say("Submitting the sample project from {folder}", folder=str(base)))
     run = await _submitted(program)
     if run is None:

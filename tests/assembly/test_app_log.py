@@ -206,7 +206,7 @@ async def main():
         async with TaskScope(lambda name, error: print(name, error.sentence(), error.detail)) as scope:
             scope.start("stumble", stumble)
             await asyncio.sleep(0.1)
-        for run in await core.run_service.recent():
+        for run in await core.records.all():
             print(run)
 
 

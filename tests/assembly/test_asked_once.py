@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +41,8 @@ def lab(paths: Paths) -> Iterator[LabProcess]:
 
 @pytest.fixture
 def way(lab: LabProcess) -> Iterator[Way]:
-    calls = BlockingCalls(1, "unused")
-    yield Way.to(lab, calls)
-    calls.close()
+    with closing(BlockingCalls(1, "unused")) as calls:
+        yield Way.to(lab, calls)
 
 
 @pytest.fixture

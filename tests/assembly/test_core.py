@@ -59,9 +59,9 @@ async def test_a_job_goes_through_and_is_on_record_for_the_next_start(paths: Pat
         assert choices.engines and choices.flavors
     assert not (paths.lab / "running.json").exists()
     async with open_core(paths) as core:
-        (again,) = await core.run_service.recent()
+        (again,) = await core.records.all()
         assert again.id == run.id and again.state is RunState.COMPLETED
-        assert b"line 2" in core.logs.read(run.id, "worker-0", 0)
+        assert b"line 2" in core.logs.file(run.id, "worker-0").read(0)
     assert not (paths.lab / "running.json").exists()  # looking at records starts no Lab
 
 
@@ -70,7 +70,7 @@ async def test_a_lab_killed_under_a_running_job_is_started_again_and_the_run_end
         await ready(core)
         run = await core.submission.submit(spec(seconds=60.0), code_in(tmp_path / "code"))
         scope.start("watch", core.watch.run)
-        while (now := await core.run_service.get(run.id)).state is not RunState.RUNNING:
+        while (now := await core.records.existing(run.id)).state is not RunState.RUNNING:
             await asyncio.sleep(0.05)
         first = (await core.lab.address()).instance
         lab = psutil.Process(json.loads((paths.lab / "running.json").read_text())["pid"])
@@ -132,9 +132,9 @@ async def test_leaving_while_a_submission_is_under_way_leaves_it_for_the_next_st
                 proxy.faults.append(Stall())
                 scope.start("submit", submit)
                 await until(lambda: any(line.endswith("/training-jobs") for line in proxy.seen))
-                while await connection.training.find_by_name((await owner.run_service.recent())[0].name) is None:
+                while await connection.training.find_by_name((await owner.records.all())[0].name) is None:
                     await asyncio.sleep(0.02)
-            (run,) = await owner.run_service.recent()
+            (run,) = await owner.records.all()
             assert run.state is RunState.SUBMITTING
             (settled,) = await owner.submission.settle()
             assert settled.job_id and settled.state.is_remote

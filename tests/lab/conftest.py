@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -34,23 +35,20 @@ def other(lab: LabProcess) -> LabAccount:
 
 @pytest.fixture(params=SIGNATURES)
 def client(lab: LabProcess, request: pytest.FixtureRequest) -> Iterator[ObsClient]:
-    client = obs_client(lab, request.param)
-    yield client
-    client.close()
+    with closing(obs_client(lab, request.param)) as client:
+        yield client
 
 
 @pytest.fixture
 def sdk(lab: LabProcess) -> Iterator[ObsClient]:
-    client = obs_client(lab)
-    yield client
-    client.close()
+    with closing(obs_client(lab)) as client:
+        yield client
 
 
 @pytest.fixture
 def s3(lab: LabProcess) -> Iterator[Any]:
-    client = s3_client(lab)
-    yield client
-    client.close()
+    with closing(s3_client(lab)) as client:
+        yield client
 
 
 @pytest.fixture

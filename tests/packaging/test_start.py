@@ -213,14 +213,19 @@ def test_a_folder_that_is_no_environment_is_left_alone(tmp_path: Path) -> None:
     assert precious.read_text(encoding="utf-8") == "the only copy"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
-def test_an_interrupted_or_killed_set_up_is_done_again(tmp_path: Path) -> None:
-    project = Project(tmp_path)
+def held_up(folder: Path, word: str) -> "tuple[Project, Path, Path, subprocess.Popen[str]]":
+    """A start in the middle of its set-up, for as long as `hold` is there; `held` says that it is."""
+    project = Project(folder)
     hold, held = project.root / "hold", project.root / "held"
     hold.touch()
-
-    first = project.popen("word")
+    first = project.popen(word)
     project.wait_for(held, first)
+    return project, hold, held, first
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
+def test_an_interrupted_or_killed_set_up_is_done_again(tmp_path: Path) -> None:
+    project, hold, held, first = held_up(tmp_path, "word")
     os.killpg(first.pid, signal.SIGINT)
     _, errors = first.communicate(timeout=PATIENT_S)
     assert first.returncode == 130
@@ -242,11 +247,7 @@ def test_an_interrupted_or_killed_set_up_is_done_again(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
 def test_a_start_waits_for_the_set_up_of_another_even_when_that_one_was_killed(tmp_path: Path) -> None:
-    project = Project(tmp_path)
-    hold, held = project.root / "hold", project.root / "held"
-    hold.touch()
-    first = project.popen("first")
-    project.wait_for(held, first)
+    project, hold, _, first = held_up(tmp_path, "first")
     second = project.popen("second")
     assert second.stderr
     assert "waiting for it" in second.stderr.readline()

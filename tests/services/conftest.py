@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -58,9 +59,8 @@ def keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SecretS
 
 @pytest.fixture
 def calls() -> Iterator[BlockingCalls]:
-    calls = BlockingCalls(4, "sdk")
-    yield calls
-    calls.close()
+    with closing(BlockingCalls(4, "sdk")) as calls:
+        yield calls
 
 
 @pytest.fixture

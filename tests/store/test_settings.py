@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,9 +23,8 @@ def profile(name: str) -> Profile:
 
 @pytest.fixture
 def disk() -> Iterator[BlockingCalls]:
-    calls = BlockingCalls(8, "disk")
-    yield calls
-    calls.close()
+    with closing(BlockingCalls(8, "disk")) as calls:
+        yield calls
 
 
 async def test_profiles_come_back_and_the_current_one_falls_back_to_the_lab(

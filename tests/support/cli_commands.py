@@ -161,6 +161,13 @@ def put_files(folder: Path, content: Mapping[str, bytes]) -> None:
         (folder / name).write_bytes(data)
 
 
+def put_object(traindeck: Traindeck, file: Path, content: bytes, target: str) -> None:
+    """A file of the folder one stands in as an object of a new bucket."""
+    file.write_bytes(content)
+    traindeck("obs", "mb", target.removeprefix("obs://").partition("/")[0]).must_be(0)
+    traindeck("obs", "cp", file.name, target).must_be(0)
+
+
 def make_tree(folder: Path) -> dict[str, bytes]:
     put_files(folder, {name: os.urandom(300) + name.encode() for name in NAMES})
     return tree(folder)

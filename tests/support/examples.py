@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import HealthCheck, settings
 
 _FEW, _MANY = "few", "many"
@@ -21,3 +23,9 @@ def some_of(whole: int) -> settings:
     """All of them with `--all`, else a part."""
     is_whole = settings.get_current_profile_name() == _MANY
     return settings(max_examples=whole if is_whole else whole // _SHARE)
+
+
+def stories(count: int, steps: int, **more: Any) -> settings:
+    """So many runs of a state machine, each of so many steps; none is judged by how long it took, or kept."""
+    how = settings(deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    return settings(how, max_examples=count, stateful_step_count=steps, **more)

@@ -8,14 +8,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import md5
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
+from support.entered import Entered
 from support.folder_access import FolderAccess
 from support.folder_plane import FolderPlane
 from support.hand_made_adapters import HandMadeAdapters
@@ -27,14 +27,12 @@ from traindeck.domain.jobs.job import Engine, Flavor, JobSpec, LogChunk, RemoteJ
 from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.runtime.tasks import TaskScope
 from traindeck.services.accounts.connections import Connection, Connections, LabAddress
 from traindeck.services.accounts.key_checks import KeyChecks
 from traindeck.services.accounts.profiles import ProfileService
 from traindeck.services.accounts.secrets import SessionSecrets
 from traindeck.services.jobs.choices import JobChoices
 from traindeck.services.jobs.code_bundles import CodeBundles
-from traindeck.services.jobs.locks import RunLocks
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Submission
@@ -250,17 +248,16 @@ class MemorySecrets(SecretStore):
         self._kept.pop(profile, None)
 
 
-class FolderCloud:
+class FolderCloud(Entered):
     """The program's services over the folder and the hand-made jobs, as `async with` gives them."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         self.paths = Paths(folder / "home")
         self.storage = FolderStorage(folder / "obs")
         self.access = FolderAccess(folder / "obs")
         self.jobs = HandMadeJobs()
         self.objects = None  # their properties are tried against real stores
-        self.reported: list[tuple[str, AppError]] = []
-        self._owned = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         owned = await self._owned.__aenter__()
@@ -290,23 +287,16 @@ class FolderCloud:
         self.index_calls = index
         self.listings = BucketListings(self.connections, indexes.open, index)
         bundles = CodeBundles(self.paths.bundles, self.disk)
-        locks = RunLocks(self.paths.run, self.disk)
-        self.submission = Submission(self.records, self.connections, self.planes, bundles, locks, self.book)
+        self.submission = Submission(
+            self.records, self.connections, self.planes, bundles, self.paths.run, self.disk, self.book
+        )
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)
         self.watch = RunWatch(self.records, self.connections, self.logs)
         self.submission.changed.add(self.watch.tell)
         self.choices = JobChoices(self.connections)
         self.service = RunService(self.records, self.connections, self.watch, self.transfers)
-        self.scope = await owned.enter_async_context(TaskScope(lambda name, error: self.reported.append((name, error))))
+        await self.open_scope()
         return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._owned.__aexit__(kind, error, trace)
-
-    def watch_runs(self) -> None:
-        self.scope.start("watch the runs", self.watch.run)
 
     async def add_cloud_profile(self, name: str = "work") -> None:
         profile = Profile(name, Provider.MODELARTS, "cn-north-4")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from PySide6.QtCore import Qt
@@ -25,6 +26,7 @@ from traindeck.domain.jobs.job import Run
 from traindeck.domain.texts import say
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Listeners, TaskScope
+from traindeck.services.jobs.run_watch import WatchedAccount
 from traindeck.services.transfers import Transfer
 from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.kit.theme import Theme
@@ -51,7 +53,7 @@ class Services:
     profiles: list[Profile] = field(default_factory=lambda: [Profile(LAB, Provider.LAB, "lab")])
     current: str = LAB
     runs: list[Run] = field(default_factory=list)
-    answers: dict[str, datetime] = field(default_factory=dict)
+    accounts: dict[str, WatchedAccount] = field(default_factory=lambda: defaultdict(WatchedAccount))
     troubles: dict[str, AppError] = field(default_factory=dict)
     changed: Listeners[Run] = field(default_factory=Listeners)
     gone: Listeners[str] = field(default_factory=Listeners)
@@ -61,17 +63,15 @@ class Services:
     def all(self) -> list[Profile]:
         return self.profiles
 
-    async def recent(self, limit: int | None = None) -> list[Run]:
-        return self.runs[:limit]
+    @property
+    def records(self) -> SimpleNamespace:
+        async def runs() -> list[Run]:
+            return self.runs
 
-    def last_answer(self, profile: str) -> datetime | None:
-        return self.answers.get(profile)
+        return SimpleNamespace(all=runs)
 
     def trouble(self, profile: str) -> AppError | None:
         return self.troubles.get(profile)
-
-    def next_look(self, profile: str) -> datetime | None:
-        return None
 
 
 @dataclass

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import AsyncExitStack, closing
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
+from support.entered import Entered
 from support.servers.faults import FaultyProxy
 from support.servers.lab_process import LabProcess
 from support.stores.way import Way
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
-from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import JobSpec, Run
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.runtime.tasks import TaskScope
 from traindeck.services.accounts.connections import (
     Connection,
     Connections,
@@ -30,7 +28,6 @@ from traindeck.services.accounts.key_checks import KeyChecks
 from traindeck.services.accounts.profiles import ProfileService
 from traindeck.services.accounts.secrets import KeyringSecrets, SessionSecrets
 from traindeck.services.jobs.code_bundles import CodeBundles
-from traindeck.services.jobs.locks import RunLocks
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Submission
@@ -85,7 +82,7 @@ def code_in(folder: Path, script: str = SCRIPT) -> Path:
     return folder
 
 
-class Bench:
+class Bench(Entered):
     """One program; several of them may share a home."""
 
     def __init__(
@@ -96,14 +93,13 @@ class Bench:
         look_ups_s: Sequence[float] = SOON_S,
         waits_for_keys: bool = False,
     ) -> None:
+        super().__init__()
         self._waits_for_keys = waits_for_keys
         self.paths = Paths(home)
         self._way = way
         self._look_ups_s = look_ups_s
         self._patience_s = None if waits_for_keys else 0.5
-        self._owned = AsyncExitStack()
         self.made: list[Connection] = []
-        self.reported: list[tuple[str, AppError]] = []
 
     async def __aenter__(self) -> Self:
         owned = await self._owned.__aenter__()
@@ -127,13 +123,13 @@ class Bench:
         owned.callback(self.connections.close)
         self.planes = await owned.enter_async_context(Planes(self.connections))
         self.bundles = CodeBundles(self.paths.bundles, self.disk)
-        self.locks = RunLocks(self.paths.run, self.disk)
         self.submission = Submission(
             self.records,
             self.connections,
             self.planes,
             self.bundles,
-            self.locks,
+            self.paths.run,
+            self.disk,
             self.book,
             look_ups_s=self._look_ups_s,
         )
@@ -155,16 +151,8 @@ class Bench:
         self.unfinished = UnfinishedUploads(self.planes, journal)
         self.run_service = RunService(self.records, self.connections, self.watch, self.transfers)
         self.profiles = ProfileService(self.book, self.secrets, self.connections, KeyChecks(self.service))
-        self.scope = await owned.enter_async_context(TaskScope(lambda name, error: self.reported.append((name, error))))
+        await self.open_scope()
         return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._owned.__aexit__(kind, error, trace)
-
-    def watch_runs(self) -> None:
-        self.scope.start("watch", self.watch.run)
 
     async def prepare(self) -> None:
         """The bucket the jobs of `spec` write to."""

@@ -10,7 +10,6 @@ from traindeck.assembly.data_core import DataCore, open_data_core
 from traindeck.assembly.lab_link import LabLife
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.jobs.code_bundles import CodeBundles
-from traindeck.services.jobs.locks import RunLocks
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Submission
@@ -45,8 +44,8 @@ async def open_run_core(
         owned.enter_context(closing(database))
         records = RunStore(database, paths.database, writer)
         logs = RunLogs(records, paths.run_log, disk)
-        bundles, locks = CodeBundles(paths.bundles, disk), RunLocks(paths.run, disk)
-        submission = Submission(records, connections, data.planes, bundles, locks, data.profiles)
+        bundles = CodeBundles(paths.bundles, disk)
+        submission = Submission(records, connections, data.planes, bundles, paths.run, disk, data.profiles)
         watch = RunWatch(records, connections, logs, settle=submission.settle)
         submission.changed.add(watch.tell)
         run_service = RunService(records, connections, watch, data.transfers)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from traindeck.domain.errors import AppError, DiskFull, LocalTrouble, NotFound
-from traindeck.domain.texts import text
+from traindeck.domain.texts import Text, text
 
 _FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _IN_USE = {5, 32, 33}  # access denied, sharing violation, lock violation
@@ -85,6 +85,24 @@ def our_file(path: Path) -> None:
     """Make it, where it is not there yet, for a library that would make it as the umask says."""
     with open(path, "ab", opener=our_opener):
         pass
+
+
+@contextmanager
+def alone_with(path: Path, limit_s: float, title: Text, hint: Text, ending: str = ".lock") -> Iterator[None]:
+    """No other program meanwhile; one that keeps `path` busy for longer is told of with these sentences."""
+    from filelock import FileLock, Timeout  # slow to load, and seldom needed
+
+    lock = FileLock(path.with_name(path.name + ending), timeout=limit_s, thread_local=False, mode=0o600)
+    with local_errors(path):
+        our_folder(path.parent)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise LocalTrouble(title, hint, str(error)) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def write_whole(path: Path, content: bytes, mode: int = 0o600) -> None:

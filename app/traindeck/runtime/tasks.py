@@ -18,7 +18,7 @@ from traindeck.domain.errors import AppError, Unexpected
 
 log = logging.getLogger(__name__)
 
-Work = Callable[[], Awaitable[None]]
+Work = Callable[[], Awaitable[object]]
 Report = Callable[[str, AppError], None]
 
 
@@ -110,6 +110,15 @@ def _leaves(error: Exception) -> Iterator[Exception]:
         yield error
 
 
+async def set_within(event: asyncio.Event, limit_s: float | None) -> bool:
+    """Wait for it for so long; whether it came."""
+    try:
+        async with asyncio.timeout(limit_s):
+            return await event.wait()
+    except TimeoutError:
+        return False
+
+
 Result = TypeVar("Result")
 
 
@@ -148,6 +157,15 @@ class Listeners(Generic[News]):
                 self._callbacks.remove(callback)
 
         return remove
+
+    @contextmanager
+    def heard_by(self, callback: Callable[[News], None]) -> Iterator[None]:
+        """Listen inside."""
+        remove = self.add(callback)
+        try:
+            yield
+        finally:
+            remove()
 
     def tell(self, news: News) -> None:
         for callback in tuple(self._callbacks):

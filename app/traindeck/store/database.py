@@ -9,7 +9,7 @@ from pathlib import Path
 
 from traindeck.domain.errors import DiskFull, LocalTrouble
 from traindeck.domain.texts import text
-from traindeck.runtime.files import local_errors, our_file, our_folder
+from traindeck.runtime.files import alone_with, local_errors, our_file, our_folder
 
 STEPS = (
     (
@@ -66,32 +66,14 @@ def open_database(path: Path, steps: SchemaSteps = STEPS) -> sqlite3.Connection:
             db.execute("PRAGMA foreign_keys = ON")
             if _version(db) != len(steps):
                 # Two programs may open an old database at once; only one may carry it over.
-                with _alone(path):
+                busy = text("Another TrainDeck is busy with the records.")
+                hint = text("Wait until it is done, or end the one that hangs; then try again. Nothing was changed.")
+                with alone_with(path, LOCK_S, busy, hint, ".migrate.lock"):
                     _migrate(db, path, steps)
         except BaseException:
             db.close()
             raise
     return db
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    from filelock import FileLock, Timeout  # slow to load, and seldom needed
-
-    lock = FileLock(path.with_name(path.name + ".migrate.lock"), timeout=LOCK_S, mode=0o600)
-    with local_errors(path):
-        try:
-            lock.acquire()
-        except Timeout as error:
-            raise LocalTrouble(
-                text("Another TrainDeck is busy with the records."),
-                text("Wait until it is done, or end the one that hangs; then try again. Nothing was changed."),
-                str(error),
-            ) from error
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def _version(db: sqlite3.Connection) -> int:

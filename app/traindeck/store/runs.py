@@ -60,7 +60,7 @@ class RunStore:
             with transaction(db):
                 before = _one(db, run_id)
                 if before is None:
-                    raise NotFound(text("This run is no longer in the records."), text("Refresh the list."))
+                    raise _forgotten()
                 after = replace(before, **changes)
                 row = {name: _column(name, getattr(after, name)) for name in changes}
                 settings = ", ".join(f"{name} = :{name}" for name in row)
@@ -73,6 +73,12 @@ class RunStore:
 
     async def get(self, run_id: str) -> Run | None:
         return await self._with(lambda db: _one(db, run_id))
+
+    async def existing(self, run_id: str) -> Run:
+        run = await self.get(run_id)
+        if run is None:
+            raise _forgotten()
+        return run
 
     async def all(self, limit: int | None = None) -> list[Run]:
         return await self._select("ORDER BY number DESC LIMIT ?", (-1 if limit is None else limit,))
@@ -94,6 +100,10 @@ class RunStore:
 
     async def _select(self, rest: str, values: tuple[object, ...]) -> list[Run]:
         return await self._with(lambda db: [_run(row) for row in db.execute(f"SELECT * FROM runs {rest}", values)])
+
+
+def _forgotten() -> NotFound:
+    return NotFound(text("This run is no longer in the records."), text("Refresh the list."))
 
 
 def _one(db: sqlite3.Connection, run_id: str) -> Run | None:

@@ -12,7 +12,7 @@ from traindeck.domain.accounts.profiles import LAB, Profile, Provider, Signature
 from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.runtime.files import local_errors, our_folder, write_whole
+from traindeck.runtime.files import alone_with, local_errors, write_whole
 
 SCHEMA = 1
 _PATIENCE_S = 10
@@ -57,21 +57,12 @@ class SettingsFile:
         return _settings(content)
 
     def change(self, edit: Callable[[Settings], Settings]) -> Settings:
-        from filelock import FileLock, Timeout  # slow to load, and most only read
-
-        with local_errors(self._path):
-            our_folder(self._path.parent)
-            try:
-                with FileLock(self._path.with_name(self._path.name + ".lock"), timeout=_PATIENCE_S, mode=0o600):
-                    settings = edit(self.read())
-                    content = {"schema": SCHEMA, **asdict(settings)}
-                    write_whole(self._path, json.dumps(content, indent=2, ensure_ascii=False).encode())
-            except Timeout as error:
-                raise LocalTrouble(
-                    text("Another TrainDeck keeps the settings busy."),
-                    text("End the one that hangs, then try again. Nothing was changed."),
-                    str(error),
-                ) from error
+        busy = text("Another TrainDeck keeps the settings busy.")
+        hint = text("End the one that hangs, then try again. Nothing was changed.")
+        with local_errors(self._path), alone_with(self._path, _PATIENCE_S, busy, hint):
+            settings = edit(self.read())
+            content = {"schema": SCHEMA, **asdict(settings)}
+            write_whole(self._path, json.dumps(content, indent=2, ensure_ascii=False).encode())
         return settings
 
 

@@ -55,7 +55,7 @@ class Tone(Enum):
 class Tasks(Protocol):
     """Owns what a dialog starts; each has a name and may be ended by it."""
 
-    def start(self, name: str, work: Callable[[], Awaitable[None]]) -> bool:
+    def start(self, name: str, work: Callable[[], Awaitable[object]]) -> bool:
         """False: it runs already, or the window is going."""
 
     def cancel(self, name: str) -> None: ...

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-from traindeck.domain.jobs.job import JobSpec, Run
+from traindeck.domain.jobs.job import Run
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import TaskScope
@@ -57,10 +56,6 @@ class JobsRoom:
 
     def page(self, run: Run) -> RunPage:
         return RunPage(run, self.runs, self.service, self.watch, self.scope)
-
-    async def prepare_sample(self) -> tuple[JobSpec, Path]:
-        """The sample's form and the folder it is in; its data is in the Lab then."""
-        return await self.sample.prepare()
 
     def refresh(self) -> None:
         self.watch.wake()

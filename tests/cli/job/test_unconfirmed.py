@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.cli_commands import Traindeck
+from traindeck.cli.job import waiting
 from traindeck.domain.jobs.job import JobSpec, Run, RunState
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.jobs import submission
@@ -67,3 +68,13 @@ def test_one_that_is_not_at_the_service_is_looked_for_again(
         answer = traindeck(*words)
         assert answer.code == (0 if "show" in words else 1)
         assert "Checking again" in answer.said and "was not found" in answer.said
+
+
+def test_what_was_known_last_is_shown_when_no_answer_comes_in_time(
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "_LOOK_S", 0.0)
+    left_behind(tmp_path / "home", RunState.RUNNING, "lab")
+    listed = traindeck("job", "ls", "--json").must_be(0)
+    assert listed.document[0]["state"] == "Running"
+    assert "no answer came in time" in listed.said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from support.cli_commands import Traindeck, deny, s3
+from support.cli_commands import Traindeck, deny, put_object, s3
 from support.servers.handed_on import fetched
 
 
@@ -40,9 +40,7 @@ def test_an_object_a_folder_and_a_bucket_tell_what_is_known(
 def test_a_link_is_printed_alone_and_is_good_for_everybody(
     traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]
 ) -> None:
-    (tmp_path / "a b.txt").write_bytes(b"hello")
-    traindeck("obs", "mb", "cli-bucket").must_be(0)
-    traindeck("obs", "cp", "a b.txt", "obs://cli-bucket/a b.txt").must_be(0)
+    put_object(traindeck, tmp_path / "a b.txt", b"hello", "obs://cli-bucket/a b.txt")
     got = traindeck("obs", "url", "obs://cli-bucket/a b.txt", "-v").must_be(0)
     link = got.out.strip()
     assert got.out == f"{link}\n" and "Signature=" in link
@@ -67,9 +65,7 @@ def test_a_link_is_printed_alone_and_is_good_for_everybody(
 def test_tags_that_may_not_be_seen_do_not_hide_the_rest(
     traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]
 ) -> None:
-    (tmp_path / "x").write_bytes(b"12345")
-    traindeck("obs", "mb", "cli-bucket").must_be(0)
-    traindeck("obs", "cp", "x", "obs://cli-bucket/x").must_be(0)
+    put_object(traindeck, tmp_path / "x", b"12345", "obs://cli-bucket/x")
     client = s3(lab)
     client.put_object_tagging(Bucket="cli-bucket", Key="x", Tagging={"TagSet": [{"Key": "k", "Value": "v"}]})
     client.close()

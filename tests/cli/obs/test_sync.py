@@ -59,13 +59,18 @@ def test_sync_up_and_down(traindeck: Traindeck, tmp_path: Path, lab: dict[str, s
     assert "→ new.txt" in words
 
 
+def tree_with(traindeck: Traindeck, folder: Path, name: str) -> None:
+    """A tree with a name that no service takes, and a bucket for it."""
+    make_tree(folder)
+    (folder / name).write_bytes(b"x")
+    traindeck("obs", "mb", "sync-bucket").must_be(0)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
 def test_a_file_that_cannot_be_sent_is_named_and_the_rest_goes(
     traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]
 ) -> None:
-    make_tree(tmp_path / "data")
-    (tmp_path / "data" / "bad\nname").write_bytes(b"x")
-    traindeck("obs", "mb", "sync-bucket").must_be(0)
+    tree_with(traindeck, tmp_path / "data", "bad\nname")
     done = traindeck("obs", "sync", "data", "obs://sync-bucket/", "--json")
     assert done.code == 2
     rows = [row for row in done.rows if "result" in row]
@@ -77,9 +82,7 @@ def test_a_file_that_cannot_be_sent_is_named_and_the_rest_goes(
 def test_a_preview_does_not_promise_what_cannot_be_sent(
     traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]
 ) -> None:
-    make_tree(tmp_path / "data")
-    (tmp_path / "data" / "red\x1b[31m").write_bytes(b"x")
-    traindeck("obs", "mb", "sync-bucket").must_be(0)
+    tree_with(traindeck, tmp_path / "data", "red\x1b[31m")
     preview = traindeck("obs", "sync", "data", "obs://sync-bucket/", "--dry-run", "--json").must_be(0).rows[-1]
     assert (preview["to_move"], preview["failed"]) == (4, 1)
     for words in (("--dry-run",), ("--verify",), ()):

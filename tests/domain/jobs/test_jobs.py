@@ -8,6 +8,7 @@ import pytest
 
 from traindeck.domain.jobs.job import (
     NAME,
+    Choices,
     Engine,
     Flavor,
     JobSpec,
@@ -77,7 +78,7 @@ FLAVORS = (Flavor("cpu", "CPU", "CPU", max_nodes=1), Flavor("npu", "NPU", "Ascen
 
 
 def test_a_good_form_has_nothing_to_mend() -> None:
-    assert validate(GOOD, ENGINES, FLAVORS) == []
+    assert validate(GOOD, Choices(ENGINES, FLAVORS)) == []
 
 
 @pytest.mark.parametrize(
@@ -106,4 +107,4 @@ def test_a_good_form_has_nothing_to_mend() -> None:
     ],
 )
 def test_each_mistake_is_said_at_its_field(changes: dict[str, Any], field: str) -> None:
-    assert field in [error.field for error in validate(replace(GOOD, **changes), ENGINES, FLAVORS)]
+    assert field in [error.field for error in validate(replace(GOOD, **changes), Choices(ENGINES, FLAVORS))]

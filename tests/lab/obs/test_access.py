@@ -6,6 +6,7 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -19,23 +20,20 @@ from traindeck.lab.obs.policy import Asker, MalformedPolicy, checked_policy, pol
 
 @pytest.fixture(params=["obs", "v2", "v4"])
 def owner(lab: LabProcess, request: pytest.FixtureRequest) -> Iterator[ObsClient]:
-    client = obs_client(lab, request.param)
-    yield client
-    client.close()
+    with closing(obs_client(lab, request.param)) as client:
+        yield client
 
 
 @pytest.fixture
 def guest(lab: LabProcess, other: LabAccount, owner: ObsClient) -> Iterator[ObsClient]:
-    client = obs_client(lab, owner.signature, access_key=other.access_key, secret_key=other.secret_key)
-    yield client
-    client.close()
+    with closing(obs_client(lab, owner.signature, access_key=other.access_key, secret_key=other.secret_key)) as client:
+        yield client
 
 
 @pytest.fixture
 def nobody(lab: LabProcess, owner: ObsClient) -> Iterator[ObsClient]:
-    client = obs_client(lab, owner.signature, access_key="", secret_key="")
-    yield client
-    client.close()
+    with closing(obs_client(lab, owner.signature, access_key="", secret_key="")) as client:
+        yield client
 
 
 def get(client: ObsClient, bucket: str, key: str = "k") -> int:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import Phase
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -34,6 +34,7 @@ from obs import (
     Versions,
 )
 
+from support.examples import stories
 from support.servers.killed_requests import answered_before_kill
 from support.servers.lab_process import LabProcess
 from support.stores.lab_clients import SIGNATURES, obs_client, s3_client
@@ -478,15 +479,8 @@ class Objects(RuleBasedStateMachine):
 
 
 def played_on_a_lab(root: Path, examples: int, steps: int) -> None:
-    how = settings(
-        max_examples=examples,
-        stateful_step_count=steps,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        database=None,
-        # A shorter story is not worth the minutes of restarts it takes to find.
-        phases=[Phase.generate],
-    )
+    # A shorter story is not worth the minutes of restarts it takes to find.
+    how = stories(examples, steps, phases=[Phase.generate])
     with LabProcess(root) as lab:
         s3 = s3_client(lab)
         run_state_machine_as_test(type("ObjectsOfThisLab", (Objects,), {"lab": lab, "s3": s3}), settings=how)

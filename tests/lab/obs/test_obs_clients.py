@@ -7,6 +7,7 @@ import io
 import os
 import urllib.request
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +53,8 @@ ODD_KEYS = [
 
 @pytest.fixture(params=["obs", "v2", "v4"])
 def client(lab: LabProcess, request: pytest.FixtureRequest) -> Iterator[ObsClient]:
-    client = obs_client(lab, request.param)
-    yield client
-    client.close()
+    with closing(obs_client(lab, request.param)) as client:
+        yield client
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -68,23 +69,20 @@ ALLOWED = {
 
 @pytest.fixture
 def owner(lab: LabProcess) -> Iterator[ObsClient]:
-    client = obs_client(lab)
-    yield client
-    client.close()
+    with closing(obs_client(lab)) as client:
+        yield client
 
 
 @pytest.fixture
 def guest(lab: LabProcess, other: LabAccount) -> Iterator[ObsClient]:
-    client = obs_client(lab, access_key=other.access_key, secret_key=other.secret_key)
-    yield client
-    client.close()
+    with closing(obs_client(lab, access_key=other.access_key, secret_key=other.secret_key)) as client:
+        yield client
 
 
 @pytest.fixture
 def nobody(lab: LabProcess) -> Iterator[ObsClient]:
-    client = obs_client(lab, access_key="", secret_key="")
-    yield client
-    client.close()
+    with closing(obs_client(lab, access_key="", secret_key="")) as client:
+        yield client
 
 
 def allowed(client: ObsClient, bucket: str) -> set[str]:

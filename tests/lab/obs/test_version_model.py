@@ -7,10 +7,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
+from support.examples import stories
 from traindeck.lab.obs.errors import NoSuchKey, NoSuchVersion, ObsError
 from traindeck.lab.obs.store import ObjectStore
 
@@ -101,16 +101,7 @@ class VersionsOfObjects(RuleBasedStateMachine):
 
 
 def played(examples: int, steps: int) -> None:
-    run_state_machine_as_test(
-        VersionsOfObjects,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-            database=None,
-        ),
-    )
+    run_state_machine_as_test(VersionsOfObjects, settings=stories(examples, steps))
 
 
 def test_versions_agree_with_a_model() -> None:

@@ -152,9 +152,7 @@ def test_a_folder_that_cannot_be_made_ends_the_job_as_not_created(tmp_path: Path
 
 def test_jobs_of_a_database_that_a_killed_lab_left_end_as_lost(tmp_path: Path) -> None:
     root = tmp_path / "lab"
-    root.mkdir()
-    with running_lab(root) as lab, sdk_client(lab.url, lab.account) as client:
-        jobs = Jobs(lab, client)
+    with jobs_in(root) as jobs:
         jobs.script("print('ok')")
         job_id = jobs.run(job_body())["metadata"]["id"]
     database = sqlite3.connect(root / "jobs" / "jobs.sqlite3")

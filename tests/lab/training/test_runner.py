@@ -277,9 +277,8 @@ def test_the_time_limit_stops_a_job(tmp_path: Path) -> None:
 
 def test_the_end_of_the_lab_ends_its_jobs(tmp_path: Path) -> None:
     root = tmp_path / "ending"
-    root.mkdir()
-    with running_lab(root) as lab, sdk_client(lab.url, lab.account) as client:
-        jobs = Jobs(lab, client)
+    with jobs_in(root) as ending:
+        jobs, lab = ending, ending.lab
         jobs.script("import os, time; print('pid', os.getpid()); time.sleep(600)")
         job_id = jobs.create(job_body())["metadata"]["id"]
         wait_for(lambda: pids_in(jobs.log(job_id)))

@@ -20,8 +20,6 @@ from support.lab_app import (
     job_body,
     jobs_in,
     needs_containers,
-    running_lab,
-    sdk_client,
     wait_for,
 )
 from support.waiting import PATIENT_S
@@ -202,13 +200,7 @@ def small_flavor(root: Path, memory_gb: float, cores: int = 1) -> Path:
 
 
 def test_a_job_is_kept_to_the_memory_and_the_processors_of_its_flavor(tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    root.mkdir()
-    with (
-        running_lab(root, catalogue=small_flavor(tmp_path, 0.1)) as lab,
-        sdk_client(lab.url, lab.account) as client,
-    ):
-        jobs = Jobs(lab, client)
+    with jobs_in(tmp_path / "root", catalogue=small_flavor(tmp_path, 0.1)) as jobs:
         jobs.script(
             "import os, time\n"
             "print('CPUS', len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else 1)\n"
@@ -227,13 +219,7 @@ def test_a_job_is_kept_to_the_memory_and_the_processors_of_its_flavor(tmp_path: 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the fence is Linux's")
 def test_what_runs_away_at_once_meets_the_fence(tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    root.mkdir()
-    with (
-        running_lab(root, catalogue=small_flavor(tmp_path, 0.25)) as lab,
-        sdk_client(lab.url, lab.account) as client,
-    ):
-        jobs = Jobs(lab, client)
+    with jobs_in(tmp_path / "root", catalogue=small_flavor(tmp_path, 0.25)) as jobs:
         jobs.script("bytearray(4_000_000_000)")
         job = jobs.run(job_body(spec__resource={"flavor_id": "small"}))
         assert "MemoryError" in jobs.log(job["metadata"]["id"])

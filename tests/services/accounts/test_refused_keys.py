@@ -20,7 +20,7 @@ from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile, Provider
 from traindeck.domain.errors import KeysRefused
 from traindeck.domain.jobs.job import RunState
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import Bucket, ObjectPath
 from traindeck.domain.transfers.records import Kind, Order, TransferState, WaitsFor
 from traindeck.services.accounts import connections
 from traindeck.services.accounts.secrets import KeyringSecrets
@@ -73,7 +73,7 @@ async def test_everything_waits_with_one_word_and_goes_on_with_new_keys(
         bench.watch_runs()
         code = code_in(tmp_path / "code")
         run = await bench.submission.submit(spec(**mine(seconds=3.0)), code, "mine")
-        await until(lambda: bench.logs.size(run.id) > 0)
+        await until(lambda: bench.logs.file(run.id).size() > 0)
 
         account.rotate()
         await until(lambda: bench.connections.refusal("mine") is not None)
@@ -98,7 +98,7 @@ async def test_everything_waits_with_one_word_and_goes_on_with_new_keys(
         second = await sending
         assert (await bench.watch.until_over(second.id)).state is RunState.COMPLETED
         assert (await bench.watch.until_over(run.id)).state is RunState.COMPLETED
-        assert b"last" in bench.logs.tail(run.id)
+        assert b"last" in bench.logs.file(run.id).read(0)
         assert news == [("mine", True), ("mine", False)]
         assert bench.reported == []
 
@@ -150,14 +150,20 @@ async def test_transfers_hold_keys_that_were_refused_elsewhere(
         await until(lambda: [row.state for row in bench.transfers.rows()] == [TransferState.CANCELLED])
 
 
+async def asking_with_old_keys(bench: Bench, account: RotatingAccount) -> asyncio.Task[list[Bucket]]:
+    """Refused, and waiting for other keys."""
+    account.rotate()
+    waiting = asyncio.create_task(bench.connections.work("mine", lambda connection: connection.storage.buckets()))
+    await until(lambda: bench.connections.refusal("mine") is not None)
+    return waiting
+
+
 async def test_new_keys_given_to_another_program_are_found(
     lab: LabProcess, way: Way, account: RotatingAccount, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "LOOK_AGAIN_S", 0.05)
     async with program(lab, way, account, tmp_path / "home") as bench:
-        account.rotate()
-        waiting = asyncio.create_task(bench.connections.work("mine", lambda connection: connection.storage.buckets()))
-        await until(lambda: bench.connections.refusal("mine") is not None)
+        waiting = await asking_with_old_keys(bench, account)
         bench.secrets.keep("mine", account.keys)  # as the keyring would have them now
         assert [bucket.name for bucket in await waiting] == ["rotating-bucket"]
 
@@ -167,9 +173,7 @@ async def test_a_keyring_that_is_gone_is_asked_once_and_not_again(
 ) -> None:
     monkeypatch.setattr(connections, "LOOK_AGAIN_S", 0.01)
     async with program(lab, way, account, tmp_path / "home") as bench:
-        account.rotate()
-        waiting = asyncio.create_task(bench.connections.work("mine", lambda connection: connection.storage.buckets()))
-        await until(lambda: bench.connections.refusal("mine") is not None)
+        waiting = await asking_with_old_keys(bench, account)
         asked = []
         read = KeyringSecrets.read
 

@@ -57,22 +57,22 @@ def ask(which: str, storage: ObsStorage, training: ModelArtsTraining) -> Awaitab
             return training.engines()
 
 
-@pytest.mark.parametrize("which", ["buckets", "list", "create", "engines"])
-async def test_a_call_whose_server_is_silent_ends_when_nobody_waits(which: str, calls: BlockingCalls) -> None:
+async def cancelled_while_it_waits(scheme: str, which: str, calls: BlockingCalls) -> None:
     async with SilentServer() as server:
-        with adapters(f"http://127.0.0.1:{server.port}", calls) as (storage, training):
+        with adapters(f"{scheme}://127.0.0.1:{server.port}", calls) as (storage, training):
             task = asyncio.ensure_future(ask(which, storage, training))
             await until(lambda: server.heard)
             await cancelled_at_once(task)
+
+
+@pytest.mark.parametrize("which", ["buckets", "list", "create", "engines"])
+async def test_a_call_whose_server_is_silent_ends_when_nobody_waits(which: str, calls: BlockingCalls) -> None:
+    await cancelled_while_it_waits("http", which, calls)
 
 
 @pytest.mark.parametrize("which", ["buckets", "list", "engines"])
 async def test_a_silent_handshake_ends_when_nobody_waits(which: str, calls: BlockingCalls) -> None:
-    async with SilentServer() as server:
-        with adapters(f"https://127.0.0.1:{server.port}", calls) as (storage, training):
-            task = asyncio.ensure_future(ask(which, storage, training))
-            await until(lambda: server.heard)
-            await cancelled_at_once(task)
+    await cancelled_while_it_waits("https", which, calls)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="fills the queue as Linux keeps it")

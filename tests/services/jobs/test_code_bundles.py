@@ -41,7 +41,7 @@ async def test_what_runs_is_what_was_there_at_the_click(bundles: CodeBundles, co
     again = await bundles.open(bundle.id)
     assert again == bundle
     frozen = next(file for file in again.files if file.path == "train.py")
-    assert again.path_of(frozen).read_text(encoding="utf-8") == "print(1)"
+    assert (again.root / "files" / frozen.path).read_text(encoding="utf-8") == "print(1)"
 
 
 async def test_equal_code_is_one_bundle_and_a_changed_byte_another(bundles: CodeBundles, code: Path) -> None:

@@ -70,7 +70,7 @@ async def test_results_come_home_byte_for_byte_and_stay_in_obs_when_the_run_goes
         gone: list[str] = []
         bench.watch.gone.add(gone.append)
         await bench.run_service.remove(run.id)
-        assert gone == [run.id] and await bench.run_service.recent() == []
+        assert gone == [run.id] and await bench.records.all() == []
         assert f"out/{run.name}/model.bin" in await bench.objects("out/")
         with way.training() as training:
             assert await training.show(run.job_id) is None
@@ -90,12 +90,12 @@ async def test_what_cannot_be_stopped_or_removed_now_says_why(way: Way, unused_p
         for ask in (bench.run_service.stop(running.id), bench.run_service.remove(over.id)):
             with pytest.raises(Unreachable):
                 await ask
-        assert {run.id: run.state for run in await bench.run_service.recent()} == {
+        assert {run.id: run.state for run in await bench.records.all()} == {
             "aa11": RunState.RUNNING, "bb22": RunState.COMPLETED, "cc33": RunState.NOT_SENT,
         }  # fmt: skip
         await bench.run_service.remove(unsent.id)
         with pytest.raises(NotFound):
-            await bench.run_service.get(unsent.id)
+            await bench.records.existing(unsent.id)
 
 
 async def test_several_outputs_go_into_folders_of_their_names(way: Way, tmp_path: Path) -> None:

@@ -67,10 +67,10 @@ async def test_state_and_log_are_followed_to_the_end_and_the_log_is_whole(way: W
         await until(lambda: not bench.scope.is_running("follow"))
         assert ended.state is RunState.COMPLETED and ended.started and ended.ended
         assert RunState.RUNNING in states and states[-1] is RunState.COMPLETED
-        held = bench.logs.read(run.id, "worker-0", 0)
+        held = bench.logs.file(run.id, "worker-0").read(0)
         assert held == b"".join(heard) == await whole_log(bench, run)
-        assert "line 2999 行\n".encode() in held and bench.logs.gaps(run.id) == ()
-        assert bench.watch.trouble(LAB) is None and bench.watch.last_answer(LAB) is not None
+        assert "line 2999 行\n".encode() in held and bench.logs.file(run.id).gaps() == ()
+        assert bench.watch.trouble(LAB) is None and bench.watch.accounts[LAB].last_answer is not None
 
 
 async def test_a_listener_that_raises_ends_no_watching(way: Way, code: Path, tmp_path: Path) -> None:
@@ -107,8 +107,8 @@ async def test_the_log_is_whole_however_it_comes(way: Way, tmp_path: Path, scrip
         bench.watch_runs()
         run = await bench.submitted(code_in(tmp_path / "code", script))
         assert (await bench.watch.until_over(run.id)).state is RunState.COMPLETED
-        assert bench.logs.read(run.id, "worker-0", 0) == await whole_log(bench, run)
-        assert bench.logs.gaps(run.id) == ()
+        assert bench.logs.file(run.id, "worker-0").read(0) == await whole_log(bench, run)
+        assert bench.logs.file(run.id).gaps() == ()
 
 
 async def test_a_job_that_fails_says_so_with_its_reason(way: Way, tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ async def test_a_second_program_sees_what_the_first_does(way: Way, code: Path, t
         second.watch_runs()
         run = await first.submitted(code, lines=50)
         assert (await second.watch.until_over(run.id)).state is RunState.COMPLETED
-        assert second.logs.read(run.id, "worker-0", 0) == await whole_log(second, run)
+        assert second.logs.file(run.id, "worker-0").read(0) == await whole_log(second, run)
         gone: list[str] = []
         second.watch.gone.add(gone.append)
         other = await first.submitted(code, seconds=30.0)
@@ -213,7 +213,7 @@ async def test_a_service_that_is_away_is_asked_less_and_less_and_found_again(
         waits: list[float] = []
 
         def note(profile: str) -> None:
-            next_look = bench.watch.next_look(profile)
+            next_look = bench.watch.accounts[profile].next_look
             assert next_look is not None
             waits.append((next_look - utc_now()).total_seconds())
 
@@ -245,7 +245,7 @@ async def test_a_service_that_says_when_to_come_back_is_left_alone_until_then(
         before = utc_now()
         bench.watch_runs()
         await until(lambda: bench.watch.trouble(LAB))
-        next_look = bench.watch.next_look(LAB)
+        next_look = bench.watch.accounts[LAB].next_look
         assert next_look is not None and next_look - before >= timedelta(seconds=2)
         seen = count(proxy, SHOWS)
         while count(proxy, SHOWS) == seen:
@@ -314,7 +314,7 @@ async def test_records_that_cannot_be_read_for_a_while_do_not_end_the_watch(
         await bench.prepare()
         bench.watch_runs()
         run = await bench.submitted(code, seconds=0.5)
-        await until(lambda: bench.watch.last_answer(LAB))
+        await until(lambda: bench.watch.accounts[LAB].last_answer)
         with closing(sqlite3.connect(bench.paths.database)) as other:
             other.execute("ALTER TABLE runs RENAME TO gone")
             other.commit()

@@ -114,7 +114,7 @@ async def test_the_same_again_needs_the_folder_no_longer(way: Way, code: Path, t
         assert second.name != first.name and second.resubmission_of == first.id and second.bundle == first.bundle
         assert dict(second.spec.parameters)["lines"] == 3 and second.spec.stop_after == "2h"
         assert (await bench.watch.until_over(second.id)).state is RunState.COMPLETED
-        assert "line 2 行" in bench.logs.read(second.id, "worker-0", 0).decode()
+        assert "line 2 行" in bench.logs.file(second.id, "worker-0").read(0).decode()
 
 
 async def test_five_at_once_are_five_jobs_and_share_one_connection(way: Way, code: Path, tmp_path: Path) -> None:
@@ -158,6 +158,11 @@ async def test_a_job_for_the_lab_is_not_sent_to_a_paid_account(way: Way, code: P
         assert await bench.records.all() == []
 
 
+async def was_not_sent(bench: Bench, why: str) -> None:
+    (run,) = await bench.records.all()
+    assert run.state is RunState.NOT_SENT and why in str(run.reason)
+
+
 async def test_a_refusal_of_the_service_is_not_sent_and_says_why(
     lab: LabProcess, way: Way, code: Path, tmp_path: Path
 ) -> None:
@@ -167,8 +172,7 @@ async def test_a_refusal_of_the_service_is_not_sent_and_says_why(
         proxy.faults.append(quota)
         with pytest.raises(Conflict, match="quota"):
             await bench.submitted(code)
-        (run,) = await bench.records.all()
-        assert run.state is RunState.NOT_SENT and "quota" in str(run.reason)
+        await was_not_sent(bench, "quota")
         assert count(proxy, CREATES) == 1 and count(proxy, SEARCHES) == 0
 
 
@@ -177,8 +181,7 @@ async def test_a_missing_bucket_stops_before_the_request(lab: LabProcess, way: W
         elsewhere = (("train_url", "obs://no-such-bucket/out/{run}/"),)
         with pytest.raises(NotFound, match="no-such-bucket"):
             await bench.submission.submit(spec(outputs=elsewhere, log_to=""), code)
-        (run,) = await bench.records.all()
-        assert run.state is RunState.NOT_SENT and "no-such-bucket" in str(run.reason)
+        await was_not_sent(bench, "no-such-bucket")
         assert count(proxy, CREATES) == 0
 
 
@@ -299,8 +302,7 @@ async def test_stopping_before_the_request_is_not_sent(lab: LabProcess, way: Way
         tasks.append(asyncio.ensure_future(bench.submitted(code)))
         with pytest.raises(asyncio.CancelledError):
             await tasks[0]
-        (run,) = await bench.records.all()
-        assert run.state is RunState.NOT_SENT and "Stopped before" in str(run.reason)
+        await was_not_sent(bench, "Stopped before")
         assert count(proxy, CREATES) == 0
 
 
@@ -385,7 +387,7 @@ async def test_a_program_killed_between_intent_and_answer_leaves_one_job_that_is
         assert await jobs_named(way, run.name) == 1
         bench.watch_runs()
         assert (await bench.watch.until_over(run.id)).state is RunState.COMPLETED
-        assert bench.logs.size(run.id) > 0
+        assert bench.logs.file(run.id).size() > 0
 
 
 async def test_an_intent_whose_job_is_over_by_now_still_gets_its_log_and_times(way: Way, tmp_path: Path) -> None:
@@ -401,7 +403,7 @@ async def test_an_intent_whose_job_is_over_by_now_still_gets_its_log_and_times(w
         bench.watch_runs()
         ended = await bench.watch.until_over(run.id)
         assert ended.state is RunState.COMPLETED and ended.started and ended.duration_ms is not None
-        assert "\nlast\n" in bench.logs.read(run.id, "worker-0", 0).decode()
+        assert "\nlast\n" in bench.logs.file(run.id, "worker-0").read(0).decode()
 
 
 async def test_a_program_that_died_before_sending_sent_nothing(lab: LabProcess, way: Way, tmp_path: Path) -> None:

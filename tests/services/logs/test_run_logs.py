@@ -45,25 +45,25 @@ async def test_looks_at_a_growing_log_add_up_to_the_log(tmp_path: Path) -> None:
         for piece in (b"epoch 1\n", b"", b"epoch 2 \xe4\xb8", b"\xad\n", b"x" * 100):
             whole += piece
             assert await logs.take("r", "worker-0", look(whole, 120)) == len(piece)
-            assert logs.path("r").read_bytes() == whole
+            assert logs.file("r").path.read_bytes() == whole
 
 
 async def test_bytes_the_service_no_longer_had_are_marked_as_missing(tmp_path: Path) -> None:
     async with logs_in(tmp_path) as (logs, _):
         await logs.take("r", "worker-0", look(b"0123456789"))
         await logs.take("r", "worker-0", look(b"0123456789" + b"a" * 90 + b"tail", 10))
-        assert logs.gaps("r") == (Gap(10, 84),)
-        assert logs.path("r").read_bytes() == b"0123456789" + b"aaaaaatail"
+        assert logs.file("r").gaps() == (Gap(10, 84),)
+        assert logs.file("r").path.read_bytes() == b"0123456789" + b"aaaaaatail"
         await logs.take("r", "worker-0", look(b"0123456789" + b"a" * 90 + b"tail" + b"more", 10))
-        assert logs.path("r").read_bytes().endswith(b"tailmore")
+        assert logs.file("r").path.read_bytes().endswith(b"tailmore")
 
 
 async def test_a_log_that_begins_anew_does_not_overwrite_the_old_one(tmp_path: Path) -> None:
     async with logs_in(tmp_path) as (logs, _):
         await logs.take("r", "worker-0", look(b"first life"))
         await logs.take("r", "worker-0", look(b"second"))
-        assert logs.path("r").read_bytes() == b"second"
-        assert logs.path("r").with_name("worker-0.1.log").read_bytes() == b"first life"
+        assert logs.file("r").path.read_bytes() == b"second"
+        assert logs.file("r").path.with_name("worker-0.1.log").read_bytes() == b"first life"
 
 
 async def test_an_older_look_that_comes_later_changes_nothing(tmp_path: Path) -> None:
@@ -73,8 +73,8 @@ async def test_an_older_look_that_comes_later_changes_nothing(tmp_path: Path) ->
         await logs.take("r", "worker-0", look(whole))
         for older in (look(whole[:16]), look(whole[:16], 5), look(b"")):
             assert await logs.take("r", "worker-0", older) == 0
-        assert logs.path("r").read_bytes() == whole
-        assert not logs.path("r").with_name("worker-0.1.log").exists()
+        assert logs.file("r").path.read_bytes() == whole
+        assert not logs.file("r").path.with_name("worker-0.1.log").exists()
         assert await logs.take("r", "worker-0", look(whole + b"more")) == 4
 
 
@@ -84,11 +84,11 @@ async def test_an_older_look_is_known_behind_a_gap_and_behind_repaired_text(tmp_
         await logs.take("r", "worker-0", look(whole[:10]))
         await logs.take("r", "worker-0", look(whole[:105], 10))
         await logs.take("r", "worker-0", repaired(whole, 30))
-        held = logs.path("r").read_bytes()
+        held = logs.file("r").path.read_bytes()
         for size in (5, 10, 50, 100, 105, 107, len(whole) - 2):
             assert await logs.take("r", "worker-0", repaired(whole[:size], 30)) == 0
-        assert logs.path("r").read_bytes() == held
-        assert not logs.path("r").with_name("worker-0.1.log").exists()
+        assert logs.file("r").path.read_bytes() == held
+        assert not logs.file("r").path.with_name("worker-0.1.log").exists()
 
 
 def repaired(whole: bytes, window: int = 5_000_000) -> LogChunk:
@@ -104,9 +104,9 @@ async def test_bytes_that_are_not_utf_8_cost_no_byte_around_them(tmp_path: Path)
         for number in range(20):
             whole += f"[{number}] ".encode() + "损失值\n".encode("gbk") + b"plain line\n"
             await logs.take("r", "worker-0", repaired(whole, 60))
-        held = logs.path("r").read_bytes()
+        held = logs.file("r").path.read_bytes()
         assert held == whole.decode("utf-8", "replace").encode()
-        assert logs.gaps("r") == ()
+        assert logs.file("r").gaps() == ()
 
 
 async def test_bytes_that_the_text_does_not_show_are_fetched(tmp_path: Path) -> None:
@@ -121,8 +121,8 @@ async def test_bytes_that_the_text_does_not_show_are_fetched(tmp_path: Path) -> 
         for piece in (b"begin\n", "训练\n".encode("gbk"), b"x" * 5000, b"end\n"):
             whole += piece
             assert await logs.take("r", "worker-0", repaired(whole, 100), part) == len(piece)
-            assert logs.path("r").read_bytes() == whole
-        assert logs.gaps("r") == () and len(asked) == 2
+            assert logs.file("r").path.read_bytes() == whole
+        assert logs.file("r").gaps() == () and len(asked) == 2
 
 
 async def test_bytes_that_are_not_to_be_had_yet_are_waited_for_but_not_for_ever(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ async def test_bytes_that_are_not_to_be_had_yet_are_waited_for_but_not_for_ever(
         away = True
         whole += b"z" * 200
         assert await logs.take("r", "worker-0", look(whole, 100), part, is_last=True) == 100
-        assert logs.gaps("r") == (Gap(206, 100),)
+        assert logs.file("r").gaps() == (Gap(206, 100),)
 
 
 async def test_bytes_of_another_log_are_not_appended(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ async def test_bytes_of_another_log_are_not_appended(tmp_path: Path) -> None:
     async with logs_in(tmp_path) as (logs, _):
         await logs.take("r", "worker-0", look(b"begin\n"))
         await logs.take("r", "worker-0", look(b"begin\n" + b"y" * 200, 100), part, is_last=True)
-        assert logs.path("r").read_bytes() == b"begin\n" + b"y" * 100
+        assert logs.file("r").path.read_bytes() == b"begin\n" + b"y" * 100
 
 
 async def test_a_log_that_another_program_keeps_busy_is_no_endless_wait(
@@ -161,7 +161,7 @@ async def test_a_log_that_another_program_keeps_busy_is_no_endless_wait(
 ) -> None:
     monkeypatch.setattr(log_files, "LOCK_S", 0.1)
     async with logs_in(tmp_path) as (logs, _):
-        path = logs.path("r")
+        path = logs.file("r").path
         path.parent.mkdir(parents=True)
         with FileLock(path.with_name(path.name + ".lock")), pytest.raises(LocalTrouble, match="busy"):
             await logs.take("r", "worker-0", look(b"begin\n"))
@@ -173,10 +173,10 @@ async def test_repaired_text_that_a_crash_cut_short_is_taken_again(tmp_path: Pat
     async with logs_in(tmp_path) as (logs, _):
         await logs.take("r", "worker-0", look(whole[:6]))
         await logs.take("r", "worker-0", repaired(whole))
-        kept = logs.path("r").read_bytes()
-        logs.path("r").write_bytes(kept[:-4])
+        kept = logs.file("r").path.read_bytes()
+        logs.file("r").path.write_bytes(kept[:-4])
         await logs.take("r", "worker-0", repaired(whole + b"end\n"))
-        assert logs.path("r").read_bytes() == kept + b"end\n"
+        assert logs.file("r").path.read_bytes() == kept + b"end\n"
 
 
 @settings(max_examples=25)
@@ -193,9 +193,9 @@ def test_nothing_is_there_twice_and_nothing_is_lost_silently(tmp_path: Path, pie
                     whole += piece
                     await logs.take("r", "w", look(whole, window))
                     await logs.take("r", "w", look(whole, window))
-                held, expected, at = logs.read("r", "w", 0), b"", 0
+                held, expected, at = logs.file("r", "w").read(0), b"", 0
                 missing = 0
-                for gap in logs.gaps("r", "w"):
+                for gap in logs.file("r", "w").gaps():
                     expected += whole[at + missing : gap.offset + missing]
                     missing, at = missing + gap.missing, gap.offset
                 expected += whole[at + missing :]

@@ -6,8 +6,8 @@ import asyncio
 import json
 import re
 import secrets
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
@@ -277,12 +277,16 @@ async def test_everything_in_a_bucket_is_counted_and_goes(
         assert bucket not in [one.name for one in await on.storage.buckets()]
 
 
+def put_all(lab: LabProcess, bucket: str, keys: Iterable[str]) -> None:
+    """A new bucket with an object of one byte under each key."""
+    with closing(obs_client(lab)) as client:
+        client.createBucket(bucket)
+        for key in keys:
+            client.putContent(bucket, key, b"x")
+
+
 async def test_many_pages_go_through_a_bad_line(way: Way, bucket: str, lab: LabProcess) -> None:
-    client = obs_client(lab)
-    client.createBucket(bucket)
-    for number in range(1203):
-        client.putContent(bucket, f"{number % 7}/{number:05}", b"x")
-    client.close()
+    put_all(lab, bucket, (f"{number % 7}/{number:05}" for number in range(1203)))
     async with FaultyProxy(way.profile.obs_endpoint) as proxy:
         on = Reach(way.at(obs_endpoint=proxy.url))
         proxy.faults.extend([Reset(), Answer(503)])
@@ -296,11 +300,7 @@ async def test_many_pages_go_through_a_bad_line(way: Way, bucket: str, lab: LabP
 
 
 async def test_emptying_ends_at_once_when_it_is_cancelled(way: Way, bucket: str, lab: LabProcess) -> None:
-    client = obs_client(lab)
-    client.createBucket(bucket)
-    for number in range(1100):
-        client.putContent(bucket, f"{number:05}", b"x")
-    client.close()
+    put_all(lab, bucket, (f"{number:05}" for number in range(1100)))
     on, begun = Reach(way), asyncio.Event()
     work = asyncio.ensure_future(on.access.empty(bucket, lambda _: begun.set()))
     await begun.wait()

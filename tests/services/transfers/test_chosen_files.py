@@ -216,12 +216,16 @@ async def test_a_check_looks_at_what_was_chosen_only(shelf: ObjectShelf, home: P
         }
 
 
-async def test_a_check_of_a_copy_looks_at_what_was_chosen_only(shelf: ObjectShelf, home: Path) -> None:
+async def copied(shelf: ObjectShelf, engine: TransferEngine) -> Transfer:
     for name, content in HERE.items():
         shelf.keep(there(f"in/{name}"), content)
     moves = [(there("in/photos/"), "pictures/"), (there("in/a.txt"), "a.txt")]
+    return await done(engine, relocation_of("lab", moves, there("out/"), keeps_source=True))
+
+
+async def test_a_check_of_a_copy_looks_at_what_was_chosen_only(shelf: ObjectShelf, home: Path) -> None:
     async with working(home, shelf) as engine:
-        row = await done(engine, relocation_of("lab", moves, there("out/"), keeps_source=True))
+        row = await copied(shelf, engine)
         found = await verified(engine, row)
         assert found.state is TransferState.DONE and found.verified_files == 3
         shelf.keep(there("out/pictures/1.jpg"), b"other")
@@ -242,11 +246,8 @@ async def test_a_check_tells_of_a_chosen_folder_that_is_gone_here(
 
 
 async def test_a_check_of_a_copy_whose_sources_are_all_gone_fails(shelf: ObjectShelf, home: Path) -> None:
-    for name, content in HERE.items():
-        shelf.keep(there(f"in/{name}"), content)
-    moves = [(there("in/photos/"), "pictures/"), (there("in/a.txt"), "a.txt")]
     async with working(home, shelf) as engine:
-        row = await done(engine, relocation_of("lab", moves, there("out/"), keeps_source=True))
+        row = await copied(shelf, engine)
         for key in [key for key in shelf.keys(BUCKET) if key.startswith("in/")]:
             del shelf.objects[there(key)]
         found = await verified(engine, row)

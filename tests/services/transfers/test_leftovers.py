@@ -109,6 +109,14 @@ def transfers_in(home: Path) -> int:
         return int(db.execute("SELECT count(*) FROM transfers").fetchone()[0])
 
 
+async def nothing_is_left(shelf: ObjectShelf, home: Path) -> None:
+    """Once parts can be taken back again."""
+    shelf.abort_upload = type(shelf).abort_upload.__get__(shelf)
+    async with working(home, shelf):
+        await until(lambda: transfers_in(home) == 0)
+    assert shelf.uploads == {}
+
+
 async def test_an_old_failure_is_forgotten_only_after_its_parts(
     shelf: ObjectShelf, home: Path, tmp_path: Path, small_parts: None
 ) -> None:
@@ -126,10 +134,7 @@ async def test_an_old_failure_is_forgotten_only_after_its_parts(
     async with working(home, shelf):
         await until(lambda: bool(tried))
     assert transfers_in(home) == 1 and len(shelf.uploads) == 1, "what could not be taken back is not forgotten"
-    shelf.abort_upload = type(shelf).abort_upload.__get__(shelf)
-    async with working(home, shelf):
-        await until(lambda: transfers_in(home) == 0)
-    assert shelf.uploads == {}
+    await nothing_is_left(shelf, home)
 
 
 async def test_after_a_season_nobody_waits_for_a_bucket_that_may_be_gone(
@@ -151,10 +156,7 @@ async def test_what_is_taken_out_of_the_list_without_a_network_is_taken_back_lat
     async with working(home, shelf) as engine:
         await engine.forget(number)
     assert len(shelf.uploads) == 1
-    shelf.abort_upload = type(shelf).abort_upload.__get__(shelf)
-    async with working(home, shelf):
-        await until(lambda: transfers_in(home) == 0)
-    assert shelf.uploads == {}
+    await nothing_is_left(shelf, home)
 
 
 async def test_a_failed_download_leaves_no_part_when_it_is_forgotten(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -48,9 +48,8 @@ class Plan:
 
 @pytest.fixture
 def disk() -> Iterator[BlockingCalls]:
-    calls = BlockingCalls(2, "disk")
-    yield calls
-    calls.close()
+    with closing(BlockingCalls(2, "disk")) as calls:
+        yield calls
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from traindeck.domain.transfers.records import ItemState, Kind, Order, Rules, Tr
 from traindeck.services.storage.contents import BytesBody
 from traindeck.services.storage.data_ports import DataPlane, NotRemoved
 from traindeck.services.transfers.among import markers_among
+from traindeck.services.transfers.engine import TransferEngine
 
 ODD = ["a b.bin", "数据/一.txt", "x&<y>.txt", "tab\there", "ctrl\x01", "deep/er/", "deep/er/z"]
 
@@ -119,12 +120,18 @@ async def test_each_that_stays_is_told_with_its_reason(tmp_path: Path) -> None:
     assert shelf.keys(BUCKET) == []
 
 
+async def planned_removal(shelf: ObjectShelf, engine: TransferEngine) -> int:
+    """Of a folder with one object."""
+    shelf.keep(ObjectPath(BUCKET, "in/a"), b"12")
+    number = await engine.add(removal(ObjectPath(BUCKET, "in/")), needs_confirmation=True)
+    await engine.planned(number)
+    return number
+
+
 async def test_what_came_after_the_count_stays(tmp_path: Path) -> None:
     shelf = ObjectShelf()
-    shelf.keep(ObjectPath(BUCKET, "in/a"), b"12")
     async with working(tmp_path, shelf) as engine:
-        number = await engine.add(removal(ObjectPath(BUCKET, "in/")), needs_confirmation=True)
-        await engine.planned(number)
+        number = await planned_removal(shelf, engine)
         shelf.keep(ObjectPath(BUCKET, "in/b"), b"12")
         await engine.confirm(number)
         assert (await engine.ended(number)).state is TransferState.DONE
@@ -133,10 +140,8 @@ async def test_what_came_after_the_count_stays(tmp_path: Path) -> None:
 
 async def test_what_nobody_agreed_to_is_not_done_by_another_try(tmp_path: Path) -> None:
     shelf = ObjectShelf()
-    shelf.keep(ObjectPath(BUCKET, "in/a"), b"12")
     async with working(tmp_path, shelf) as engine:
-        number = await engine.add(removal(ObjectPath(BUCKET, "in/")), needs_confirmation=True)
-        await engine.planned(number)
+        number = await planned_removal(shelf, engine)
         await engine.cancel(number)
         assert (await engine.ended(number)).state is TransferState.CANCELLED
         with pytest.raises(Conflict, match="agreed"):

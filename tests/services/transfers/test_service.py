@@ -102,16 +102,22 @@ def let_go(shelf: ObjectShelf) -> None:
     shelf.put = type(shelf).put.__get__(shelf)
 
 
-async def test_a_command_that_is_interrupted_goes_on_when_it_is_given_again(shelf: ObjectShelf, tmp_path: Path) -> None:
-    source = tree(tmp_path / "data", {f"{number:02}": b"x" for number in range(40)})
+async def interrupted(shelf: ObjectShelf, home: Path, source: Path, after: int) -> Transfer:
+    """An upload that was broken off after so many objects, because no more than 20 small ones are let through."""
     held(shelf, 20)
-    async with service(tmp_path / "home", shelf, patience_s=5) as transfers:
+    async with service(home, shelf, patience_s=5) as transfers:
         async with asyncio.TaskGroup() as group:
             waiting = group.create_task(transfers.upload(LAB, source, there()))
-            await until(lambda: len(shelf.keys(BUCKET)) == 20)
+            await until(lambda: len(shelf.keys(BUCKET)) == after)
             waiting.cancel()
         await until(lambda: [row.state for row in transfers.rows()] == [TransferState.PAUSED])
         (row,) = transfers.rows()
+        return row
+
+
+async def test_a_command_that_is_interrupted_goes_on_when_it_is_given_again(shelf: ObjectShelf, tmp_path: Path) -> None:
+    source = tree(tmp_path / "data", {f"{number:02}": b"x" for number in range(40)})
+    row = await interrupted(shelf, tmp_path / "home", source, after=20)
     let_go(shelf)
     (source / "00").unlink()  # done already, and no longer meant
     (source / "39").unlink()
@@ -135,13 +141,7 @@ async def test_what_was_done_before_an_interruption_is_looked_at_again(
     monkeypatch.setattr(uploads, "_READ_AHEAD_BYTES", 10)
     big = b"much" * 100
     source = tree(tmp_path / "data", {"0-big": big, "0-big-too": big, **{f"{number:02}": b"x" for number in range(40)}})
-    held(shelf, 20)
-    async with service(tmp_path / "home", shelf, patience_s=5) as transfers:
-        async with asyncio.TaskGroup() as group:
-            waiting = group.create_task(transfers.upload(LAB, source, there()))
-            await until(lambda: len(shelf.keys(BUCKET)) == 22)
-            waiting.cancel()
-        await until(lambda: [row.state for row in transfers.rows()] == [TransferState.PAUSED])
+    await interrupted(shelf, tmp_path / "home", source, after=22)
     let_go(shelf)
     gone = [key for key in shelf.keys(BUCKET) if key not in ("0-big", "00")]
     for key in gone:

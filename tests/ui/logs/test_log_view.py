@@ -197,7 +197,7 @@ async def test_a_flood_does_not_hold_up_the_window(
 async def test_a_progress_bar_is_redrawn_in_place(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path, theme, qtbot) as on:
         await on.write("begin")
-        path = on.cloud.logs.path("r1")
+        path = on.cloud.logs.file("r1").path
         for share in (b"10%", b"\r20%", b"\r30%"):
             with path.open("ab") as file:
                 file.write(share)
@@ -329,7 +329,7 @@ async def test_finding_goes_on_over_slices_both_ways_and_around(pane: LogPane, q
     at = pane.textCursor().position()
     bar.words.setText("there")
     qtbot.keyClick(bar.words, Qt.Key.Key_Return)
-    await until(lambda: bar.hits.text() == "Nothing found" and not bar._search.is_finding)
+    await until(lambda: bar.hits.text() == "Nothing found" and bar._search._finding is None)
     assert pane.textCursor().position() == at
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -75,9 +76,8 @@ async def test_pages_are_made_once_and_told_when_they_go(qapp: QApplication, tmp
 
 @pytest.fixture
 def disk() -> Iterator[BlockingCalls]:
-    calls = BlockingCalls(1, "layout")
-    yield calls
-    calls.close()
+    with closing(BlockingCalls(1, "layout")) as calls:
+        yield calls
 
 
 async def test_docks_hide_show_and_come_back_where_they_were(
@@ -277,7 +277,7 @@ async def test_the_status_bar_says_unknown_never_nothing(qapp: QApplication, tmp
             assert bar.profile.text() == "campus · CN North-Beijing4"
             assert bar.price.text() == "Price: unknown"
             assert bar.answer.text() == "No answer yet"
-            services.answers["campus"] = datetime.now(UTC) - timedelta(seconds=40)
+            services.accounts["campus"].last_answer = datetime.now(UTC) - timedelta(seconds=40)
             services.connection_state.tell("campus")
             assert bar.answer.text().startswith("Answered 4")
             services.troubles["campus"] = lost()

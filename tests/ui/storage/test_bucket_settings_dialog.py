@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -62,9 +62,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
 
 @pytest.fixture
 def way(lab: LabProcess) -> Iterator[Way]:
-    calls = BlockingCalls(2, "sdk")
-    yield Way.to(lab, calls)
-    calls.close()
+    with closing(BlockingCalls(2, "sdk")) as calls:
+        yield Way.to(lab, calls)
 
 
 class Stage:

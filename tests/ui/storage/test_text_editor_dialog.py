@@ -43,6 +43,11 @@ class Bench:
     def stored(self) -> str:
         return self.place.read_bytes().decode()
 
+    def save_over_theirs(self, qtbot: QtBot) -> None:
+        qtbot.keyClicks(self.dialog.text, "mine ")
+        self.place.write_bytes(b"theirs\n")
+        qtbot.mouseClick(self.dialog.save, Qt.MouseButton.LeftButton)
+
     def offered(self) -> set[str]:
         return {name for name, button in self.dialog._answers.items() if button.isVisible()}
 
@@ -79,9 +84,7 @@ async def test_what_is_typed_is_stored_and_nothing_else_changes(tmp_path: Path, 
 async def test_a_conflict_is_asked_about_and_nothing_is_lost(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path, theme, qtbot) as on:
         dialog = on.dialog
-        qtbot.keyClicks(dialog.text, "mine ")
-        on.place.write_bytes(b"theirs\n")
-        qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
+        on.save_over_theirs(qtbot)
         await until(lambda: on.offered() == {"rename", "reload", "overwrite", "back"})
         assert on.stored == "theirs\n"
         qtbot.mouseClick(dialog.answer("rename"), Qt.MouseButton.LeftButton)
@@ -97,9 +100,7 @@ async def test_a_conflict_is_asked_about_and_nothing_is_lost(tmp_path: Path, the
 async def test_the_other_text_can_be_loaded_and_undone(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path, theme, qtbot) as on:
         dialog = on.dialog
-        qtbot.keyClicks(dialog.text, "mine ")
-        on.place.write_bytes(b"theirs\n")
-        qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
+        on.save_over_theirs(qtbot)
         await until(lambda: "reload" in on.offered())
         qtbot.mouseClick(dialog.answer("reload"), Qt.MouseButton.LeftButton)
         await until(lambda: dialog.words == "theirs\n")

@@ -41,7 +41,7 @@ async def form_of(folder: Path, spec: JobSpec | None = None) -> AsyncIterator[tu
         code = code_folder(folder / "code")
         form = JobForm(cloud.submission, cloud.choices, cloud.profiles, cloud.disk, cloud.scope, code)
         form.start()
-        await until(lambda: form.state.offer_is_known)
+        await until(lambda: form.state.offer)
         if spec is not None:
             form.load_spec(spec, code)
             await until(lambda: form.state.boot_files)
@@ -151,12 +151,12 @@ async def test_trouble_with_the_offer_is_said_in_the_form_and_can_be_tried_again
         form = JobForm(cloud.submission, cloud.choices, cloud.profiles, cloud.disk, cloud.scope, tmp_path)
         form.start()
         await until(lambda: form.state.offer_trouble is not None)
-        assert not form.state.offer_is_loading
+        assert form.state.offer is None
         form.load_spec(digits_spec(), tmp_path)
         assert form.state.nearest_engine is None, "an offer that is not known refuses nothing"
         cloud.jobs.trouble = None
         form.load_offer()
-        await until(lambda: form.state.offer_is_known)
+        await until(lambda: form.state.offer)
         assert form.state.offer_trouble is None
 
 
@@ -171,7 +171,7 @@ async def test_only_the_last_chosen_profile_fills_the_choices(tmp_path: Path) ->
         assert "unknown" in str(form.state.cost)
         form.choose_profile("lab")
         cloud.jobs.wait.set()
-        await until(lambda: form.state.offer_is_known)
+        await until(lambda: form.state.offer)
         assert (form.state.profile, form.state.spec.target) == ("lab", Target.LAB)
         assert "Free" in str(form.state.cost)
 

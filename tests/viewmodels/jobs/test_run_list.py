@@ -40,7 +40,7 @@ async def test_live_runs_stand_on_top_and_the_newest_first(tmp_path: Path) -> No
         for number, state in enumerate((RunState.RUNNING, RunState.FAILED, RunState.PENDING, RunState.COMPLETED), 1):
             await cloud.records.add(a_run(number, state))
         runs.refresh()
-        assert runs.state.is_loading
+        assert not runs.state.is_known
         await until(lambda: runs.state.is_known)
         assert [run.number for run in runs.state.runs] == [3, 1, 4, 2]
 
@@ -68,18 +68,18 @@ async def test_again_makes_one_run_however_often_the_key_repeats(tmp_path: Path)
         again: list[Run] = []
         runs.submitted.connect(again.append)
         for _ in range(5):
-            runs.rerun(run.id)
+            runs.rerun(run)
         await until(lambda: any("Sending" in str(words) for words in runs.state.busy.values()))
         cloud.jobs.wait.set()
         await until(lambda: again)
         assert len(cloud.jobs.jobs) == 2
         assert again[0].resubmission_of == run.id
         assert runs.state.busy == {}
-        runs.rerun(again[0].id)  # the second half of a double press: by now the new run is the selected one
+        runs.rerun(again[0])  # the second half of a double press: by now the new run is the selected one
         assert runs.state.busy == {}
 
         def asked_once_more() -> bool:
-            runs.rerun(run.id)
+            runs.rerun(run)
             return len(again) == 2
 
         await until(asked_once_more)
@@ -90,7 +90,7 @@ async def test_a_failing_rerun_is_reported_and_can_be_asked_for_again(tmp_path: 
     async with list_of(tmp_path) as (cloud, runs):
         run = await submitted(cloud, tmp_path)
         cloud.storage.trouble = offline()
-        runs.rerun(run.id)
+        runs.rerun(run)
         await until(lambda: cloud.reported)
         assert runs.state.busy == {}
         failed = next(one for one in runs.state.runs if one.resubmission_of == run.id)
@@ -138,7 +138,7 @@ async def test_records_that_cannot_be_read_are_said_in_place(tmp_path: Path) -> 
         await cloud.records._with(lambda db: db.execute("ALTER TABLE runs RENAME TO elsewhere"))
         runs.refresh()
         await until(lambda: runs.state.trouble is not None)
-        assert not runs.state.is_loading
+        assert not runs.state.is_known
 
 
 def test_words_for_states_and_ages() -> None:
@@ -158,7 +158,7 @@ async def test_a_page_lists_the_outputs_when_its_run_ends_and_fetches_them(tmp_p
     async with list_of(tmp_path) as (cloud, runs):
         run = await submitted(cloud, tmp_path)
         page = RunPage(run, runs, cloud.service, cloud.watch, cloud.scope)
-        await until(lambda: page.state.outputs_trouble is not None or page.state.outputs_are_known)
+        await until(lambda: not page.state.outputs_are_loading)
         place = cloud.storage.root / "digits" / "out" / run.name
         place.mkdir(parents=True)
         (place / "model.bin").write_bytes(b"weights")

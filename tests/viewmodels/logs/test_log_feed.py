@@ -67,7 +67,7 @@ async def following(
 
 
 async def grow(cloud: FolderCloud, content: bytes) -> None:
-    whole = cloud.logs.read("r1", "worker-0", 0) + content
+    whole = cloud.logs.file("r1", "worker-0").read(0) + content
     await cloud.logs.take("r1", "worker-0", LogChunk(content, len(whole)))
 
 
@@ -129,7 +129,7 @@ async def test_what_arrives_is_handed_on_with_the_line_still_being_written(tmp_p
 
 async def test_a_log_another_program_writes_is_followed_too(tmp_path: Path) -> None:
     async with following(tmp_path, b"one\n") as (cloud, _, screen):
-        with cloud.logs.path("r1").open("ab") as file:
+        with cloud.logs.file("r1").path.open("ab") as file:
             file.write(b"two\n")
         await until(lambda: screen.lines == ["one", "two"])
 

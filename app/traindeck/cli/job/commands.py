@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,10 +22,19 @@ from traindeck.cli.job.waiting import (
 )
 from traindeck.cli.main import DONE, FAILED, Call
 from traindeck.cli.progress import ByteProgress, Stages
-from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound
+from traindeck.domain.errors import Conflict, InvalidInput, NotFound
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.job import STEM_LENGTH, JobSpec, Run, RunState, Target, duration_words
-from traindeck.domain.texts import Text, say, text
+from traindeck.domain.jobs.job import (
+    USUAL_BOOTS,
+    JobSpec,
+    Run,
+    RunState,
+    Target,
+    duration_words,
+    name_stem,
+    usual_boots,
+)
+from traindeck.domain.texts import say, text
 from traindeck.runtime.files import local_errors
 
 if TYPE_CHECKING:
@@ -34,9 +43,6 @@ if TYPE_CHECKING:
 
 
 JOB_FILE = "job.toml"
-_ONE_OF_MANY = "worker-{number}"
-
-Send = Callable[[Callable[[Text], None]], Awaitable[Run]]
 
 
 async def init(call: Call) -> int:
@@ -64,9 +70,7 @@ async def submit(call: Call) -> int:
     async with call.runs() as core:
         await settle(call, core)
         return await _sent(
-            call,
-            core,
-            lambda stage: core.submission.submit(spec, file.absolute().parent, call.options.profile, stage=stage),
+            call, core, partial(core.submission.submit, spec, file.absolute().parent, call.options.profile)
         )
 
 
@@ -74,16 +78,14 @@ async def rerun(call: Call) -> int:
     async with call.runs() as core:
         await settle(call, core)
         before = await core.run_service.find(call.options.run)
-        return await _sent(
-            call, core, lambda stage: core.submission.rerun(before.id, changes=call.options.changes, stage=stage)
-        )
+        return await _sent(call, core, partial(core.submission.rerun, before.id, changes=call.options.changes))
 
 
 async def ls(call: Call) -> int:
     profile = call.options.profile
     async with call.runs() as core:
         await bring_up_to_date(call, core)
-        runs = await core.run_service.recent()
+        runs = await core.records.all()
     runs = [run for run in runs if profile in (None, run.profile)][: call.options.limit or None]
     if call.output.json_wanted:
         call.output.document([run_words.document(run) for run in runs])
@@ -110,19 +112,15 @@ async def logs(call: Call) -> int:
             await bring_up_to_date(call, core)
         run = await core.run_service.find(call.options.run)
         workers = _workers(run, call.options.worker)
-        printers = [
-            LogPrinter(
-                call.output, worker, named=len(workers) > 1, pattern=pattern, as_documents=call.output.json_wanted
-            )
-            for worker in workers
-        ]
+        named, as_documents = len(workers) > 1, call.output.json_wanted
+        printers = [LogPrinter(call.output, worker, named, pattern, as_documents) for worker in workers]
         if call.options.follow:
             async with following(call, core, run):
                 await print_logs(call, core, run, printers)
         else:
             for printer in printers:
-                print_held(call, core, run, printer)
-        run = await core.run_service.get(run.id)
+                print_held(core, run, printer)
+        run = await core.records.existing(run.id)
     if call.output.json_wanted:
         call.output.document(run_words.document(run))
     return DONE
@@ -177,11 +175,8 @@ async def fetch(call: Call) -> int:
             def moved(row: Transfer) -> None:
                 progress.at(row.done_bytes, row.total_bytes)
 
-            stop_listening = core.transfers.changed.add(moved)
-            try:
+            with core.transfers.changed.heard_by(moved):
                 files = await core.run_service.fetch(run.id, target)
-            finally:
-                stop_listening()
     call.output.result(
         {**run_words.document(run), "folder": str(target), "files": [str(file) for file in files]},
         say("Fetched the outputs of {name} into {folder}", name=run.name, folder=str(target)),
@@ -189,32 +184,20 @@ async def fetch(call: Call) -> int:
     return DONE
 
 
-COMMANDS = {
-    "init": init,
-    "submit": submit,
-    "rerun": rerun,
-    "ls": ls,
-    "show": show,
-    "logs": logs,
-    "stop": stop,
-    "rm": rm,
-    "wait": wait,
-    "fetch": fetch,
-}
+COMMANDS = {command.__name__: command for command in (init, submit, rerun, ls, show, logs, stop, rm, wait, fetch)}
 
 
 def _write_new(place: Path, content: str) -> None:
     """A job file that is there is never replaced."""
-    try:
-        with local_errors(place), place.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(content)
-    except AppError as error:
-        if not isinstance(error.__cause__, FileExistsError):
-            raise
-        raise Conflict(
-            text("“{place}” is there already.", place=str(place)),
-            text("Nothing was changed. Move it away first, or name another folder."),
-        ) from error
+    with local_errors(place):
+        try:
+            with place.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(content)
+        except FileExistsError as error:
+            raise Conflict(
+                text("“{place}” is there already.", place=str(place)),
+                text("Nothing was changed. Move it away first, or name another folder."),
+            ) from error
 
 
 def _read(path: Path) -> tuple[Path, JobSpec]:
@@ -231,32 +214,27 @@ def _read(path: Path) -> tuple[Path, JobSpec]:
         ) from error
 
 
-async def _sent(call: Call, core: RunCore, send: Send) -> int:
+async def _sent(call: Call, core: RunCore, send: Callable[..., Awaitable[Run]]) -> int:
     """Send, say what became of it, and wait for the end if that was asked for."""
     seen: list[Run] = []
-    stop_listening = core.submission.changed.add(seen.append)
     try:
-        with Stages(call.output) as stages:
-            run = await send(stages.at)
+        with core.submission.changed.heard_by(seen.append), Stages(call.output) as stages:
+            run = await send(stage=stages.at)
     except asyncio.CancelledError:
+        words = say("Nothing was sent.")
         if seen and seen[-1].state is RunState.SUBMITTING:
-            call.output.note(
-                say("{name} may have been sent already; “traindeck job ls” finds out.", name=seen[-1].name)
-            )
-        else:
-            call.output.note(say("Nothing was sent."))
+            words = say("{name} may have been sent already; “traindeck job ls” finds out.", name=seen[-1].name)
+        call.output.note(words)
         raise
-    finally:
-        stop_listening()
-    accepted = run.state is not RunState.UNCONFIRMED
-    if accepted and (call.options.wait or call.options.follow):
-        call.output.note(say("Sent {name}, run {run}.", name=run.name, run=run.id))
-        run = await until_over(call, core, run, follow=call.options.follow)
-        return _said_how_it_ended(call, run, beside_log=call.options.follow)
-    if not accepted:
+    if run.state is RunState.UNCONFIRMED:
         return _said_how_it_ended(call, run)
-    call.output.result(run_words.document(run), say("Sent {name}, run {run}.", name=run.name, run=run.id))
-    return DONE
+    words = say("Sent {name}, run {run}.", name=run.name, run=run.id)
+    if not (call.options.wait or call.options.follow):
+        call.output.result(run_words.document(run), words)
+        return DONE
+    call.output.note(words)
+    run = await until_over(call, core, run, follow=call.options.follow)
+    return _said_how_it_ended(call, run, beside_log=call.options.follow)
 
 
 def _said_how_it_ended(call: Call, run: Run, *, beside_log: bool = False) -> int:
@@ -285,7 +263,7 @@ def _said_how_it_ended(call: Call, run: Run, *, beside_log: bool = False) -> int
 def _workers(run: Run, asked: str | None) -> tuple[str, ...]:
     if asked is None:
         return run.tasks
-    worker = _ONE_OF_MANY.format(number=asked) if asked.isdigit() else asked
+    worker = f"worker-{asked}" if asked.isdigit() else asked
     if worker not in run.tasks:
         raise NotFound(
             text("{name} has no worker “{worker}”.", name=run.name, worker=asked),
@@ -294,13 +272,9 @@ def _workers(run: Run, asked: str | None) -> tuple[str, ...]:
     return (worker,)
 
 
-_USUAL_BOOTS = ("train.py", "main.py", "run.py")
-
-
 def commented(folder: Path, target: Target) -> str:
     """The form for what is in `folder`, as far as that can be seen from outside."""
-    name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.resolve().name).strip("-")[:STEM_LENGTH] or "job"
-    boot = _boot(folder)
+    name, boot = name_stem(folder.resolve().name), _boot(folder)
     lines = [
         ("", say("A training job of TrainDeck. Change what differs, then: traindeck job submit job.toml")),
         ("[job]", ""),
@@ -337,5 +311,4 @@ def _line(toml: str, comment: str) -> str:
 
 def _boot(folder: Path) -> str:
     scripts = sorted(path.name for path in folder.glob("*.py"))
-    usual = [name for name in _USUAL_BOOTS if name in scripts]
-    return next(iter([*usual, *scripts]), _USUAL_BOOTS[0])
+    return next(iter([*usual_boots(scripts), *scripts]), USUAL_BOOTS[0])

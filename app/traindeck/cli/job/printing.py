@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from traindeck.cli.output import Output, aligned
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.job import Run, RunState, duration_words
 from traindeck.domain.texts import say, text
+
+if TYPE_CHECKING:
+    from traindeck.services.logs.log_files import Gap
 
 _SECOND = "%Y-%m-%d %H:%M:%S"
 
@@ -139,10 +144,18 @@ class LogPrinter:
         for line in lines:
             self._line(line, b"\n")
 
-    def end(self) -> None:
+    def end(self, gaps: Iterable[Gap]) -> None:
         if self._rest:
             self._line(self._rest, b"")
             self._rest = b""
+        for gap in gaps:
+            words = say(
+                "{worker}: {missing} bytes before byte {offset} were gone at the service when we asked.",
+                worker=self.worker,
+                missing=gap.missing,
+                offset=gap.offset,
+            )
+            self.output.note(words)
 
     def _line(self, line: bytes, ending: bytes) -> None:
         self._number += 1

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from traindeck.cli.job.printing import LogPrinter, state_words
 from traindeck.cli.main import Call
 from traindeck.domain.errors import AppError, KeysRefused
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.texts import say
+from traindeck.runtime.tasks import set_within
 from traindeck.services.accounts.environment import ENVIRONMENT
 
 if TYPE_CHECKING:
@@ -26,12 +27,19 @@ _BLOCK = 1 << 18
 @asynccontextmanager
 async def watching(core: RunCore) -> AsyncIterator[None]:
     """The records follow the service inside; when watching fails, so does what is inside."""
+    async with _beside(core.watch.run()):
+        yield
+
+
+@asynccontextmanager
+async def _beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """While this goes on; it ends with what is inside, and when it fails, so does that."""
     async with asyncio.TaskGroup() as group:
-        watch = group.create_task(core.watch.run(), name="watch")
+        task = group.create_task(work)
         try:
             yield
         finally:
-            watch.cancel()
+            task.cancel()
 
 
 @asynccontextmanager
@@ -48,27 +56,17 @@ async def keys_needed(core: RunCore, profile: str) -> AsyncIterator[None]:
             refused.set()
 
     refused = asyncio.Event()
-    stop_listening = core.connections.keys_refused.add(on_refusal)
-    try:
-        async with asyncio.TaskGroup() as group:
-            waiting = group.create_task(wait(), name="wait for a refusal")
-            try:
-                yield
-            finally:
-                waiting.cancel()
-    finally:
-        stop_listening()
+    with core.connections.keys_refused.heard_by(on_refusal):
+        async with _beside(wait()):
+            yield
 
 
 @asynccontextmanager
 async def following(call: Call, core: RunCore, run: Run) -> AsyncIterator[None]:
     """The run is looked after inside; that the service does not answer, or does again, is said."""
-    stop_listening = core.watch.connection_state.add(_weather_teller(call, core, run.profile))
-    try:
+    with core.watch.connection_state.heard_by(_weather_teller(call, core, run.profile)):
         async with watching(core), keys_needed(core, run.profile):
             yield
-    finally:
-        stop_listening()
 
 
 async def settle(call: Call, core: RunCore, limit_s: float | None = _SETTLE_S) -> AppError | None:
@@ -120,24 +118,22 @@ async def bring_up_to_date(call: Call, core: RunCore) -> None:
         if not unheard:
             heard.set()
 
-    stop_listening = core.watch.connection_state.add(on_answer)
-    try:
-        async with watching(core), asyncio.timeout(_LOOK_S):
-            await heard.wait()
-    except TimeoutError:
+    # Not an error that goes through the watching: the group of its tasks would wrap it.
+    with core.watch.connection_state.heard_by(on_answer):
+        async with watching(core):
+            in_time = await set_within(heard, _LOOK_S)
+    if not in_time:
         call.output.note(say("What is shown about live runs is what was known last: no answer came in time."))
-    finally:
-        stop_listening()
 
 
 async def until_over(call: Call, core: RunCore, run: Run, *, follow: bool) -> Run:
     """Wait for the end of a run and say on the way what becomes of it; Ctrl-C ends the waiting only."""
-    stop_listening = core.watch.changed.add(_state_teller(call, run))
     try:
-        async with following(call, core, run):
-            if follow:
-                await print_logs(call, core, run)
-            return await core.watch.until_over(run.id)
+        with core.watch.changed.heard_by(_state_teller(call, run)):
+            async with following(call, core, run):
+                if follow:
+                    await print_logs(call, core, run)
+                return await core.watch.until_over(run.id)
     except asyncio.CancelledError:
         call.output.note(
             say(
@@ -148,8 +144,6 @@ async def until_over(call: Call, core: RunCore, run: Run, *, follow: bool) -> Ru
             )
         )
         raise
-    finally:
-        stop_listening()
 
 
 async def print_logs(call: Call, core: RunCore, run: Run, printers: Sequence[LogPrinter] = ()) -> None:
@@ -157,36 +151,22 @@ async def print_logs(call: Call, core: RunCore, run: Run, printers: Sequence[Log
     several = len(run.tasks) > 1
     async with asyncio.TaskGroup() as group:
         for printer in printers or [LogPrinter(call.output, task, named=several) for task in run.tasks]:
-            group.create_task(_follow(call, core, run, printer))
+            group.create_task(_follow(core, run, printer))
 
 
-def print_held(call: Call, core: RunCore, run: Run, printer: LogPrinter) -> None:
+def print_held(core: RunCore, run: Run, printer: LogPrinter) -> None:
     """What this computer holds of one worker's log."""
-    offset = 0
-    while block := core.logs.read(run.id, printer.worker, offset, _BLOCK):
+    file, offset = core.logs.file(run.id, printer.worker), 0
+    while block := file.read(offset, _BLOCK):
         offset += len(block)
         printer.take(block)
-    printer.end()
-    _tell_gaps(call, core, run, printer.worker)
+    printer.end(file.gaps())
 
 
-async def _follow(call: Call, core: RunCore, run: Run, printer: LogPrinter) -> None:
+async def _follow(core: RunCore, run: Run, printer: LogPrinter) -> None:
     async for block in core.logs.follow(run.id, printer.worker):
         printer.take(block)
-    printer.end()
-    _tell_gaps(call, core, run, printer.worker)
-
-
-def _tell_gaps(call: Call, core: RunCore, run: Run, worker: str) -> None:
-    for gap in core.logs.gaps(run.id, worker):
-        call.output.note(
-            say(
-                "{worker}: {missing} bytes before byte {offset} were gone at the service when we asked.",
-                worker=worker,
-                missing=gap.missing,
-                offset=gap.offset,
-            )
-        )
+    printer.end(core.logs.file(run.id, printer.worker).gaps())
 
 
 def _state_teller(call: Call, run: Run) -> Callable[[Run], None]:

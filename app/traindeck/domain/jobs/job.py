@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
+from itertools import chain
 
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-STEM_LENGTH = 40
+USUAL_BOOTS = ("train.py", "main.py", "run.py")
+_STEM_LENGTH = 40
 _STOP_AFTER = re.compile(r"(\d{1,4})\s*([hd])", re.IGNORECASE)
 
 Scalar = str | int | float | bool
@@ -133,10 +135,19 @@ def wire_value(value: Scalar) -> str:
     return str(value)
 
 
+def name_stem(words: str) -> str:
+    """What a job may be called that is about this."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", words).strip("-")[:_STEM_LENGTH] or "job"
+
+
 def run_name(job_name: str, when: datetime, random_part: str) -> str:
     """Unique within the service's 64 characters, and still readable in its console."""
-    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", job_name).strip("-")[:STEM_LENGTH] or "job"
-    return f"{stem}-{when:%m%d-%H%M}-{random_part}"
+    return f"{name_stem(job_name)}-{when:%m%d-%H%M}-{random_part}"
+
+
+def usual_boots(scripts: Collection[str]) -> list[str]:
+    """Those among them that mostly start a training, the likeliest first."""
+    return [name for name in USUAL_BOOTS if name in scripts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,17 +257,24 @@ def fits(engine: Engine, flavor: Flavor) -> bool:
     return flavor.kind != "Ascend"
 
 
-def from_epoch_ms(value: int | float | str | None) -> datetime | None:
-    if value in (None, "", 0, "0"):
-        return None
-    return datetime.fromtimestamp(float(value) / 1000, UTC)
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What an account offers."""
+
+    engines: tuple[Engine, ...]
+    flavors: tuple[Flavor, ...]
+
+    def engine_of(self, spec: JobSpec) -> Engine | None:
+        wanted = (spec.engine, spec.engine_version)
+        return next((engine for engine in self.engines if (engine.name, engine.version) == wanted), None)
+
+    def flavor_of(self, spec: JobSpec) -> Flavor | None:
+        return next((flavor for flavor in self.flavors if flavor.id == spec.flavor), None)
 
 
 _PARAMETER = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,8191}")
 _JOB_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
-
-_Wrong = Callable[[str, Text], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,108 +285,102 @@ class FieldError:
     message: Text
 
 
-def validate(
-    spec: JobSpec, engines: Sequence[Engine] | None = None, flavors: Sequence[Flavor] | None = None
-) -> list[FieldError]:
-    """All mistakes that can be seen without asking the service; lists not given are not checked against."""
-    found: list[FieldError] = []
+def validate(spec: JobSpec, offer: Choices | None = None) -> list[FieldError]:
+    """All mistakes that can be seen without asking the service; an offer that is not known refuses nothing."""
+    of_code = chain(_check_words(spec), _check_code(spec), _check_engine(spec, offer))
+    return [*of_code, *_check_limits(spec), *_check_channels(spec), *_check_parameters(spec)]
 
-    def wrong(field: str, message: Text) -> None:
-        found.append(FieldError(field, message))
 
+def _check_words(spec: JobSpec) -> Iterator[FieldError]:
     if not _JOB_NAME.fullmatch(spec.name):
-        wrong("name", text("Give a name of 1 to 40 letters, digits, “-” or “_”."))
+        yield FieldError("name", text("Give a name of 1 to 40 letters, digits, “-” or “_”."))
     if spec.target is Target.APULIS:
-        wrong("target", text("This version cannot submit to Apulis yet; choose the Lab or ModelArts."))
+        yield FieldError("target", text("This version cannot submit to Apulis yet; choose the Lab or ModelArts."))
     if len(spec.description) > 256:
-        wrong("description", text("The description may have 256 characters at most."))
-    _check_code(spec, wrong)
-    _check_engine(spec, engines, flavors, wrong)
+        yield FieldError("description", text("The description may have 256 characters at most."))
+
+
+def _check_code(spec: JobSpec) -> Iterator[FieldError]:
+    if not spec.code_folder.strip():
+        yield FieldError("code_folder", text("Choose the folder your code is in."))
+    if not spec.boot and not spec.command:
+        yield FieldError("boot", text("Choose the Python file that starts the training."))
+    elif spec.boot and not spec.boot.endswith(".py"):
+        yield FieldError("boot", text("The boot file must be a .py file."))
+    elif spec.boot.startswith(("/", "~")) or ".." in spec.boot.replace("\\", "/").split("/"):
+        yield FieldError("boot", text("The boot file must lie inside the code folder."))
+    if spec.command and not spec.image:
+        yield FieldError("image", text("A start command needs an image of your own."))
+
+
+def _check_engine(spec: JobSpec, offer: Choices | None) -> Iterator[FieldError]:
+    if not spec.image and not (spec.engine and spec.engine_version):
+        yield FieldError("engine", text("Choose an engine and its version, or give an image."))
+    if not spec.flavor and not spec.pool:
+        yield FieldError("flavor", text("Choose a specification."))
+    if offer is None:
+        return
+    engine, flavor = offer.engine_of(spec), offer.flavor_of(spec)
+    if spec.engine_version and engine is None:
+        yield FieldError("engine", text("“{engine}” is not offered here.", engine=spec.engine_version))
+    if spec.flavor and not spec.pool and flavor is None:
+        yield FieldError("flavor", text("“{flavor}” is not offered here.", flavor=spec.flavor))
+    if engine and flavor and not fits(engine, flavor):
+        yield FieldError("flavor", text("This specification does not fit the engine: {kind}.", kind=flavor.kind))
+    if flavor and spec.nodes > flavor.max_nodes:
+        yield FieldError("nodes", text("This specification has {most} nodes at most.", most=flavor.max_nodes))
+
+
+def _check_limits(spec: JobSpec) -> Iterator[FieldError]:
     if spec.nodes < 1:
-        wrong("nodes", text("At least one node is needed."))
+        yield FieldError("nodes", text("At least one node is needed."))
     try:
         stop_hours(spec.stop_after)
     except ValueError:
-        wrong("stop_after", text("Say when to stop at the latest, in whole hours: “4h” or “2d”; or write “none”."))
-    _check_channels(spec, wrong)
-    _check_parameters(spec, wrong)
-    return found
+        words = text("Say when to stop at the latest, in whole hours: “4h” or “2d”; or write “none”.")
+        yield FieldError("stop_after", words)
 
 
-def _check_code(spec: JobSpec, wrong: _Wrong) -> None:
-    if not spec.code_folder.strip():
-        wrong("code_folder", text("Choose the folder your code is in."))
-    if not spec.boot and not spec.command:
-        wrong("boot", text("Choose the Python file that starts the training."))
-    elif spec.boot and not spec.boot.endswith(".py"):
-        wrong("boot", text("The boot file must be a .py file."))
-    elif spec.boot.startswith(("/", "~")) or ".." in spec.boot.replace("\\", "/").split("/"):
-        wrong("boot", text("The boot file must lie inside the code folder."))
-    if spec.command and not spec.image:
-        wrong("image", text("A start command needs an image of your own."))
-
-
-def _check_engine(
-    spec: JobSpec, engines: Sequence[Engine] | None, flavors: Sequence[Flavor] | None, wrong: _Wrong
-) -> None:
-    if not spec.image and not (spec.engine and spec.engine_version):
-        wrong("engine", text("Choose an engine and its version, or give an image."))
-    if not spec.flavor and not spec.pool:
-        wrong("flavor", text("Choose a specification."))
-    engine = next((e for e in engines or () if (e.name, e.version) == (spec.engine, spec.engine_version)), None)
-    flavor = next((f for f in flavors or () if f.id == spec.flavor), None)
-    if engines is not None and spec.engine_version and engine is None:
-        wrong("engine", text("“{engine}” is not offered here.", engine=spec.engine_version))
-    if flavors is not None and spec.flavor and not spec.pool and flavor is None:
-        wrong("flavor", text("“{flavor}” is not offered here.", flavor=spec.flavor))
-    if engine and flavor and not fits(engine, flavor):
-        wrong("flavor", text("This specification does not fit the engine: {kind}.", kind=flavor.kind))
-    if flavor and spec.nodes > flavor.max_nodes:
-        wrong("nodes", text("This specification has {most} nodes at most.", most=flavor.max_nodes))
-
-
-def _check_channels(spec: JobSpec, wrong: _Wrong) -> None:
+def _check_channels(spec: JobSpec) -> Iterator[FieldError]:
     seen: set[str] = set()
     for place_of, channels in (("inputs", spec.inputs), ("outputs", spec.outputs)):
         for name, place in channels:
-            if not _PARAMETER.fullmatch(name):
-                wrong(f"{place_of}:{name}", text("A name has 1 to 64 letters, digits, “-” or “_”."))
-            if name in seen:
-                wrong(f"{place_of}:{name}", text("“{name}” is there twice.", name=name))
-            seen.add(name)
-            _check_place(f"{place_of}:{name}", place, wrong)
+            yield from _check_name(f"{place_of}:{name}", name, seen)
+            yield from _check_place(f"{place_of}:{name}", place)
     if spec.log_to:
-        _check_place("log_to", spec.log_to, wrong)
+        yield from _check_place("log_to", spec.log_to)
     if not any(place for _, place in spec.outputs) and not spec.log_to:
-        wrong("outputs", text("Give an output folder in OBS: without one nothing of the run is kept."))
+        yield FieldError("outputs", text("Give an output folder in OBS: without one nothing of the run is kept."))
 
 
-def _check_place(field: str, place: str, wrong: _Wrong) -> None:
+def _check_name(field: str, name: str, seen: set[str]) -> Iterator[FieldError]:
+    if not _PARAMETER.fullmatch(name):
+        yield FieldError(field, text("A name has 1 to 64 letters, digits, “-” or “_”."))
+    if name in seen:
+        yield FieldError(field, text("“{name}” is there twice.", name=name))
+    seen.add(name)
+
+
+def _check_place(field: str, place: str) -> Iterator[FieldError]:
     try:
         ObjectPath.parse(place.replace("{run}", "run"))
     except AppError as error:
-        wrong(field, error.title)
+        yield FieldError(field, error.title)
 
 
-def _check_parameters(spec: JobSpec, wrong: _Wrong) -> None:
+def _check_parameters(spec: JobSpec) -> Iterator[FieldError]:
     channels = {name for name, _ in (*spec.inputs, *spec.outputs)}
     seen: set[str] = set()
     for name, _ in spec.parameters:
-        if not _PARAMETER.fullmatch(name):
-            wrong(f"parameters:{name}", text("A name has 1 to 64 letters, digits, “-” or “_”."))
-        if name in seen:
-            wrong(f"parameters:{name}", text("“{name}” is there twice.", name=name))
+        yield from _check_name(f"parameters:{name}", name, seen)
         if name in channels:
-            wrong(f"parameters:{name}", text("“{name}” is already an input or output.", name=name))
-        seen.add(name)
+            yield FieldError(f"parameters:{name}", text("“{name}” is already an input or output.", name=name))
     for name, value in spec.environment:
         if not _VARIABLE.fullmatch(name) or name.startswith("MA_"):
-            wrong(
-                f"environment:{name}",
-                text("A variable has letters, digits and “_”, does not begin with a digit nor with MA_."),
-            )
+            words = text("A variable has letters, digits and “_”, does not begin with a digit nor with MA_.")
+            yield FieldError(f"environment:{name}", words)
         if len(value) > 4096:
-            wrong(f"environment:{name}", text("A value may have 4,096 characters at most."))
+            yield FieldError(f"environment:{name}", text("A value may have 4,096 characters at most."))
 
 
 def refuse(errors: Sequence[FieldError]) -> None:

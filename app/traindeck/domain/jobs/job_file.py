@@ -6,48 +6,28 @@ import difflib
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs.job import JobSpec, Scalar, Target
 from traindeck.domain.texts import text
 
-
-@dataclass(frozen=True, slots=True)
-class _Key:
-    table: str
-    key: str
-    field: str
-    type: type = str
-
-
-# Every key of the file, once: parsing, writing and the list of known names derive from it.
-_KEYS = (
-    _Key("job", "name", "name"),
-    _Key("job", "target", "target"),
-    _Key("job", "description", "description"),
-    _Key("code", "folder", "code_folder"),
-    _Key("code", "boot", "boot"),
-    _Key("code", "command", "command"),
-    _Key("code", "ignore", "ignore", tuple),
-    _Key("engine", "name", "engine"),
-    _Key("engine", "version", "engine_version"),
-    _Key("engine", "image", "image"),
-    _Key("resources", "flavor", "flavor"),
-    _Key("resources", "nodes", "nodes", int),
-    _Key("resources", "pool", "pool"),
-    _Key("resources", "stop_after", "stop_after"),
-    _Key("resources", "priority", "priority", int),
-    _Key("logs", "to", "log_to"),
-    _Key("checkpoint", "folder", "checkpoint_folder"),
-    _Key("checkpoint", "pattern", "checkpoint_pattern"),
-)
-_FREE = {"inputs": "inputs", "outputs": "outputs", "parameters": "parameters", "environment": "environment"}
-_ORDER = (
-    "job", "code", "engine", "resources", "inputs", "outputs", "logs", "parameters", "environment", "checkpoint",
-)  # fmt: skip
-_FIXED_TABLES = {key.table for key in _KEYS}
+# Every key of the file and the field of the form it stands for, once and in the order of the file. The names in a
+# table without keys are the user's own.
+_TABLES: dict[str, dict[str, str]] = {
+    "job": {"name": "name", "target": "target", "description": "description"},
+    "code": {"folder": "code_folder", "boot": "boot", "command": "command", "ignore": "ignore"},
+    "engine": {"name": "engine", "version": "engine_version", "image": "image"},
+    "resources": {
+        "flavor": "flavor", "nodes": "nodes", "pool": "pool", "stop_after": "stop_after", "priority": "priority",
+    },
+    "inputs": {},
+    "outputs": {},
+    "logs": {"to": "log_to"},
+    "parameters": {},
+    "environment": {},
+    "checkpoint": {"folder": "checkpoint_folder", "pattern": "checkpoint_pattern"},
+}  # fmt: skip
 _DEFAULTS = JobSpec()
 
 
@@ -55,8 +35,8 @@ def parse(source: str) -> JobSpec:
     """The form a job file describes; every mistake is named with its line."""
     fields: dict[str, Any] = {}
     for table, content in _document(source).items():
-        if table not in _FIXED_TABLES and table not in _FREE:
-            raise _unknown(source, "", table, [*_ORDER])
+        if table not in _TABLES:
+            raise _unknown(source, "", table, [*_TABLES])
         if not isinstance(content, Mapping):
             raise _wrong(source, "", table, text("a table, written [{table}]", table=table))
         fields.update(_table(source, table, content))
@@ -67,7 +47,7 @@ def recall(source: str) -> JobSpec:
     """The form of an old run, without what a newer TrainDeck wrote into it and this one does not know."""
     known: dict[str, dict[str, Any]] = {}
     for table, content in _document(source).items():
-        if table not in _ORDER or not isinstance(content, Mapping):
+        if table not in _TABLES or not isinstance(content, Mapping):
             continue
         for name, value in content.items():
             try:
@@ -89,8 +69,8 @@ def _document(source: str) -> dict[str, Any]:
 
 
 def _table(source: str, table: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    if table in _FREE:
-        return {_FREE[table]: _free_table(source, table, content)}
+    if not _TABLES[table]:
+        return {table: _free_table(source, table, content)}
     return _fixed_table(source, table, content)
 
 
@@ -99,15 +79,15 @@ def to_toml(spec: JobSpec) -> str:
     import tomlkit  # slow to load, and most only read
 
     document = tomlkit.document()
-    for table_name in _ORDER:
+    for table_name, keys in _TABLES.items():
         table = tomlkit.table()
-        if table_name in _FREE:
-            for name, value in getattr(spec, _FREE[table_name]):
-                table.add(name, value)
-        for key in (key for key in _KEYS if key.table == table_name):
-            value = getattr(spec, key.field)
-            if value != getattr(_DEFAULTS, key.field) or key.field in ("name", "target", "nodes"):
-                table.add(key.key, list(value) if key.type is tuple else key.type(value))
+        for name, value in () if keys else getattr(spec, table_name):
+            table.add(name, value)
+        for key, field in keys.items():
+            value = getattr(spec, field)
+            if value != getattr(_DEFAULTS, field) or field in ("name", "target", "nodes"):
+                kind = _kind_of(field)
+                table.add(key, list(value) if kind is tuple else kind(value))
         if len(table) > 0:
             document.add(table_name, table)
     return tomlkit.dumps(document)
@@ -125,26 +105,24 @@ def with_setting(spec: JobSpec, setting: str) -> JobSpec:
     import tomlkit
 
     table, dot, key = name.partition(".")
-    if not dot or table not in _FIXED_TABLES | set(_FREE):
+    if not dot or table not in _TABLES:
         _refuse_form_key(spec, name)
         table, key = "parameters", name
-    scalar = scalar_of(value)
     changed = tomlkit.parse(to_toml(spec))
     if table not in changed:
         changed.add(table, tomlkit.table())
-    known = next((item for item in _KEYS if (item.table, item.key) == (table, key)), None)
-    as_text = table in ("inputs", "outputs", "environment") or (known is not None and known.type is str)
-    if known is not None and known.type is tuple:
-        entry: Any = [part.strip() for part in value.split(",") if part.strip()]
+    field = _TABLES[table].get(key)
+    kind = _kind_of(field) if field else str if table in ("inputs", "outputs", "environment") else None
+    if kind is tuple:
+        changed[table][key] = [part.strip() for part in value.split(",") if part.strip()]
     else:
-        entry = value if as_text else scalar
-    changed[table][key] = entry
+        changed[table][key] = value if kind is str else scalar_of(value)
     return parse(tomlkit.dumps(changed))
 
 
 def _refuse_form_key(spec: JobSpec, name: str) -> None:
     """A key of the form written without its table would become a parameter, and the form stay as it is."""
-    meant = [f"{key.table}.{key.key}" for key in _KEYS if name in (key.key, key.field)]
+    meant = [f"{table}.{key}" for table, keys in _TABLES.items() for key, field in keys.items() if name in (key, field)]
     if meant and name not in dict(spec.parameters):
         raise InvalidInput(
             text("“{key}” is a key of the job file and needs its table.", key=name),
@@ -162,21 +140,25 @@ def scalar_of(value: str) -> Scalar:
     return parsed if isinstance(parsed, (int, float, bool)) else value
 
 
+def _kind_of(field: str) -> type:
+    kind = type(getattr(_DEFAULTS, field))
+    return str if issubclass(kind, str) else kind
+
+
 def _fixed_table(source: str, table: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    known = {key.key: key for key in _KEYS if key.table == table}
+    known = _TABLES[table]
     fields: dict[str, Any] = {}
     for name, value in content.items():
         if name not in known:
             raise _unknown(source, table, name, [*known])
-        key = known[name]
-        if key.type is tuple:
+        kind = _kind_of(known[name])
+        if kind is tuple:
             if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
                 raise _wrong(source, table, name, text("a list of texts"))
-            fields[key.field] = tuple(value)
-        elif not isinstance(value, key.type) or isinstance(value, bool):
-            raise _wrong(source, table, name, text("a whole number") if key.type is int else text("a text in quotes"))
-        else:
-            fields[key.field] = value
+            value = tuple(value)
+        elif not isinstance(value, kind) or isinstance(value, bool):
+            raise _wrong(source, table, name, text("a whole number") if kind is int else text("a text in quotes"))
+        fields[known[name]] = value
     if "target" in fields:
         try:
             fields["target"] = Target(fields["target"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-from requests import Session
+from requests import PreparedRequest, Session
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
@@ -71,11 +71,19 @@ class BreakableAdapter(HTTPAdapter):
         return manager
 
 
-def go_by(session: Session, proxy: Proxy | None, url: str) -> None:
+def go_by(session: Session, proxy: Proxy | None, url: str, **pool: int) -> None:
     """Reach `url` by the proxy of the profile, else as the system says; this computer always directly."""
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, BreakableAdapter(proxy, max_retries=0, **pool))
+    session.auth = _signed_already
     session.trust_env = proxy is None and not is_loopback(url)
     if proxy is not None:
         session.proxies = dict.fromkeys(("http", "https"), proxy.url)
+
+
+def _signed_already(request: PreparedRequest) -> PreparedRequest:
+    """An entry of the user's netrc would replace the signature."""
+    return request
 
 
 def _use_ours(manager: PoolManager) -> None:

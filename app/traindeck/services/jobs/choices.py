@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
-from traindeck.domain.jobs.job import Engine, Flavor
+from traindeck.domain.jobs.job import Choices
 from traindeck.services.accounts.connections import Connections
 
 _KEEP_S = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    engines: tuple[Engine, ...]
-    flavors: tuple[Flavor, ...]
 
 
 class JobChoices:
@@ -24,9 +17,9 @@ class JobChoices:
         self._connections = connections
         self._kept: dict[str, tuple[float, Choices]] = {}
 
-    async def load(self, profile: str, *, fresh: bool = False) -> Choices:
+    async def load(self, profile: str) -> Choices:
         kept = self._kept.get(profile)
-        if kept and not fresh and time.monotonic() - kept[0] < _KEEP_S:
+        if kept and time.monotonic() - kept[0] < _KEEP_S:
             return kept[1]
         training = (await self._connections.open(profile)).training
         choices = Choices(tuple(await training.engines()), tuple(await training.flavors()))

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from traindeck.domain.errors import Conflict, InvalidInput, NotFound
 from traindeck.domain.storage.objects import size_words
-from traindeck.domain.texts import text
+from traindeck.domain.texts import Text, text
 from traindeck.domain.transfers.records import Item
 from traindeck.domain.transfers.sync_rules import IgnoreRules
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
@@ -52,13 +52,6 @@ class Bundle:
     root: Path
     files: tuple[FrozenFile, ...]
 
-    @property
-    def size_bytes(self) -> int:
-        return sum(file.size_bytes for file in self.files)
-
-    def path_of(self, file: FrozenFile) -> Path:
-        return self.root.joinpath("files", *PurePosixPath(file.path).parts)
-
 
 class CodeBundles:
     """The bundles on disk, each in a folder named by its content."""
@@ -76,7 +69,7 @@ class CodeBundles:
 
     async def body(self, bundle: Bundle, file: FrozenFile) -> Body:
         """For sending it."""
-        place = bundle.path_of(file)
+        place = bundle.root.joinpath("files", *PurePosixPath(file.path).parts)
 
         def read(token: CancelToken) -> Body:
             item = look(place, Item(file.path, file.path))
@@ -85,13 +78,13 @@ class CodeBundles:
         return await self._calls.run(read)
 
     def _freeze(self, folder: Path, boot: str, ignore: Sequence[str], token: CancelToken) -> Bundle:
-        folder = folder.absolute()
+        folder, boot = folder.absolute(), boot.replace("\\", "/")
         if not folder.is_dir():
             raise NotFound(
                 text("The code folder “{folder}” does not exist.", folder=str(folder)),
                 text("Choose the folder that holds your training script."),
             )
-        if boot and not folder.joinpath(*PurePosixPath(boot.replace("\\", "/")).parts).is_file():
+        if boot and not folder.joinpath(*PurePosixPath(boot).parts).is_file():
             raise NotFound(
                 text("The boot file “{boot}” is not in the code folder.", boot=boot),
                 text("Choose a .py file inside “{folder}”.", folder=str(folder)),
@@ -102,7 +95,7 @@ class CodeBundles:
             part = Path(tempfile.mkdtemp(dir=self._folder, prefix=".part-"))
         try:
             files = tuple(self._copy_all(folder, part / "files", ignore, token))
-            if boot and boot.replace("\\", "/") not in {file.path for file in files}:
+            if boot and boot not in {file.path for file in files}:
                 raise InvalidInput(
                     text("The boot file “{boot}” is ignored by your ignore rules.", boot=boot),
                     text("Look at “ignore” in the job file, .gitignore and .traindeckignore."),
@@ -117,17 +110,11 @@ class CodeBundles:
         for count, (relative, source) in enumerate(_walk(folder, rules), start=1):
             token.check()
             if count > MOST_ENTRIES:
-                raise InvalidInput(
-                    text("The code folder has more than {most} files.", most=MOST_ENTRIES),
-                    text("Put data and results into “ignore”, or choose a folder with the code alone."),
-                )
+                raise _too_much(text("The code folder has more than {most} files.", most=MOST_ENTRIES))
             file = _copy(source, target.joinpath(*relative.parts), str(relative), token)
             total += file.size_bytes
             if total > MOST_BYTES:
-                raise InvalidInput(
-                    text("The code folder is larger than {most}.", most=size_words(MOST_BYTES)),
-                    text("Put data and results into “ignore”, or choose a folder with the code alone."),
-                )
+                raise _too_much(text("The code folder is larger than {most}.", most=size_words(MOST_BYTES)))
             yield file
 
     def _keep(self, part: Path, folder_name: str, files: tuple[FrozenFile, ...]) -> Bundle:
@@ -161,6 +148,10 @@ class CodeBundles:
             ) from error
 
 
+def _too_much(words: Text) -> InvalidInput:
+    return InvalidInput(words, text("Put data and results into “ignore”, or choose a folder with the code alone."))
+
+
 def _ignored(folder: Path, ignore: Sequence[str]) -> IgnoreRules:
     lines = list(_ALWAYS_IGNORED)
     for name in _IGNORE_FILES:
@@ -177,10 +168,7 @@ def _walk(folder: Path, rules: IgnoreRules) -> Iterator[tuple[PurePosixPath, Pat
     while pending:
         here = pending.pop()
         if len(here.parts) > MOST_DEPTH:
-            raise InvalidInput(
-                text("The code folder is more than {most} folders deep.", most=MOST_DEPTH),
-                text("Put data and results into “ignore”, or choose a folder with the code alone."),
-            )
+            raise _too_much(text("The code folder is more than {most} folders deep.", most=MOST_DEPTH))
         with local_errors(folder.joinpath(*here.parts)), os.scandir(folder.joinpath(*here.parts)) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
         below = []

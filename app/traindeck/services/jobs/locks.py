@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,15 +37,3 @@ def _taken(lock: FileLock, path: Path) -> bool:
         except Timeout:
             return False
     return True
-
-
-class RunLocks:
-    """One lock file per run, so that a second program leaves a submission under way alone."""
-
-    def __init__(self, folder: Callable[[str], Path], calls: BlockingCalls) -> None:
-        self._folder = folder
-        self._calls = calls
-
-    def held(self, run_id: str) -> AbstractAsyncContextManager[bool]:
-        """Whether this program may act on the run's submission now."""
-        return held(self._folder(run_id) / "submission.lock", self._calls)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -21,9 +22,9 @@ from traindeck.domain.errors import (
     Unreachable,
 )
 from traindeck.domain.jobs.job import RemoteJob, Run, RunState
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import text
 from traindeck.runtime.clock import Clock, delays, utc_now
-from traindeck.runtime.tasks import Listeners, TaskScope
+from traindeck.runtime.tasks import Listeners, TaskScope, set_within
 from traindeck.services.accounts.connections import Connection, Connections
 from traindeck.services.logs.run_logs import RunLogs
 
@@ -39,10 +40,11 @@ _LIST_EVERY_S = 2.0
 _LINGER = timedelta(seconds=60)
 _RETRIES_S = (1.0, 60.0)
 _SETTLE_S = (20.0, 300.0)
+_BROKEN_OFF = text("The service broke off this job and gives no reason; the end of its log may tell more.")
 
 
 @dataclass(slots=True)
-class _Account:
+class WatchedAccount:
     """What is known about the way to one profile."""
 
     last_answer: datetime | None = None
@@ -52,44 +54,29 @@ class _Account:
     retries: Iterator[float] | None = None
 
 
+@dataclass(eq=False, slots=True)
 class RunWatch:
     """Keeps the records true to the service while `run()` runs."""
 
-    def __init__(
-        self,
-        records: RunStore,
-        connections: Connections,
-        logs: RunLogs,
-        clock: Clock = utc_now,
-        chance: random.Random | None = None,
-        *,
-        settle: Callable[[], Awaitable[object]] | None = None,
-    ) -> None:
-        """`settle` is asked from time to time what became of submissions that are still open."""
-        self._records = records
-        self._connections = connections
-        self._logs = logs
-        self._clock = clock
-        self._chance = chance or random.Random()
-        self._settle = settle
-        self._accounts: dict[str, _Account] = {}
-        self._known: dict[str, Run] = {}
-        self._records_trouble: AppError | None = None
-        self._woken = asyncio.Event()
-        self.hidden = False
-        self.changed: Listeners[Run] = Listeners()
-        self.gone: Listeners[str] = Listeners()
-        self.connection_state: Listeners[str] = Listeners()
-        """The name of a profile whose last answer or trouble changed."""
-
-    def last_answer(self, profile: str) -> datetime | None:
-        return self._account(profile).last_answer
+    records: RunStore
+    connections: Connections
+    logs: RunLogs
+    clock: Clock = utc_now
+    chance: random.Random = field(default_factory=random.Random)
+    settle: Callable[[], Awaitable[object]] | None = None
+    """Asked from time to time what became of submissions that are still open."""
+    hidden: bool = False
+    changed: Listeners[Run] = field(default_factory=Listeners)
+    gone: Listeners[str] = field(default_factory=Listeners)
+    connection_state: Listeners[str] = field(default_factory=Listeners)
+    """The name of a profile whose last answer or trouble changed."""
+    accounts: dict[str, WatchedAccount] = field(default_factory=lambda: defaultdict(WatchedAccount))
+    _known: dict[str, Run] = field(default_factory=dict)
+    _records_trouble: AppError | None = None
+    _woken: asyncio.Event = field(default_factory=asyncio.Event)
 
     def trouble(self, profile: str) -> AppError | None:
-        return self._connections.refusal(profile) or self._account(profile).trouble
-
-    def next_look(self, profile: str) -> datetime | None:
-        return self._account(profile).next_look
+        return self.connections.refusal(profile) or self.accounts[profile].trouble
 
     def wake(self) -> None:
         """Look now instead of when it is due; not before the moment a service asked for."""
@@ -112,20 +99,14 @@ class RunWatch:
             if run.id == run_id and run.state.is_over and not ended.done():
                 ended.set_result(run)
 
-        stop_listening = self.changed.add(look)
-        try:
-            now = await self._records.get(run_id)
-            if now is None:
-                raise NotFound(text("This run is no longer in the records."), text("Refresh the list."))
-            look(now)
+        with self.changed.heard_by(look):
+            look(await self.records.existing(run_id))
             return await ended
-        finally:
-            stop_listening()
 
     async def run(self) -> None:
         """Watch until cancelled. Also sees what other programs do to the same records."""
         async with TaskScope(lambda name, error: log.error("%s: %s", name, error)) as scope:
-            retries = self._retries()
+            retries = delays(*_RETRIES_S, self.chance)
             while True:
                 self._woken.clear()
                 try:
@@ -134,38 +115,35 @@ class RunWatch:
                     self._tell_records_trouble(error)
                     await asyncio.sleep(next(retries))
                     continue
-                retries = self._retries()
+                retries = delays(*_RETRIES_S, self.chance)
                 self._tell_records_trouble(None)
                 for run in live:
                     if _is_watched(run):
-                        self._start(scope, run.profile)
+                        scope.start(f"watch {run.profile}", partial(self._watch, run.profile))
                     elif run.state.is_open:
                         scope.start("settle", self._keep_settling)
-                await self._pause(_LIST_EVERY_S)
-
-    def _start(self, scope: TaskScope, profile: str) -> None:
-        scope.start(f"watch {profile}", lambda: self._watch(profile))
+                await set_within(self._woken, _LIST_EVERY_S)
 
     async def _keep_settling(self) -> None:
         """Submissions whose answer was lost are looked for as long as there are any."""
-        for pause in delays(*_SETTLE_S, self._chance):
+        for pause in delays(*_SETTLE_S, self.chance):
             await asyncio.sleep(pause)
             try:
-                if self._settle is None or not any(run.state.is_open for run in await self._records.live()):
+                if self.settle is None or not any(run.state.is_open for run in await self.records.live()):
                     return
-                await self._settle()
+                await self.settle()
             except AppError as error:
                 log.warning("open submissions: %s %s", error, error.detail)
 
     async def _refreshed(self) -> list[Run]:
-        live = await self._records.live()
+        live = await self.records.live()
         for run in live:
             self._notice(run)
         alive = {run.id for run in live}
         for run_id, known in list(self._known.items()):
             if run_id in alive or known.state.is_over:
                 continue
-            now = await self._records.get(run_id)
+            now = await self.records.get(run_id)
             if now is None:
                 self.forget(run_id)
             else:
@@ -179,8 +157,8 @@ class RunWatch:
             log.warning("reading the records: %s %s", trouble, trouble.detail)
         elif before is None:
             return
-        for profile in {*self._accounts, *(run.profile for run in self._known.values())}:
-            account = self._account(profile)
+        for profile in {*self.accounts, *(run.profile for run in self._known.values())}:
+            account = self.accounts[profile]
             if trouble is not None or account.trouble is before:
                 account.trouble = trouble
                 self.connection_state.tell(profile)
@@ -191,14 +169,14 @@ class RunWatch:
             self.changed.tell(run)
 
     async def _watch(self, profile: str) -> None:
-        account = self._account(profile)
+        account = self.accounts[profile]
         quickest, slowest = _LAB_PACE_S if profile == LAB else _CLOUD_PACE_S
         interval = quickest
         while True:
             asked_for = 0.0
             try:
-                runs = [run for run in await self._records.live() if run.profile == profile and _is_watched(run)]
-                now = self._clock()
+                runs = [run for run in await self.records.live() if run.profile == profile and _is_watched(run)]
+                now = self.clock()
                 account.lingering = {run_id: until for run_id, until in account.lingering.items() if until > now}
                 if not runs and not account.lingering:
                     return
@@ -213,34 +191,31 @@ class RunWatch:
                 account.trouble, account.retries = None, None
                 interval = quickest if news else min(slowest, interval * 1.5)
                 wait = max(interval, _HIDDEN_S) if self.hidden and profile != LAB else interval
-                wait *= self._chance.uniform(0.9, 1.1)
-            account.next_look = self._clock() + timedelta(seconds=wait)
+                wait *= self.chance.uniform(0.9, 1.1)
+            account.next_look = self.clock() + timedelta(seconds=wait)
             self.connection_state.tell(profile)
             await asyncio.sleep(asked_for)
-            await self._pause(wait - asked_for)
+            await set_within(self._woken, wait - asked_for)
 
-    async def _without_keys(self, profile: str, account: _Account, error: KeysRefused) -> None:
+    async def _without_keys(self, profile: str, account: WatchedAccount, error: KeysRefused) -> None:
         """Ask nothing until there are others; then go on at once."""
         log.warning("watching: %s %s", error, error.detail)
         # Where they are held, `Connections` says so, for as long as it is true.
-        account.trouble = None if self._connections.refusal(profile) else error
+        account.trouble = None if self.connections.refusal(profile) else error
         account.next_look = None
         self.connection_state.tell(profile)
-        await self._connections.until_usable(profile)
+        await self.connections.until_usable(profile)
 
-    def _after(self, error: AppError, account: _Account) -> float:
+    def _after(self, error: AppError, account: WatchedAccount) -> float:
         """How long to leave the service alone after it failed us."""
         log.warning("watching: %s %s", error, error.detail)
         account.trouble = error
         if account.retries is None:
-            account.retries = self._retries()
+            account.retries = delays(*_RETRIES_S, self.chance)
         return next(account.retries)
 
-    def _retries(self) -> Iterator[float]:
-        return delays(*_RETRIES_S, self._chance)
-
-    async def _look(self, profile: str, account: _Account, runs: list[Run]) -> bool:
-        connection = await self._connections.open(profile)
+    async def _look(self, profile: str, account: WatchedAccount, runs: list[Run]) -> bool:
+        connection = await self.connections.open(profile)
         news = False
         first_trouble: AppError | None = None
         for run in runs:
@@ -259,18 +234,19 @@ class RunWatch:
             raise first_trouble
         return news
 
-    async def _look_at(self, connection: Connection, account: _Account, run: Run) -> bool:
+    async def _look_at(self, connection: Connection, account: WatchedAccount, run: Run) -> bool:
         job = await connection.training.show(run.job_id)
-        account.last_answer = self._clock()
+        account.last_answer = self.clock()
         if job is None:
             reason = text("The service no longer knows this job; what was recorded stays here.")
-            await self._become(run, state=RunState.ABNORMAL, reason=reason, ended=self._clock())
+            await self._become(run, state=RunState.ABNORMAL, reason=reason, ended=self.clock())
             return True
         # The log is fetched after the state was asked for: when that says over, the log is whole.
         grown = await self._fetch_logs(connection, run, is_last=job.state.is_over)
         after = self._changes(run, job)
-        if job.state.is_over and profile_lingers(connection):
-            account.lingering[run.id] = self._clock() + _LINGER
+        # The cloud's last upload of a log lags behind the end by up to a minute; the Lab's does not.
+        if job.state.is_over and not connection.profile.is_lab:
+            account.lingering[run.id] = self.clock() + _LINGER
         changed = any(getattr(run, name) != value for name, value in after.items() if name != "checked")
         if changed:
             await self._become(run, **after)
@@ -279,18 +255,18 @@ class RunWatch:
     def _changes(self, run: Run, job: RemoteJob) -> dict[str, object]:
         ended = run.ended
         if job.state.is_over and ended is None:
-            ended = self._clock()
+            ended = self.clock()
             if job.started is not None and job.duration_ms is not None:
                 ended = job.started + timedelta(milliseconds=job.duration_ms)
         return {
             "state": job.state,
             "phase": job.phase,
-            "reason": job.exit_message or _reason_of(job.state),
+            "reason": job.exit_message or (_BROKEN_OFF if job.state is RunState.ABNORMAL else ""),
             "started": job.started or run.started,
             "ended": ended,
             "duration_ms": job.duration_ms if job.state.is_over else run.duration_ms,
             "tasks": job.tasks or run.tasks,
-            "checked": self._clock(),
+            "checked": self.clock(),
         }
 
     async def _fetch_logs(self, connection: Connection, run: Run, *, is_last: bool) -> bool:
@@ -299,35 +275,19 @@ class RunWatch:
             chunk = await connection.training.log_tail(run.job_id, task)
             if chunk is not None:
                 part = partial(connection.training.log_part, run.job_id, task)
-                grown |= bool(await self._logs.take(run.id, task, chunk, part, is_last=is_last))
+                grown |= bool(await self.logs.take(run.id, task, chunk, part, is_last=is_last))
         return grown
 
     async def _become(self, run: Run, **changes: object) -> None:
         try:
-            self._notice(await self._records.change(run.id, **changes))
+            self._notice(await self.records.change(run.id, **changes))
         except NotFound:
             self.forget(run.id)  # another program removed it while we asked
-
-    async def _pause(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._woken.wait()
-        except TimeoutError:
-            return
-
-    def _account(self, profile: str) -> _Account:
-        return self._accounts.setdefault(profile, _Account())
 
 
 def _is_watched(run: Run) -> bool:
     """A damaged record may not say which job it is."""
     return run.state.is_remote and bool(run.job_id)
-
-
-def _reason_of(state: RunState) -> Text | str:
-    if state is not RunState.ABNORMAL:
-        return ""
-    return text("The service broke off this job and gives no reason; the end of its log may tell more.")
 
 
 def _retry_after_s(error: AppError) -> float:
@@ -337,8 +297,3 @@ def _retry_after_s(error: AppError) -> float:
 def _concerns_all(error: AppError) -> bool:
     """What keeps the account as a whole from answering; asking about its other runs would be told the same."""
     return isinstance(error, Unreachable | AccessRefused) or _retry_after_s(error) > 0
-
-
-def profile_lingers(connection: Connection) -> bool:
-    """The cloud's last upload of a log lags behind the end by up to a minute; the Lab's does not."""
-    return not connection.profile.is_lab

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,6 @@ from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import text
-from traindeck.runtime.clock import Clock, utc_now
 from traindeck.services.accounts.connections import Connections
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.transfers import Transfers
@@ -25,40 +25,23 @@ if TYPE_CHECKING:
 LAST = "last"
 
 
+@dataclass(eq=False, slots=True)
 class RunService:
     """The runs of this computer, for whoever wants to act on one."""
 
-    def __init__(
-        self,
-        records: RunStore,
-        connections: Connections,
-        watch: RunWatch,
-        transfers: Transfers,
-        clock: Clock = utc_now,
-    ) -> None:
-        self._records = records
-        self._connections = connections
-        self._watch = watch
-        self._transfers = transfers
-        self._clock = clock
-
-    async def recent(self, limit: int | None = None) -> list[Run]:
-        return await self._records.all(limit)
-
-    async def get(self, run_id: str) -> Run:
-        run = await self._records.get(run_id)
-        if run is None:
-            raise NotFound(text("This run is no longer in the records."), text("Refresh the list."))
-        return run
+    records: RunStore
+    connections: Connections
+    watch: RunWatch
+    transfers: Transfers
 
     async def find(self, reference: str) -> Run:
         """By id, by any unique beginning of id or name, or the last one."""
         if reference == LAST:
-            newest = await self._records.all(1)
+            newest = await self.records.all(1)
             if newest:
                 return newest[0]
             raise NotFound(text("There is no run yet."), text("Submit one with “traindeck job submit FILE”."))
-        found = await self._records.matching(reference)
+        found = await self.records.matching(reference)
         exact = [run for run in found if reference in (run.id, run.name)]
         found = exact or found
         if not found:
@@ -75,34 +58,34 @@ class RunService:
         return found[0]
 
     async def stop(self, run_id: str) -> Run:
-        run = await self.get(run_id)
+        run = await self.records.existing(run_id)
         if not run.state.is_remote:
             raise Conflict(
                 text("“{name}” has no job that could be stopped.", name=run.name),
                 text("Its state is {state}.", state=run.state.value),
             )
-        connection = await self._connections.open(run.profile)
+        connection = await self.connections.open(run.profile)
         await connection.training.stop(run.job_id)
         if run.state.can_stop:
-            run = await self._records.change(run.id, state=RunState.TERMINATING, phase=RunState.TERMINATING.value)
-            self._watch.tell(run)
+            run = await self.records.change(run.id, state=RunState.TERMINATING, phase=RunState.TERMINATING.value)
+            self.watch.tell(run)
         return run
 
     async def remove(self, run_id: str) -> None:
         """Delete the job at the service and the record here; outputs in OBS stay."""
-        run = await self.get(run_id)
+        run = await self.records.existing(run_id)
         is_damaged = run.state is RunState.UNKNOWN and not run.job_id
         if not run.state.is_over and not is_damaged:
             raise Conflict(text("“{name}” is not over yet.", name=run.name), text("Stop it first, then remove it."))
         if run.job_id:
-            connection = await self._connections.open(run.profile)
+            connection = await self.connections.open(run.profile)
             await connection.training.delete(run.job_id)
-        await self._records.remove(run.id)
-        self._watch.forget(run.id)
+        await self.records.remove(run.id)
+        self.watch.forget(run.id)
 
     async def outputs(self, run_id: str) -> list[ObjectEntry]:
-        run = await self.get(run_id)
-        storage = (await self._connections.open(run.profile)).storage
+        run = await self.records.existing(run_id)
+        storage = (await self.connections.open(run.profile)).storage
         found: list[ObjectEntry] = []
         for _, place in run.spec.for_run(run.name).outputs:
             async for page in storage.entries(ObjectPath.parse(place).as_folder(), recursive=True):
@@ -113,13 +96,13 @@ class RunService:
         self, run_id: str, target: Path, on_file: Callable[[ObjectPath, Path], None] | None = None
     ) -> list[Path]:
         """Bring every output folder into a folder of its name below `target`."""
-        run = await self.get(run_id)
+        run = await self.records.existing(run_id)
         outputs = run.spec.for_run(run.name).outputs
         fetched: list[Path] = []
         for name, place in outputs:
             source = ObjectPath.parse(place).as_folder()
             into = target / name if len(outputs) > 1 else target
-            fetched += await self._transfers.fetch(run.profile, source, into)
+            fetched += await self.transfers.fetch(run.profile, source, into)
             if on_file:
                 on_file(source, into)
         return fetched

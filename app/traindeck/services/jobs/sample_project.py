@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from traindeck.domain.accounts.profiles import LAB
@@ -20,30 +21,28 @@ from traindeck.services.transfers import Transfers
 JOB_FILE = "job.toml"
 
 
+@dataclass(eq=False, slots=True)
 class SampleProject:
     """Puts the sample where it can be submitted: code on this computer, data in the Lab."""
 
-    def __init__(
-        self, source: Path, home_folder: Path, connections: Connections, transfers: Transfers, calls: BlockingCalls
-    ) -> None:
-        self._source = source
-        self._home_folder = home_folder
-        self._connections = connections
-        self._transfers = transfers
-        self._calls = calls
+    source: Path
+    home_folder: Path
+    connections: Connections
+    transfers: Transfers
+    calls: BlockingCalls
 
     async def fits(self, folder: Path) -> bool:
         """Whether the sample can go into `folder`: there is nothing in it but what an earlier try left of it."""
-        return await self._calls.run(lambda _: not folder.exists() or self._holds_nothing_else(folder))
+        return await self.calls.run(lambda _: not folder.exists() or self._holds_nothing_else(folder))
 
     async def prepare(self, folder: Path | None = None) -> tuple[JobSpec, Path]:
         """The sample's form and the folder it is in; a sample the user has edited stays as it is.
 
         In a folder the user named, what an earlier try left undone is done; where nothing is, it is refused.
         """
-        place = folder or self._home_folder
-        has_put = await self._calls.run(lambda _: self._put(place, fresh=folder is not None))
-        spec = await self._calls.run(lambda _: job_file.parse((place / JOB_FILE).read_text(encoding="utf-8")))
+        place = folder or self.home_folder
+        has_put = await self.calls.run(lambda _: self._put(place, fresh=folder is not None))
+        spec = await self.calls.run(lambda _: job_file.parse((place / JOB_FILE).read_text(encoding="utf-8")))
         has_sent = await self._provide_data(spec, place)
         if folder is not None and not has_put and not has_sent:
             raise _not_empty(place)
@@ -67,7 +66,7 @@ class SampleProject:
         our_folder(place.parent)
         part = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
         try:
-            copy = shutil.copytree(self._source, part / place.name, ignore=shutil.ignore_patterns("__pycache__"))
+            copy = shutil.copytree(self.source, part / place.name, ignore=shutil.ignore_patterns("__pycache__"))
             copy.rename(place)
         finally:
             shutil.rmtree(part, ignore_errors=True)
@@ -76,7 +75,7 @@ class SampleProject:
         """Add what is missing and replace nothing; the form comes last, for it says that all is there."""
         missing = [name for name in self._files() if not (place / name).exists()]
         for name in sorted(missing, key=lambda name: name == Path(JOB_FILE)):
-            write_whole(place / name, (self._source / name).read_bytes(), mode=0o644)
+            write_whole(place / name, (self.source / name).read_bytes(), mode=0o644)
         return bool(missing)
 
     def _holds_nothing_else(self, place: Path) -> bool:
@@ -87,24 +86,24 @@ class SampleProject:
             ours = set(self._files())
             for path in place.rglob("*"):
                 name = path.relative_to(place)
-                if not path.is_dir() and (name not in ours or path.read_bytes() != (self._source / name).read_bytes()):
+                if not path.is_dir() and (name not in ours or path.read_bytes() != (self.source / name).read_bytes()):
                     return False
         return True
 
     def _files(self) -> list[Path]:
-        found = (path.relative_to(self._source) for path in self._source.rglob("*") if path.is_file())
+        found = (path.relative_to(self.source) for path in self.source.rglob("*") if path.is_file())
         return [name for name in found if "__pycache__" not in name.parts]
 
     async def _provide_data(self, spec: JobSpec, place: Path) -> bool:
         """Whether any had to be sent."""
         has_sent = False
-        storage = (await self._connections.open(LAB)).storage
+        storage = (await self.connections.open(LAB)).storage
         for _, url in spec.inputs:
             data = ObjectPath.parse(url).as_folder()
             await storage.create_bucket(data.bucket)
             there = [entry async for page in storage.entries(data) for entry in page]
             if not there:
-                await self._transfers.upload(LAB, place / "data", data)
+                await self.transfers.upload(LAB, place / "data", data)
                 has_sent = True
         return has_sent
 

@@ -7,7 +7,8 @@ import logging
 import random
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,6 @@ from traindeck.domain.errors import (
     AppError,
     InvalidInput,
     NameTaken,
-    NotFound,
     Unexpected,
 )
 from traindeck.domain.jobs import job as forms
@@ -25,11 +25,12 @@ from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.job import JobSpec, RemoteJob, Run, RunState, Target, run_name
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
+from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import Clock, utc_now
 from traindeck.runtime.tasks import Listeners, gather_or_raise, safely
 from traindeck.services.accounts.connections import Connection, Connections
 from traindeck.services.jobs.code_bundles import Bundle, CodeBundles, FrozenFile
-from traindeck.services.jobs.locks import RunLocks
+from traindeck.services.jobs.locks import held
 from traindeck.services.storage.planes import Line, Planes
 
 if TYPE_CHECKING:
@@ -52,35 +53,26 @@ def _quiet(_: Text) -> None:
     """Nobody watches the stages."""
 
 
+@dataclass(eq=False, slots=True)
 class Submission:
     """The only way a job is created."""
 
-    def __init__(
-        self,
-        records: RunStore,
-        connections: Connections,
-        planes: Planes,
-        bundles: CodeBundles,
-        locks: RunLocks,
-        book: ProfileStore,
-        clock: Clock = utc_now,
-        look_ups_s: Sequence[float] | None = None,
-    ) -> None:
-        self._records = records
-        self._connections = connections
-        self._planes = planes
-        self._bundles = bundles
-        self._locks = locks
-        self._book = book
-        self._clock = clock
-        self._look_ups_s = LOOK_UPS_S if look_ups_s is None else look_ups_s
-        self.changed: Listeners[Run] = Listeners()
+    records: RunStore
+    connections: Connections
+    planes: Planes
+    bundles: CodeBundles
+    folder_of: Callable[[str], Path]
+    disk: BlockingCalls
+    book: ProfileStore
+    clock: Clock = utc_now
+    look_ups_s: Sequence[float] = field(default_factory=lambda: LOOK_UPS_S)
+    changed: Listeners[Run] = field(default_factory=Listeners)
 
     def profile_for(self, spec: JobSpec, profile: str | None) -> str:
         """Where this job goes: what was asked for, else the Lab for a Lab job, else the current profile."""
         if profile is None:
-            return LAB if spec.target is Target.LAB else self._book.current
-        if spec.target is Target.LAB and not self._connections.profile(profile).is_lab:
+            return LAB if spec.target is Target.LAB else self.book.current
+        if spec.target is Target.LAB and not self.connections.profile(profile).is_lab:
             raise InvalidInput(
                 text("This job is meant for the Lab, but “{profile}” is a paid account.", profile=profile),
                 text('Set target = "modelarts" in the job file, or leave the profile out.'),
@@ -95,20 +87,18 @@ class Submission:
         stage(text("Freezing the code…"))
         # Kept whole, so that the form of an old run still knows its folder.
         spec = replace(spec, code_folder=str((base / spec.code_folder).absolute()))
-        bundle = await self._bundles.freeze(Path(spec.code_folder), spec.boot, spec.ignore)
+        bundle = await self.bundles.freeze(Path(spec.code_folder), spec.boot, spec.ignore)
         return await self._send_new(spec, chosen, bundle, "", stage)
 
     async def rerun(self, run_id: str, *, changes: Sequence[str] = (), stage: OnStage = _quiet) -> Run:
         """The same again, with the code as it was then."""
         stage = safely(stage)
-        before = await self._records.get(run_id)
-        if before is None:
-            raise _forgotten()
+        before = await self.records.existing(run_id)
         spec = before.spec
         for change in changes:
             spec = job_file.with_setting(spec, change)
         forms.refuse(forms.validate(spec))
-        bundle = await self._bundles.open(before.bundle)
+        bundle = await self.bundles.open(before.bundle)
         return await self._send_new(spec, before.profile, bundle, before.id, stage)
 
     async def settle(self) -> list[Run]:
@@ -130,7 +120,7 @@ class Submission:
                     settled.append(run)
 
         async with asyncio.TaskGroup() as group:
-            for run in await self._records.live():
+            for run in await self.records.live():
                 if run.state.is_open:
                     group.create_task(settle_one(run.id))
         if troubles:
@@ -139,33 +129,36 @@ class Submission:
 
     async def check_again(self, run_id: str) -> Run:
         """Look now, once, whether a submission without an answer arrived."""
-        run = await self._records.get(run_id)
-        if run is not None and run.state.is_open:
-            run = await self._settle(run_id, patient=False)
-        if run is None:
-            raise _forgotten()
+        run = await self.records.existing(run_id)
+        if run.state.is_open:
+            await self._settle(run_id, patient=False)
+            run = await self.records.existing(run_id)
         return run
 
     async def _settle(self, run_id: str, *, patient: bool) -> Run | None:
         """The run as it is afterwards; a submission under way is left to the program that is at it."""
-        async with self._locks.held(run_id) as mine:
-            run = await self._records.get(run_id)
+        async with self._alone(run_id) as mine:
+            run = await self.records.get(run_id)
             if run is None or not mine or not run.state.is_open:
                 return run
             if run.state is RunState.PREPARING:
                 reason = text("TrainDeck was closed before the job was sent.")
                 return await self._become(run, state=RunState.NOT_SENT, reason=reason)
-            connection = await self._connections.open(run.profile)
+            connection = await self.connections.open(run.profile)
             job = await self._found(run, connection, self._moments_left(run) if patient else (0.0,))
-            return await self._unconfirmed(run) if job is None else await self._adopt(run, job)
+            return await self._adopt(run, job)
+
+    def _alone(self, run_id: str) -> AbstractAsyncContextManager[bool]:
+        """Whether it is this program that may act on the run's submission now."""
+        return held(self.folder_of(run_id) / "submission.lock", self.disk)
 
     def _moments_left(self, run: Run) -> tuple[float, ...]:
         """Now, and those moments of its looking up that are still to come."""
-        passed_s = max(0.0, (self._clock() - (run.submitted or run.created)).total_seconds())
-        return (0.0, *(moment - passed_s for moment in self._look_ups_s if moment > passed_s))
+        passed_s = max(0.0, (self.clock() - (run.submitted or run.created)).total_seconds())
+        return (0.0, *(moment - passed_s for moment in self.look_ups_s if moment > passed_s))
 
     async def _send_new(self, spec: JobSpec, profile: str, bundle: Bundle, parent: str, stage: OnStage) -> Run:
-        now = self._clock()
+        now = self.clock()
         chance = random.SystemRandom()
         name = run_name(spec.name, now.astimezone(), "".join(chance.choices(_ALPHABET, k=4)))
         run = Run(
@@ -180,8 +173,8 @@ class Submission:
             code_url=str(_code_folder(spec.for_run(name), name, bundle.folder_name)),
             resubmission_of=parent,
         )
-        async with self._locks.held(run.id):
-            run = await self._records.add(run)
+        async with self._alone(run.id):
+            run = await self.records.add(run)
             self.changed.tell(run)
             return await self._send(run, bundle, stage)
 
@@ -191,20 +184,16 @@ class Submission:
 
         try:
             stage(text("Connecting…"))
-            await self._connections.work(run.profile, upload, lambda: stage(_NO_KEYS))
+            await self.connections.work(run.profile, upload, lambda: stage(_NO_KEYS))
             # From here on the request may have left: only the service knows.
-            run = await self._become(run, state=RunState.SUBMITTING, submitted=self._clock())
-        except AppError as error:
-            await self._become(run, state=RunState.NOT_SENT, reason=error.paragraph())
-            raise
+            run = await self._become(run, state=RunState.SUBMITTING, submitted=self.clock())
         except asyncio.CancelledError:
             if run.state is RunState.PREPARING:
-                reason = text("Stopped before the job was sent.")
-                await self._become(run, state=RunState.NOT_SENT, reason=reason)
+                await self._become(run, state=RunState.NOT_SENT, reason=text("Stopped before the job was sent."))
             raise
         except Exception as error:
-            mistake = Unexpected(f"{type(error).__name__}: {error}")
-            await self._become(run, state=RunState.NOT_SENT, reason=mistake.paragraph())
+            known = error if isinstance(error, AppError) else Unexpected(f"{type(error).__name__}: {error}")
+            await self._become(run, state=RunState.NOT_SENT, reason=known.paragraph())
             raise
         stage(text("Sending the job…"))
         return await self._request(run, stage)
@@ -218,16 +207,16 @@ class Submission:
             except AnswerLost as error:
                 log.warning("no answer to the submission of %s: %s", run.name, error)
                 stage(text("No answer came. Checking whether the job arrived…"))
-                return await self._look_up(run, connection, self._look_ups_s)
+                return await self._look_up(run, connection, self.look_ups_s)
             except NameTaken:
                 # The name has a random part: if it exists, it is this very request that made it.
                 stage(text("The service has a job of this name already. Looking whether it is this one…"))
-                return await self._look_up(run, connection, (0.0, *self._look_ups_s))
+                return await self._look_up(run, connection, (0.0, *self.look_ups_s))
             return await self._adopt(run, job)
 
         try:
             # Refused keys mean that nothing was made, so the same may be sent again with others.
-            return await self._connections.work(run.profile, create, lambda: stage(_NO_KEYS))
+            return await self.connections.work(run.profile, create, lambda: stage(_NO_KEYS))
         except AppError as error:
             await self._become(run, state=RunState.NOT_SENT, reason=error.paragraph())
             raise
@@ -241,7 +230,7 @@ class Submission:
                 reason=error.paragraph(),
             )
             return await self._become(run, state=RunState.UNCONFIRMED, reason=reason)
-        return await self._unconfirmed(run) if job is None else await self._adopt(run, job)
+        return await self._adopt(run, job)
 
     async def _found(self, run: Run, connection: Connection, moments_s: Sequence[float]) -> RemoteJob | None:
         """The job of this run's name; None: the last look found none; raises what kept the last look from knowing."""
@@ -263,11 +252,10 @@ class Submission:
             raise trouble
         return None
 
-    async def _unconfirmed(self, run: Run) -> Run:
-        reason = text("No answer came and no such job was found so far. It may exist and bill: check again.")
-        return await self._become(run, state=RunState.UNCONFIRMED, reason=reason)
-
-    async def _adopt(self, run: Run, job: RemoteJob) -> Run:
+    async def _adopt(self, run: Run, job: RemoteJob | None) -> Run:
+        if job is None:
+            reason = text("No answer came and no such job was found so far. It may exist and bill: check again.")
+            return await self._become(run, state=RunState.UNCONFIRMED, reason=reason)
         return await self._become(
             run,
             # One that is over already still has a log to be fetched: the watch ends it.
@@ -276,7 +264,7 @@ class Submission:
             job_id=job.id,
             reason="",
             tasks=job.tasks or run.tasks,
-            checked=self._clock(),
+            checked=self.clock(),
         )
 
     async def _upload(self, connection: Connection, bundle: Bundle, folder: ObjectPath, stage: OnStage) -> None:
@@ -286,22 +274,18 @@ class Submission:
         async def send(line: Line, file: FrozenFile) -> None:
             nonlocal done
             async with slots:
-                body = await self._bundles.body(bundle, file)
+                body = await self.bundles.body(bundle, file)
                 await line.run(lambda plane: plane.put(folder.join(file.path), body))
             done += 1
             stage(text("Uploading the code: {done} of {all} files…", done=done, all=len(bundle.files)))
 
-        async with self._planes.line(connection) as line:
+        async with self.planes.line(connection) as line:
             await gather_or_raise(send(line, file) for file in bundle.files)
 
     async def _become(self, run: Run, **changes: object) -> Run:
-        after = await self._records.change(run.id, **changes)
+        after = await self.records.change(run.id, **changes)
         self.changed.tell(after)
         return after
-
-
-def _forgotten() -> NotFound:
-    return NotFound(text("This run is no longer in the records."), text("Refresh the list."))
 
 
 def _code_folder(spec: JobSpec, name: str, folder_name: str) -> ObjectPath:

@@ -8,12 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
-from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.jobs.job import LogChunk
 from traindeck.domain.texts import text
-from traindeck.runtime.files import local_errors, our_folder, our_opener, write_whole
+from traindeck.runtime.files import alone_with, local_errors, our_opener, write_whole
 
 LOCK_S = 10.0
 # Read once more in front of new bytes, to see that they continue what is held.
@@ -28,14 +25,6 @@ class Gap:
 
     offset: int
     missing: int
-
-
-@dataclass(frozen=True, slots=True)
-class Added:
-    """How a look ended: so many bytes more, and the size of the file now."""
-
-    count: int
-    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +68,19 @@ class LogFile:
     def gaps(self) -> tuple[Gap, ...]:
         return tuple(Gap(part.offset, part.stands_for) for part in self._stretches() if part.length == 0)
 
-    def keep(self, chunk: LogChunk, *, rough: bool) -> Added | BytesWanted:
-        """Append what is new in a look; where that is not the service's own bytes, only if `rough`."""
+    def keep(self, chunk: LogChunk, *, rough: bool) -> int | BytesWanted:
+        """Append what is new in a look, so many bytes; where that is not the service's own, only if `rough`."""
         with self._alone():
             held, stretches = self._held()
             seen = _seen(held, stretches)
             if chunk.full_size < seen:
                 if not self._differs(chunk, held, stretches):
-                    return Added(0, held)  # an older look that came later
+                    return 0  # an older look that came later
                 self._set_aside()
                 held, stretches, seen = 0, [], 0
             new = chunk.full_size - seen
             if new <= 0:
-                return Added(0, held)
+                return 0
             if not rough and not _has_exactly(chunk, new):
                 return _wanted(held, stretches)
             noted = len(stretches)
@@ -103,30 +92,27 @@ class LogFile:
                 stretches.append(_Stretch(held, len(fresh), new))
             if len(stretches) > noted:
                 self._note(stretches)
-            return self._append(fresh, held)
+            return self._append(fresh)
 
     def wanted(self) -> BytesWanted:
         with self._alone():
             return _wanted(*self._held())
 
-    def add(self, start: int, data: bytes) -> Added | None:
-        """Append bytes the service has from its offset `start` on; None: they do not continue what is held."""
+    def add(self, start: int, data: bytes) -> int:
+        """Append bytes the service has from its offset `start` on; 0: none are new, or do not continue what is held."""
         with self._alone():
             held, stretches = self._held()
             seen = _seen(held, stretches)
             known = seen - start
             fresh = data[known:] if known >= 0 else b""
-            if not fresh:
-                return Added(0, held)
             common = min(known, held - _true_from(stretches))
-            if data[known - common : known] != self.read(held - common, common):
-                return None
-            return self._append(fresh, held)
+            if not fresh or data[known - common : known] != self.read(held - common, common):
+                return 0
+            return self._append(fresh)
 
-    def _append(self, fresh: bytes, held: int) -> Added:
+    def _append(self, fresh: bytes) -> int:
         with open(self.path, "ab", opener=our_opener) as file:
-            file.write(fresh)
-        return Added(len(fresh), held + len(fresh))
+            return file.write(fresh)
 
     def _held(self) -> tuple[int, list[_Stretch]]:
         held, stretches = self.size(), self._stretches()
@@ -170,23 +156,10 @@ class LogFile:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """The window and a command may follow the same run: one at a time."""
-        with local_errors(self.path):
-            our_folder(self.path.parent)
-            lock = FileLock(
-                self.path.with_name(self.path.name + ".lock"), timeout=LOCK_S, thread_local=False, mode=0o600
-            )
-            try:
-                lock.acquire()
-            except Timeout as error:
-                raise LocalTrouble(
-                    text("Another TrainDeck keeps the log “{path}” busy.", path=str(self.path)),
-                    text("End the one that hangs; nothing is lost, the log is fetched at the next look."),
-                    str(error),
-                ) from error
-            try:
-                yield
-            finally:
-                lock.release()
+        busy = text("Another TrainDeck keeps the log “{path}” busy.", path=str(self.path))
+        hint = text("End the one that hangs; nothing is lost, the log is fetched at the next look.")
+        with local_errors(self.path), alone_with(self.path, LOCK_S, busy, hint):
+            yield
 
     def _set_aside(self) -> None:
         """The service began a new log: the old one is kept beside it under a number."""

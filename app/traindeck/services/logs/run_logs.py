@@ -6,7 +6,6 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +13,8 @@ from typing import TYPE_CHECKING
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import LogChunk
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
-from traindeck.runtime.tasks import Listeners
-from traindeck.services.logs.log_files import Added, BytesWanted, Gap, LogFile
+from traindeck.runtime.tasks import Listeners, set_within
+from traindeck.services.logs.log_files import BytesWanted, LogFile
 
 if TYPE_CHECKING:
     from traindeck.store.runs import RunStore
@@ -32,13 +31,6 @@ FetchPart = Callable[[int, int], Awaitable[bytes]]
 """The service's own bytes from an offset on, at most so many, as far as it has them now."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogGrowth:
-    run_id: str
-    task: str
-    size: int
-
-
 class RunLogs:
     """One file per run and worker; only ever appended to."""
 
@@ -46,24 +38,12 @@ class RunLogs:
         self._records = records
         self._place = place
         self._calls = calls
-        self._lacking_since: dict[tuple[str, str], float] = {}
-        self.grew: Listeners[LogGrowth] = Listeners()
+        self._lacking_since: dict[Path, float] = {}
+        self.grew: Listeners[str] = Listeners()
+        """The id of a run of which there is more to read."""
 
-    def path(self, run_id: str, task: str = "worker-0") -> Path:
-        return self._place(run_id, task)
-
-    def size(self, run_id: str, task: str = "worker-0") -> int:
-        return self._file(run_id, task).size()
-
-    def tail(self, run_id: str, task: str = "worker-0", max_bytes: int = 1 << 19) -> bytes:
-        """The last bytes held; reads the disk, so call it in a worker."""
-        return self.read(run_id, task, max(0, self.size(run_id, task) - max_bytes))
-
-    def read(self, run_id: str, task: str, offset: int, max_bytes: int = -1) -> bytes:
-        return self._file(run_id, task).read(offset, max_bytes)
-
-    def gaps(self, run_id: str, task: str = "worker-0") -> tuple[Gap, ...]:
-        return self._file(run_id, task).gaps()
+    def file(self, run_id: str, task: str = "worker-0") -> LogFile:
+        return LogFile(self._place(run_id, task))
 
     async def take(
         self, run_id: str, task: str, chunk: LogChunk, part: FetchPart | None = None, *, is_last: bool = False
@@ -72,22 +52,24 @@ class RunLogs:
 
         Where the look has not the very bytes, `part` is asked for them; `is_last`: there is no later look to wait for.
         """
-        file = self._file(run_id, task)
+        file = self.file(run_id, task)
         kept = await self._calls.run(lambda _: file.keep(chunk, rough=part is None))
         count = 0
         if isinstance(kept, BytesWanted) and part is not None:
-            count, is_whole = await self._fetch(run_id, task, part, kept, chunk.full_size)
-            if is_whole or not (is_last or self._waited_enough(run_id, task)):
+            count, is_whole = await self._fetch(run_id, file, part, kept, chunk.full_size)
+            if is_whole or not (is_last or self._waited_enough(file)):
                 return count
             kept = await self._calls.run(lambda _: file.keep(chunk, rough=True))
-        if isinstance(kept, Added) and kept.count:
-            self.grew.tell(LogGrowth(run_id, task, kept.size))
-            count += kept.count
+        if isinstance(kept, int) and kept:
+            self.grew.tell(run_id)
+            count += kept
         return count
 
-    async def _fetch(self, run_id: str, task: str, part: FetchPart, wanted: BytesWanted, end: int) -> tuple[int, bool]:
+    async def _fetch(
+        self, run_id: str, file: LogFile, part: FetchPart, wanted: BytesWanted, end: int
+    ) -> tuple[int, bool]:
         """How many bytes came, and whether they reach to `end`."""
-        file, count = self._file(run_id, task), 0
+        count = 0
         while wanted.start + wanted.overlap < end:
             try:
                 data = await part(wanted.start, wanted.overlap + _PART_BYTES)
@@ -95,48 +77,39 @@ class RunLogs:
                 log.warning("fetching the bytes of a log: %s", error)
                 return count, False
             added = await self._calls.run(partial(_add, file, wanted.start, data))
-            if added is None or not added.count:
+            if not added:
                 return count, False
-            self._lacking_since.pop((run_id, task), None)
-            self.grew.tell(LogGrowth(run_id, task, added.size))
-            count += added.count
+            self._lacking_since.pop(file.path, None)
+            self.grew.tell(run_id)
+            count += added
             wanted = await self._calls.run(lambda _: file.wanted())
         return count, True
 
-    def _waited_enough(self, run_id: str, task: str) -> bool:
+    def _waited_enough(self, file: LogFile) -> bool:
         now = time.monotonic()
-        return now - self._lacking_since.setdefault((run_id, task), now) >= _PATIENCE_S
-
-    def _file(self, run_id: str, task: str) -> LogFile:
-        return LogFile(self._place(run_id, task))
+        return now - self._lacking_since.setdefault(file.path, now) >= _PATIENCE_S
 
     async def follow(self, run_id: str, task: str = "worker-0") -> AsyncIterator[bytes]:
         """All that is held, then what arrives, until the run is over and nothing is left."""
         grown = asyncio.Event()
-        stop_listening = self.grew.add(lambda news: grown.set() if news.run_id == run_id else None)
         offset = 0
-        try:
+        with self.grew.heard_by(lambda grown_id: grown.set() if grown_id == run_id else None):
             while True:
                 grown.clear()
                 run = await self._records.get(run_id)
                 over = run is None or run.state.is_over
-                while block := await self._read_block(run_id, task, offset):
+                while block := await self._calls.run(partial(_block, self.file(run_id, task), offset)):
                     offset += len(block)
                     yield block
                 if over:
                     return
                 # Another program may be the one that writes: look even when nobody tells.
-                try:
-                    async with asyncio.timeout(_LOOK_AGAIN_S):
-                        await grown.wait()
-                except TimeoutError:
-                    continue
-        finally:
-            stop_listening()
-
-    async def _read_block(self, run_id: str, task: str, offset: int) -> bytes:
-        return await self._calls.run(lambda _: self.read(run_id, task, offset, _BLOCK))
+                await set_within(grown, _LOOK_AGAIN_S)
 
 
-def _add(file: LogFile, start: int, data: bytes, _: CancelToken) -> Added | None:
+def _block(file: LogFile, offset: int, _: CancelToken) -> bytes:
+    return file.read(offset, _BLOCK)
+
+
+def _add(file: LogFile, start: int, data: bytes, _: CancelToken) -> int:
     return file.add(start, data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -55,26 +55,26 @@ class JobsFeature(Feature):
         ]
 
     def commands(self) -> Iterable[Command]:
-        form, one = self._room.form, self._has_run
+        form, runs, on = self._room.form, self._room.runs, self._on_selected
+        one = self._is_selected(lambda _: True)
+        is_unconfirmed = self._is_selected(lambda run: run.state is RunState.UNCONFIRMED)
+        can_stop = self._is_selected(lambda run: run.state.can_stop)
+        stop = on(lambda run: runs.stop([run.id], self.shell.confirm))
+        opening = partial(self.shell.tasks.start, "open a job file", self._open_job)
+        saving = partial(self.shell.tasks.start, "save a job file", self._save_job)
+        check = say("&Check again whether it exists")
         return [
             Command("file.sample", say("&Sample project"), self.fill_in_sample, menu="file", group=0, icon="flask"),
             Command("file.new", say("&New job"), form.new, shortcut="Ctrl+N", menu="file", group=1),
-            Command("file.open", say("&Open job file…"), self._open_job, shortcut="Ctrl+O", menu="file", group=1),
-            Command("file.save", say("&Save job file…"), self._save_job, shortcut="Ctrl+S", menu="file", group=1),
+            Command("file.open", say("&Open job file…"), opening, shortcut="Ctrl+O", menu="file", group=1),
+            Command("file.save", say("&Save job file…"), saving, shortcut="Ctrl+S", menu="file", group=1),
             Command("run.submit", say("&Submit"), form.submit, shortcut="Ctrl+Return", menu="run", group=0),
-            Command("run.again", say("Run &again"), self._again, one, "R", "run", 1, icon="again"),
-            Command("run.edit", say("&Edit and run again"), self._edit_selected, one, "Shift+R", "run", 1),
-            Command(
-                "run.check",
-                say("&Check again whether it exists"),
-                self._check_again,
-                self._is_unconfirmed,
-                menu="run",
-                group=1,
-            ),
-            Command("run.stop", say("S&top"), self._stop, self._can_stop, "", "run", 2, icon="stop"),
-            Command("run.log", say("Show &log"), self._selected_log, one, "", "run", 2, icon="log"),
-            Command("run.open", say("&Open run"), self._open_selected, one, "", "run", 2),
+            Command("run.again", say("Run &again"), on(runs.rerun), one, "R", "run", 1, icon="again"),
+            Command("run.edit", say("&Edit and run again"), on(self._edit), one, "Shift+R", "run", 1),
+            Command("run.check", check, on(runs.check_again), is_unconfirmed, menu="run", group=1),
+            Command("run.stop", say("S&top"), stop, can_stop, "", "run", 2, icon="stop"),
+            Command("run.log", say("Show &log"), on(self.show_log), one, "", "run", 2, icon="log"),
+            Command("run.open", say("&Open run"), on(self.open_run), one, "", "run", 2),
             Command("run.refresh", say("&Refresh"), self._refresh, shortcut="F5", menu="run", group=3),
         ]
 
@@ -120,43 +120,19 @@ class JobsFeature(Feature):
         self._room.form.load_spec(run.spec, Path(run.spec.code_folder), run)
         self.shell.show_dock("job")
 
-    def _selected(self) -> Run | None:
-        return self._room.runs.state.selected_run
+    def _is_selected(self, fits: Callable[[Run], bool]) -> Callable[[], bool]:
+        """Whether there is a run selected that is so."""
+        runs = self._room.runs
+        return lambda: (run := runs.state.selected_run) is not None and fits(run)
 
-    def _has_run(self) -> bool:
-        return self._selected() is not None
+    def _on_selected(self, act: Callable[[Run], object]) -> Callable[[], None]:
+        """Do this with the run that is selected, if one is."""
 
-    def _can_stop(self) -> bool:
-        run = self._selected()
-        return run is not None and run.state.can_stop
+        def act_on_it() -> None:
+            if run := self._room.runs.state.selected_run:
+                act(run)
 
-    def _is_unconfirmed(self) -> bool:
-        run = self._selected()
-        return run is not None and run.state is RunState.UNCONFIRMED
-
-    def _check_again(self) -> None:
-        if run := self._selected():
-            self._room.runs.check_again(run.id)
-
-    def _again(self) -> None:
-        if run := self._selected():
-            self._room.runs.rerun(run.id)
-
-    def _edit_selected(self) -> None:
-        if run := self._selected():
-            self._room.runs.edit_again(run.id)
-
-    def _stop(self) -> None:
-        if run := self._selected():
-            self._room.runs.stop([run.id], self.shell.confirm)
-
-    def _selected_log(self) -> None:
-        if run := self._selected():
-            self.show_log(run)
-
-    def _open_selected(self) -> None:
-        if run := self._selected():
-            self.open_run(run)
+        return act_on_it
 
     def _refresh(self) -> None:
         self._room.refresh()
@@ -165,32 +141,23 @@ class JobsFeature(Feature):
     # job files and the sample
 
     def fill_in_sample(self) -> None:
-        async def fill_in() -> None:
-            await self.prepare_sample()
-
-        self.shell.tasks.start("prepare the sample", fill_in)
+        self.shell.tasks.start("prepare the sample", self.prepare_sample)
 
     async def prepare_sample(self) -> Path:
         """The sample in the form, its data in the Lab; the answer is the folder it is in."""
-        spec, base = await self._room.prepare_sample()
+        spec, base = await self._room.sample.prepare()
         self._room.form.load_spec(spec, base)
         self.shell.show_dock("job")
         self._storage.buckets.refresh()
         return base
 
-    def _open_job(self) -> None:
-        async def choose() -> None:
-            path = await chosen_file(self.shell.window, say("Open job file"), _TOML)
-            if path is not None:
-                self._room.form.open_file(path)
-                self.shell.show_dock("job")
+    async def _open_job(self) -> None:
+        path = await chosen_file(self.shell.window, say("Open job file"), _TOML)
+        if path is not None:
+            self._room.form.open_file(path)
+            self.shell.show_dock("job")
 
-        self.shell.tasks.start("open a job file", choose)
-
-    def _save_job(self) -> None:
-        async def choose() -> None:
-            path = await chosen_place(self.shell.window, say("Save job file"), "job.toml", _TOML)
-            if path is not None:
-                self._room.form.save_file(path)
-
-        self.shell.tasks.start("save a job file", choose)
+    async def _save_job(self) -> None:
+        path = await chosen_place(self.shell.window, say("Save job file"), "job.toml", _TOML)
+        if path is not None:
+            self._room.form.save_file(path)

@@ -10,18 +10,15 @@ from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
-    QHBoxLayout,
-    QLabel,
     QLineEdit,
     QPushButton,
     QScrollArea,
     QSpinBox,
-    QVBoxLayout,
     QWidget,
 )
 
 from traindeck.domain.accounts.profiles import Profile
-from traindeck.domain.jobs.job import Flavor
+from traindeck.domain.jobs.job import Choices, Flavor
 from traindeck.domain.texts import say
 from traindeck.ui.jobs.place_notes_view import PlaceNotesView
 from traindeck.ui.kit.dialogs import choose_folder, choose_job_file
@@ -36,6 +33,8 @@ from traindeck.ui.kit.fields import (
     line,
     with_places,
 )
+from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.storage.bucket_model import local_paths
 from traindeck.ui.storage.object_drag import carried_in
@@ -46,9 +45,6 @@ from traindeck.viewmodels.storage.moving import Carried
 
 _STOP_AFTER = ("1h", "4h", "12h", "1d", "none")
 _MOST_NODES = 1000
-
-PLACES = ("log_to", "checkpoint_folder")
-"""The fields that hold a folder of the service."""
 
 
 class JobFormView(QWidget):
@@ -68,22 +64,14 @@ class JobFormView(QWidget):
         self.new_button = QPushButton(say("New"))
         self.open_button = QPushButton(say("Open…"))
         self.save_button = QPushButton(say("Save…"))
-        self.file = QLabel()
-        self.file.setTextFormat(Qt.TextFormat.PlainText)
-        set_role(self.file, "dim")
-        head = QHBoxLayout()
-        head.setContentsMargins(SPACE, HALF, SPACE, HALF)
-        head.setSpacing(HALF)
-        head.addWidget(self.file, 1)
-        for button in (self.new_button, self.open_button, self.save_button):
+        buttons = (self.new_button, self.open_button, self.save_button)
+        for button in buttons:
             set_role(button, "flat")
-            head.addWidget(button)
-
-        self.origin = QLabel()
-        self.origin.setWordWrap(True)
-        self.origin.setTextFormat(Qt.TextFormat.PlainText)
+        self.file = sentence("", "dim")
+        self.file.setWordWrap(False)
+        head = row_of((self.file, 1), *buttons, margins=(SPACE, HALF, SPACE, HALF), spacing=HALF)
+        self.origin = sentence("", "warn")
         self.origin.setContentsMargins(SPACE, HALF, SPACE, HALF)
-        set_role(self.origin, "warn")
 
         self.scroll_area = QScrollArea()
         self.scroll_area.setWidgetResizable(True)
@@ -91,39 +79,20 @@ class JobFormView(QWidget):
         self.scroll_area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.scroll_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
 
-        self.stage = QLabel()
-        self.stage.setWordWrap(True)
-        self.stage.setTextFormat(Qt.TextFormat.PlainText)
-        set_role(self.stage, "dim")
+        self.stage = sentence("", "dim")
         self.submit = QPushButton()
         self.submit.setToolTip(say("Submit this job (Ctrl+Enter)"))
         set_role(self.submit, "primary")
-        foot = QVBoxLayout()
-        foot.setContentsMargins(SPACE, SPACE, SPACE, SPACE)
-        foot.setSpacing(HALF)
-        foot.addWidget(self.stage)
-        foot.addWidget(self.submit)
-
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(head)
-        layout.addWidget(line())
-        layout.addWidget(self.origin)
-        layout.addWidget(self.scroll_area, 1)
-
         # From the outside in: whatever is put into another parent later is styled once more, with all that is in it.
+        layout = column_of(head, line(), self.origin, (self.scroll_area, 1), line(), inside=self, margins=0, spacing=0)
         page = QWidget()
         set_role(page, "page")
         self.scroll_area.setWidget(page)
-        self.column = QVBoxLayout(page)
-        self.column.setContentsMargins(SPACE, SPACE, SPACE, SPACE)
-        self.column.setSpacing(SPACE + HALF)
+        self.column = column_of(inside=page, margins=SPACE, spacing=SPACE + HALF)
         self._build_main()
         self._build_more(theme)
         self.column.addStretch(1)
-        layout.addWidget(line())
-        layout.addLayout(foot)
+        layout.addLayout(column_of(self.stage, self.submit, margins=SPACE, spacing=HALF))
 
         self.new_button.clicked.connect(form.new)
         self.open_button.clicked.connect(self.choose_file)
@@ -143,13 +112,19 @@ class JobFormView(QWidget):
         return QSize(34 * SPACE, 30 * SPACE)
 
     def choose_file(self) -> None:
-        choose_job_file(self, say("Open a job file"), self._open_first, self._place_of_file(), to_save=False)
+        form = self._form
+        title, start = say("Open a job file"), form.state.file_place
+        choose_job_file(self, title, lambda paths: form.open_file(paths[0]), start, to_save=False)
 
     def choose_save(self) -> None:
-        choose_job_file(self, say("Save the job file"), self._save_first, self._place_of_file(), to_save=True)
+        form = self._form
+        title, start = say("Save the job file"), form.state.file_place
+        choose_job_file(self, title, lambda paths: form.save_file(paths[0]), start, to_save=True)
 
     def choose_code_folder(self) -> None:
-        choose_folder(self, say("Choose the code folder"), self._code_folder_chosen, self._form.state.code_place)
+        form = self._form
+        title, start = say("Choose the code folder"), form.state.code_place
+        choose_folder(self, title, lambda paths: form.choose_code_folder(paths[0]), start)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         wanted = event.modifiers() & Qt.KeyboardModifier.ControlModifier
@@ -175,22 +150,20 @@ class JobFormView(QWidget):
             event.setAccepted(self._takes_objects(event.position().toPoint()) is not None)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        carried = carried_in(event.mimeData())
+        carried, dropped = carried_in(event.mimeData()), _dropped(event)
         if carried is not None:
-            event.setDropAction(Qt.DropAction.CopyAction)
             event.setAccepted(self._take_objects(event.position().toPoint(), carried))
-            return
-        place = _dropped(event)
-        if place is None:
+        elif dropped is not None:
+            event.accept()
+            self._form.take_dropped(dropped)
+        else:
             return
         event.setDropAction(Qt.DropAction.CopyAction)
-        event.accept()
-        self._form.take_dropped(place)
 
     def _takes_objects(self, place: QPoint) -> str | None:
         """The field under the mouse, if the address of an object or a folder may stand there."""
-        editors = {name: self._texts[name] for name in PLACES if name in self._texts}
-        for name, editor in (editors | {name: self._tables[name] for name in ("inputs", "outputs")}).items():
+        for name in ("log_to", "inputs", "outputs"):
+            editor = self.fields[name].editor
             if editor.isVisible() and editor.rect().contains(editor.mapFrom(self, place)):
                 return name
         return None
@@ -219,21 +192,14 @@ class JobFormView(QWidget):
         browse.clicked.connect(self.choose_code_folder)
         self._add_text("code_folder", say("Drop a folder here"), browse)
 
-        self.boot = QComboBox()
-        self.boot.setEditable(True)
-        self.boot.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.boot = self._editable("boot", say("for example train.py"))
         self.boot.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self._connect_editable("boot", self.boot, say("for example train.py"))
         self._add("boot", self.boot)
 
         self.engine, self.version, self.flavor = ChoiceBox(), ChoiceBox(), ChoiceBox()
         self.version.setAccessibleName(str(LABELS["engine_version"]))
         both = QWidget()
-        pair = QVBoxLayout(both)
-        pair.setContentsMargins(0, 0, 0, 0)
-        pair.setSpacing(HALF)
-        pair.addWidget(self.engine)
-        pair.addWidget(self.version)
+        column_of(self.engine, self.version, inside=both, margins=0, spacing=HALF)
         both.setFocusProxy(self.engine)
         self.engine.setAccessibleName(str(LABELS["engine"]))
         self._add("engine", both).remedy_wanted.connect(self._form.take_nearest_engine)
@@ -242,10 +208,7 @@ class JobFormView(QWidget):
         self._add("flavor", self.flavor).remedy_wanted.connect(self._form.take_nearest_flavor)
         self.flavor.chosen.connect(partial(self._form.set_field, "flavor"))
 
-        self.offer = QLabel()
-        self.offer.setWordWrap(True)
-        self.offer.setTextFormat(Qt.TextFormat.PlainText)
-        set_role(self.offer, "warn")
+        self.offer = sentence("", "warn")
         self.offer_again = QPushButton(say("Try again"))
         set_role(self.offer_again, "link")
         self.offer_again.clicked.connect(self._form.load_offer)
@@ -256,17 +219,9 @@ class JobFormView(QWidget):
         self.nodes.setRange(1, _MOST_NODES)
         self.nodes.lineEdit().setTextMargins(HALF, 0, 0, 0)
         self.nodes.valueChanged.connect(partial(self._form.set_field, "nodes"))
-        self.stop_after = QComboBox()
-        self.stop_after.setEditable(True)
-        self.stop_after.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        self.stop_after.addItems(list(_STOP_AFTER))
-        self._connect_editable("stop_after", self.stop_after, say("4h, 2d or none"))
-        row = QHBoxLayout()
-        row.setSpacing(SPACE)
-        for name, editor in (("nodes", self.nodes), ("stop_after", self.stop_after)):
-            self.fields[name] = Field(str(LABELS[name]), editor)
-            row.addWidget(self.fields[name], 1, Qt.AlignmentFlag.AlignTop)
-        self.column.addLayout(row)
+        self.stop_after = self._editable("stop_after", say("4h, 2d or none"), *_STOP_AFTER)
+        both_fields = [self._field("nodes", self.nodes), self._field("stop_after", self.stop_after)]
+        self.column.addLayout(row_of(*((field, 1, Qt.AlignmentFlag.AlignTop) for field in both_fields), spacing=SPACE))
         self._guard.watch(self.profile, self.boot, self.engine, self.version, self.flavor, self.nodes, self.stop_after)
 
     def _build_more(self, theme: Theme) -> None:
@@ -288,19 +243,25 @@ class JobFormView(QWidget):
         self._add_text("pool", say("Only for a dedicated pool"))
         self.column = main
 
+    def _field(self, name: str, editor: QWidget, *beside: QWidget) -> Field:
+        field = self.fields[name] = Field(str(LABELS[name]), editor, *beside)
+        return field
+
     def _add(self, name: str, editor: QWidget, *beside: QWidget) -> Field:
-        field = Field(str(LABELS[name]), editor, *beside)
-        self.fields[name] = field
+        field = self._field(name, editor, *beside)
         self.column.addWidget(field)
         return field
 
     def _add_text(self, name: str, placeholder: str, *beside: QWidget) -> None:
         edit = QLineEdit()
+        self._bind(name, edit, placeholder)
+        self._add(name, edit, *beside)
+
+    def _bind(self, name: str, edit: QLineEdit, placeholder: str) -> None:
         edit.setPlaceholderText(placeholder)
         edit.setAcceptDrops(False)  # a dropped folder is for the form, not for the text
         edit.textEdited.connect(partial(self._form.set_field, name))
         self._texts[name] = edit
-        self._add(name, edit, *beside)
 
     def _completes(self, line: QLineEdit) -> None:
         """A place is typed here: offer what it may become, and spell it our way in the end."""
@@ -317,14 +278,16 @@ class JobFormView(QWidget):
         self._tables[name] = table
         self._add(name, table)
 
-    def _connect_editable(self, name: str, box: QComboBox, placeholder: str) -> None:
+    def _editable(self, name: str, placeholder: str, *choices: str) -> QComboBox:
+        box = QComboBox()
+        box.setEditable(True)
+        box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        box.addItems(choices)
         edit = box.lineEdit()
         assert edit is not None
-        edit.setPlaceholderText(placeholder)
-        edit.setAcceptDrops(False)
-        edit.textEdited.connect(partial(self._form.set_field, name))
+        self._bind(name, edit, placeholder)
         box.textActivated.connect(partial(self._form.set_field, name))
-        self._texts[name] = edit
+        return box
 
     def _on_changed(self) -> None:
         state = self._form.state
@@ -350,28 +313,28 @@ class JobFormView(QWidget):
 
     def _show_choices(self, state: FormState) -> None:
         spec = state.spec
-        known = state.offer_is_known
-        wait = say("Loading…") if state.offer_is_loading else say("Choose…")
+        offer, trouble = state.offer or Choices((), ()), state.offer_trouble
+        known = state.offer is not None
+        wait = say("Loading…") if state.profile and not known and trouble is None else say("Choose…")
         self.profile.offer(
             [(_profile_words(profile), profile.name) for profile in state.profiles],
             state.profile,
             is_known=True,
             placeholder=say("Choose…"),
         )
-        names = list(dict.fromkeys(engine.name for engine in state.engines))
+        names = list(dict.fromkeys(engine.name for engine in offer.engines))
         self.engine.offer([(name, name) for name in names], spec.engine, is_known=known, placeholder=wait)
-        versions = [(engine.version, engine.version) for engine in state.engines if engine.name == spec.engine]
+        versions = [(engine.version, engine.version) for engine in offer.engines if engine.name == spec.engine]
         self.version.offer(versions, spec.engine_version, is_known=known, placeholder=wait)
-        flavors = [(_flavor_words(flavor), flavor.id) for flavor in state.flavors]
+        flavors = [(_flavor_words(flavor), flavor.id) for flavor in offer.flavors]
         self.flavor.offer(flavors, spec.flavor, is_known=known, placeholder=wait)
-        trouble = state.offer_trouble
         self.offer.setText(trouble.sentence() if trouble else "")
         self.offer.setVisible(trouble is not None)
         self.offer_again.setVisible(trouble is not None)
         shown = [self.boot.itemText(number) for number in range(self.boot.count())]
         if shown != list(state.boot_files):
             self.boot.clear()
-            self.boot.addItems(list(state.boot_files))
+            self.boot.addItems(state.boot_files)
             self.boot.setEditText(spec.boot)
 
     def _show_errors(self, state: FormState) -> None:
@@ -395,12 +358,11 @@ class JobFormView(QWidget):
         self.origin.setVisible(state.origin is not None)
         if state.origin is None:
             return
+        number = state.origin.number
         changes = "; ".join(f"{one.name}: {one.before} → {one.after}" for one in state.changes)
-        if changes:
-            words = say("Like run {number}, except {changes}.", number=state.origin.number, changes=changes)
-        else:
-            words = say("The same as run {number}. Change something, then submit.", number=state.origin.number)
-        self.origin.setText(words)
+        words = say("Like run {number}, except {changes}.", number=number, changes=changes)
+        same = say("The same as run {number}. Change something, then submit.", number=number)
+        self.origin.setText(words if changes else same)
 
     def _on_refused(self, name: str) -> None:
         field = self.fields.get(name.partition(":")[0])
@@ -410,18 +372,6 @@ class JobFormView(QWidget):
             self.more.unfold(True)
         field.editor.setFocus()
         self.scroll_area.ensureWidgetVisible(field)
-
-    def _place_of_file(self) -> Path:
-        return self._form.state.file or self._form.state.code_place / "job.toml"
-
-    def _open_first(self, paths: list[Path]) -> None:
-        self._form.open_file(paths[0])
-
-    def _save_first(self, paths: list[Path]) -> None:
-        self._form.save_file(paths[0])
-
-    def _code_folder_chosen(self, paths: list[Path]) -> None:
-        self._form.choose_code_folder(paths[0])
 
 
 def _write(line: QLineEdit, words: str) -> None:

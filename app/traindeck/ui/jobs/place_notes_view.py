@@ -12,9 +12,10 @@ from traindeck.domain.texts import say
 from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, set_role
-from traindeck.viewmodels.jobs.place_notes import PlaceNote, Remedy, Severity
+from traindeck.viewmodels.jobs.place_notes import PlaceNote, Remedy
+from traindeck.viewmodels.ports import Tone
 
-_ROLES = {Severity.PLAIN: "small", Severity.WARNING: "warn", Severity.TROUBLE: "error"}
+_ROLES = {Tone.QUIET: "small", Tone.DOUBTFUL: "warn", Tone.BAD: "error"}
 
 TakeRemedy = Callable[[PlaceNote, Remedy], None]
 
@@ -41,13 +42,9 @@ class PlaceNotesView(QWidget):
             self._add(note)
         self.setVisible(bool(self._notes))
 
-    def words(self) -> str:
-        """All that is said, for screen readers."""
-        return "\n".join(_words(note) for note in self._notes)
-
     def _add(self, note: PlaceNote) -> None:
-        label = sentence(_words(note), _ROLES[note.tone])
-        self._column.addWidget(label)
+        words = f"{note.row}: {say(note.words)}" if note.row else say(note.words)
+        self._column.addWidget(sentence(words, _ROLES[note.tone]))
         for remedy in note.remedies:
             button = QPushButton(say(remedy.words))
             set_role(button, "link")
@@ -56,7 +53,3 @@ class PlaceNotesView(QWidget):
 
     def _go(self, note: PlaceNote, remedy: Remedy, *_: bool) -> None:
         self._take(note, remedy)
-
-
-def _words(note: PlaceNote) -> str:
-    return f"{note.row}: {say(note.words)}" if note.row else say(note.words)

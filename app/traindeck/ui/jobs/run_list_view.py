@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from PySide6.QtCore import (
@@ -16,16 +15,17 @@ from PySide6.QtCore import (
     SignalInstance,
 )
 from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QHeaderView, QLabel, QMenu, QStackedLayout, QTableView, QWidget
+from PySide6.QtWidgets import QHeaderView, QMenu, QStackedLayout, QTableView, QWidget
 
 from traindeck.domain.jobs.job import Run, duration_words
 from traindeck.domain.texts import exact_words, say
 from traindeck.ui.kit.cards import EmptyPage
 from traindeck.ui.kit.cells import StateChipDelegate
 from traindeck.ui.kit.layouts import column_of
+from traindeck.ui.kit.property_page import one_line
 from traindeck.ui.kit.table_models import TONE_ROLE, RowsModel
 from traindeck.ui.kit.tables import NUMBERS, KeyedView, plain_table
-from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.kit.theme import HALF, SPACE, Theme
 from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.jobs.run_page import age_words, all_state_words, state_words, tone_of
 from traindeck.viewmodels.ports import Confirm
@@ -62,27 +62,22 @@ class RunTableModel(RowsModel[Run]):
         }
 
     def cell(self, row: Run, column: int, role: int) -> Any:
-        now = self._runs.clock()
         if role == Qt.ItemDataRole.DisplayRole:
-            return self._words(row, column, now)
+            return self._words(row, column)
         if role == TONE_ROLE and column == self.STATE:
             return tone_of(row)
         if role == Qt.ItemDataRole.ToolTipRole:
             return self._tool_tip(row, column)
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return f"{self.headers()[column]}: {self._words(row, column, now)}"
+            return f"{self.headers()[column]}: {self._words(row, column)}"
         if role == Qt.ItemDataRole.TextAlignmentRole and column == self.TIME:
             return NUMBERS
         return None
 
-    def _words(self, run: Run, column: int, now: datetime) -> str:
-        if column == self.STATE:
-            return state_words(run)
-        if column == self.NAME:
-            return run.name
-        if column == self.TIME:
-            return duration_words(run.run_seconds(now))
-        return run.profile if column == self.PROFILE else age_words(run.created, now)
+    def _words(self, run: Run, column: int) -> str:
+        now = self._runs.clock()
+        times = duration_words(run.run_seconds(now)), age_words(run.created, now)
+        return (run.name, state_words(run), *times, run.profile)[column]
 
     def _tool_tip(self, run: Run, column: int) -> str:
         if column == self.STATE:
@@ -144,8 +139,7 @@ class RunListView(QWidget):
         self.empty = EmptyPage(
             say("No runs yet."), say("Fill in the job form and press Submit, or start with the sample project.")
         )
-        self.busy = QLabel()
-        set_role(self.busy, "small")
+        self.busy = one_line("", "small")
         self.busy.setContentsMargins(SPACE, HALF, SPACE, HALF)
         self._pages = QStackedLayout()
         column_of(self._pages, self.busy, inside=self, margins=0, spacing=0)
@@ -194,7 +188,7 @@ class RunListView(QWidget):
         self._add(menu, say("Open"), "Return", one).triggered.connect(self._open)
         self._add(menu, say("Show log"), "", one).triggered.connect(self._show_log)
         menu.addSeparator()
-        self._add(menu, say("Run again"), "R", one and _can_rerun(runs[0])).triggered.connect(self._again)
+        self._add(menu, say("Run again"), "R", one and bool(runs[0].bundle)).triggered.connect(self._again)
         self._add(menu, say("Edit and run again"), "Shift+R", one).triggered.connect(self._edit_again)
         menu.addSeparator()
         self._add(menu, say("Stop…"), "", any(run.state.can_stop for run in runs)).triggered.connect(self._stop)
@@ -212,20 +206,21 @@ class RunListView(QWidget):
             menu.popup(self.table.viewport().mapToGlobal(place))
 
     def _again(self) -> None:
-        if (run := self._only()) and _can_rerun(run):
-            self._runs.rerun(run.id)
+        # Before its code is frozen there is nothing to send again.
+        if (run := self._only()) and run.bundle:
+            self._runs.rerun(run)
 
     def _edit_again(self) -> None:
         if run := self._only():
-            self._runs.edit_again(run.id)
+            self._runs.edit_wanted.emit(run)
 
     def _open(self) -> None:
         if run := self._only():
-            self._runs.open(run.id)
+            self._runs.opened.emit(run)
 
     def _show_log(self) -> None:
         if run := self._only():
-            self._runs.show_log(run.id)
+            self._runs.log_wanted.emit(run)
 
     def _stop(self) -> None:
         self._runs.stop(self.selected_ids(), self._confirm)
@@ -261,8 +256,3 @@ class RunListView(QWidget):
             self.select(state.selected)
         self.busy.setText(" · ".join(str(words) for words in state.busy.values()))
         self.busy.setVisible(bool(state.busy))
-
-
-def _can_rerun(run: Run) -> bool:
-    """Before its code is frozen there is nothing to send again."""
-    return bool(run.bundle)

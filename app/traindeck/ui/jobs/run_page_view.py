@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
@@ -27,8 +25,6 @@ class RunPageView(QWidget):
     def __init__(self, page: RunPage, theme: Theme, confirm: Confirm) -> None:
         super().__init__()
         self._page = page
-        self._confirm = confirm
-        self._shown: tuple[object, ...] = ()
         self.chip = StateChip()
         self.title = plain("title")
         self.reason = plain("dim")
@@ -62,11 +58,12 @@ class RunPageView(QWidget):
         column.addStretch(1)
         fill_scrolling(self, column)
 
-        self.log.clicked.connect(page.show_log)
-        self.again.clicked.connect(page.rerun)
-        self.edit.clicked.connect(page.edit_again)
-        self.stop.clicked.connect(self._stop)
-        self.check.clicked.connect(page.check_again)
+        runs = page.runs
+        self.log.clicked.connect(lambda: runs.log_wanted.emit(page.state.run))
+        self.again.clicked.connect(lambda: runs.rerun(page.state.run))
+        self.edit.clicked.connect(lambda: runs.edit_wanted.emit(page.state.run))
+        self.stop.clicked.connect(lambda: runs.stop([page.state.run.id], confirm))
+        self.check.clicked.connect(lambda: runs.check_again(page.state.run))
         self.fetch.clicked.connect(self.choose_target)
         page.changed.connect(self._on_changed)
         theme.changed.connect(self._apply_theme)
@@ -74,19 +71,14 @@ class RunPageView(QWidget):
         self._on_changed()
 
     def choose_target(self) -> None:
-        choose_folder(self, say("Fetch the outputs into this folder"), self._fetch)
+        page = self._page
+        choose_folder(self, say("Fetch the outputs into this folder"), lambda targets: page.fetch(targets[0]))
 
     def _apply_theme(self) -> None:
         self.again.setIcon(self._theme.icon("again", "on_accent"))
         drawn = ((self.log, "log"), (self.edit, "form"), (self.stop, "stop"), (self.fetch, "download"))
         for button, name in drawn:
             button.setIcon(self._theme.icon(name))
-
-    def _fetch(self, targets: list[Path]) -> None:
-        self._page.fetch(targets[0])
-
-    def _stop(self) -> None:
-        self._page.stop(self._confirm)
 
     def _on_changed(self) -> None:
         state = self._page.state
@@ -98,7 +90,7 @@ class RunPageView(QWidget):
         role = "error" if tone_of(run) is Tone.BAD else "dim"
         if self.reason.property("role") != role:
             set_role(self.reason, role)
-        busy = self._page.busy or state.fetching
+        busy = self._page.busy
         self.busy.setText(str(busy or ""))
         self.busy.setVisible(busy is not None)
         self.again.setEnabled(bool(run.bundle) and not state.is_gone)
@@ -108,7 +100,7 @@ class RunPageView(QWidget):
         self._moments.show_facts(
             [
                 *((str(words), exact_words(moment)) for words, moment in state.moments),
-                (say("Run time"), duration_words(run.run_seconds(self._page.now))),
+                (say("Run time"), duration_words(run.run_seconds(self._page.runs.clock()))),
                 (say("Profile"), run.profile),
                 (say("Job id"), run.job_id or "–"),
             ]

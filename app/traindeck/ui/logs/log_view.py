@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QFocusEvent,
     QKeyEvent,
@@ -21,16 +22,16 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
     QStackedLayout,
-    QToolButton,
     QWidget,
 )
 
 from traindeck.domain.jobs.job import duration_words
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say
-from traindeck.ui.kit.cards import EmptyPage
+from traindeck.ui.kit.cards import EmptyPage, theme_tool_buttons, tool_button
 from traindeck.ui.kit.cells import StateChip
 from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.ui.kit.property_page import one_line, sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.jobs.run_page import tone_of
 from traindeck.viewmodels.logs.log_feed import (
@@ -51,9 +52,15 @@ SLICE_LINES = 1000
 _SLICE_CHARACTERS = 100_000
 _COUNT_AGAIN_MS = 500
 
-_MOVING_KEYS = {
-    Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown, Qt.Key.Key_Home, Qt.Key.Key_Space,
-}  # fmt: skip
+# Without a caret to see, these keys scroll.
+_SCROLLS = {
+    Qt.Key.Key_Up: QAbstractSlider.SliderAction.SliderSingleStepSub,
+    Qt.Key.Key_Down: QAbstractSlider.SliderAction.SliderSingleStepAdd,
+    Qt.Key.Key_PageUp: QAbstractSlider.SliderAction.SliderPageStepSub,
+    Qt.Key.Key_PageDown: QAbstractSlider.SliderAction.SliderPageStepAdd,
+    Qt.Key.Key_Space: QAbstractSlider.SliderAction.SliderPageStepAdd,
+    Qt.Key.Key_Home: QAbstractSlider.SliderAction.SliderToMinimum,
+}
 
 
 class LogPane(QPlainTextEdit):
@@ -85,7 +92,7 @@ class LogPane(QPlainTextEdit):
         set_role(self.pill, "pill")
         self.pill.hide()
         self.pill.clicked.connect(self.to_end)
-        self.verticalScrollBar().actionTriggered.connect(self._on_scroll_action)
+        self.verticalScrollBar().actionTriggered.connect(self._tell_where)
 
     def clear_lines(self) -> None:
         self.setPlainText("")
@@ -93,7 +100,10 @@ class LogPane(QPlainTextEdit):
 
     def add(self, batch: LogBatch, so_far: LogBatch) -> None:
         """Show what arrived; `so_far` is all there is to show."""
-        lines = [*_gap_words(batch), *batch.lines]
+        lines = list(batch.lines)
+        if batch.skipped:
+            gap = say("— {count} lines came too fast to be shown; all are in the file —", count=f"{batch.skipped:,}")
+            lines.insert(0, gap)
         if len(lines) >= _REBUILD_FROM and self._follows and not self.textCursor().hasSelection():
             self.setPlainText("\n".join([*so_far.lines, so_far.open_line]))
             self.rebuilt.emit()
@@ -127,19 +137,12 @@ class LogPane(QPlainTextEdit):
         if event.key() == Qt.Key.Key_End:
             self.to_end()
             return
-        bar = self.verticalScrollBar()
         plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
-        if event.key() in _MOVING_KEYS and plain:
-            # Without a caret to see, these keys scroll.
-            actions = {
-                Qt.Key.Key_Up: QAbstractSlider.SliderAction.SliderSingleStepSub,
-                Qt.Key.Key_Down: QAbstractSlider.SliderAction.SliderSingleStepAdd,
-                Qt.Key.Key_PageUp: QAbstractSlider.SliderAction.SliderPageStepSub,
-                Qt.Key.Key_Home: QAbstractSlider.SliderAction.SliderToMinimum,
-            }
-            bar.triggerAction(actions.get(Qt.Key(event.key()), QAbstractSlider.SliderAction.SliderPageStepAdd))
-            return
-        super().keyPressEvent(event)
+        scroll = _SCROLLS.get(Qt.Key(event.key())) if plain else None
+        if scroll is None:
+            super().keyPressEvent(event)
+        else:
+            self.verticalScrollBar().triggerAction(scroll)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         super().wheelEvent(event)
@@ -174,32 +177,20 @@ class LogPane(QPlainTextEdit):
         bar = self.verticalScrollBar()
         bar.setValue(bar.maximum())
 
-    def _on_scroll_action(self, _: int) -> None:
-        # Sent before the value moves to where `sliderPosition` already is.
+    def _tell_where(self) -> None:
+        # An action of the bar is told of before the value moves to where this is already.
         bar = self.verticalScrollBar()
         self.follow_wanted.emit(bar.sliderPosition() >= bar.maximum())
-
-    def _tell_where(self) -> None:
-        bar = self.verticalScrollBar()
-        self.follow_wanted.emit(bar.value() >= bar.maximum())
 
     def _place_pill(self) -> None:
         self.pill.adjustSize()
         room = self.viewport().geometry()
-        self.pill.move(
-            QPoint(room.center().x() - self.pill.width() // 2, room.bottom() - self.pill.height() - 2 * SPACE)
-        )
+        self.pill.move(room.center().x() - self.pill.width() // 2, room.bottom() - self.pill.height() - 2 * SPACE)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange and self._follows:
             self._scroll_to_end()
-
-
-def _gap_words(batch: LogBatch) -> list[str]:
-    if not batch.skipped:
-        return []
-    return [say("— {count} lines came too fast to be shown; all are in the file —", count=f"{batch.skipped:,}")]
 
 
 class LogSearch(QObject):
@@ -236,10 +227,6 @@ class LogSearch(QObject):
             self._finding = self._find(backwards)
             self._resume()
 
-    @property
-    def is_finding(self) -> bool:
-        return self._finding is not None
-
     def _resume(self) -> None:
         if self._finding is not None and next(self._finding, self) is self:
             self._finding = None
@@ -270,50 +257,48 @@ class LogSearch(QObject):
 
     def _count(self, *, as_it_goes: bool) -> Iterator[None]:
         """`as_it_goes`: tell what is found so far; else the old number stays until there is a new one."""
-        document = self._pane.document()
-        place = QTextCursor(document)  # moves with the lines while others work on them
-        place.setKeepPositionOnInsert(True)
-        hits, block = 0, document.begin()
-        while True:
-            lines = characters = 0
-            while block.isValid() and lines < SLICE_LINES and characters < _SLICE_CHARACTERS:
-                line = block.text()
-                hits += count_in(line, self._wanted)
-                lines, characters, block = lines + 1, characters + len(line), block.next()
-            if not block.isValid():
-                self.counted.emit(hits, True)
-                return
+        hits = 0
+        for block in self._lines(self._pane.document().begin(), QTextBlock.next):
+            if block is not None:
+                hits += count_in(block.text(), self._wanted)
+                continue
             if as_it_goes:
                 self.counted.emit(hits, False)
-            place.setPosition(block.position())
             yield
-            block = place.block()
+        self.counted.emit(hits, True)
 
     def _find(self, backwards: bool) -> Iterator[None]:
         document, chosen = self._pane.document(), self._pane.textCursor()
         start = chosen.selectionStart() if backwards else chosen.selectionEnd()
-        block = document.findBlock(start)
-        place = QTextCursor(document)
-        place.setKeepPositionOnInsert(True)
-        limit: int | None = start - block.position()
+        first = document.findBlock(start)
+        limit: int | None = start - first.position()
         looked_at = 0
-        while True:
-            lines = characters = 0
-            while lines < SLICE_LINES and characters < _SLICE_CHARACTERS:
-                line = block.text()
-                hit = _nearest(line, self._wanted, limit, backwards)
-                if hit is not None:
-                    self._pane.show_hit(_selection(block, line, hit))
-                    return
-                limit = None
-                if looked_at >= document.blockCount():  # once around, and the other half of the first line
-                    return
-                looked_at += 1
-                lines, characters = lines + 1, characters + len(line)
-                block = _beside(block, backwards)
-            place.setPosition(block.position())
-            yield
-            block = place.block()
+        for block in self._lines(first, partial(_beside, backwards=backwards)):
+            if block is None:
+                yield
+                continue
+            line = block.text()
+            hit = _nearest(line, self._wanted, limit, backwards)
+            if hit is not None:
+                self._pane.show_hit(_selection(block, line, hit))
+                return
+            limit = None
+            if looked_at >= document.blockCount():  # once around, and the other half of the first line
+                return
+            looked_at += 1
+
+    def _lines(self, block: QTextBlock, step: Callable[[QTextBlock], QTextBlock]) -> Iterator[QTextBlock | None]:
+        """From this one on, a slice of them at a time; None between two slices: others may have a turn."""
+        place = QTextCursor(self._pane.document())  # moves with the lines while others work on them
+        place.setKeepPositionOnInsert(True)
+        lines = characters = 0
+        while block.isValid():
+            yield block
+            lines, characters, block = lines + 1, characters + block.length(), step(block)
+            if block.isValid() and (lines >= SLICE_LINES or characters >= _SLICE_CHARACTERS):
+                place.setPosition(block.position())
+                yield None
+                block, lines, characters = place.block(), 0, 0
 
 
 def _nearest(line: str, wanted: str, limit: int | None, backwards: bool) -> tuple[int, int] | None:
@@ -361,17 +346,13 @@ class FindBar(QWidget):
         self.words.setPlaceholderText(say("Find in the lines shown"))
         self.words.setAccessibleName(say("Find in the lines shown"))
         self.words.setClearButtonEnabled(True)
-        self.hits = QLabel()
-        set_role(self.hits, "dim")
-        self.shut = QToolButton()
-        self.shut.setToolTip(say("Close the search"))
-        self.shut.setAccessibleName(say("Close the search"))
+        self.hits = one_line("", "dim")
+        self.shut = tool_button("close", say("Close the search"), self.close_bar)
         row_of((self.words, 1), self.hits, self.shut, inside=self, margins=(SPACE, HALF, SPACE, HALF))
         self._search = LogSearch(pane)
         self._search.counted.connect(self._on_counted)
         self.words.textChanged.connect(self._on_words)
         self.words.installEventFilter(self)
-        self.shut.clicked.connect(self.close_bar)
         self.hide()
 
     def open_bar(self) -> None:
@@ -404,10 +385,8 @@ class FindBar(QWidget):
         self._search.look_for(words)
 
     def _on_counted(self, count: int, is_all: bool) -> None:
-        if not is_all:
-            self.hits.setText(say("Hits so far: {count}", count=f"{count:,}"))
-        else:
-            self.hits.setText(say("Hits: {count}", count=f"{count:,}") if count else say("Nothing found"))
+        found = say("Hits: {count}", count=f"{count:,}") if count else say("Nothing found")
+        self.hits.setText(found if is_all else say("Hits so far: {count}", count=f"{count:,}"))
 
 
 class LogView(QWidget):
@@ -420,19 +399,14 @@ class LogView(QWidget):
         self.chip = StateChip()
         self.name = QLabel()
         self.name.setTextFormat(Qt.TextFormat.PlainText)
-        self.facts = QLabel()
-        set_role(self.facts, "dim")
-        self.reason = QLabel()
-        self.reason.setTextFormat(Qt.TextFormat.PlainText)
-        self.reason.setWordWrap(True)
+        self.facts = one_line("", "dim")
+        self.reason = sentence("", "dim")
         self.reason.setContentsMargins(SPACE, 0, SPACE, HALF)
         self.tasks = QComboBox()
         self.tasks.setAccessibleName(say("Worker"))
-        self.search = QToolButton()
-        self.search.setToolTip(say("Find in the log (Ctrl+F)"))
-        self.search.setAccessibleName(say("Find in the log (Ctrl+F)"))
         self.pane = LogPane(theme)
         self.find_bar = FindBar(self.pane)
+        self.search = tool_button("search", say("Find in the log (Ctrl+F)"), self.find_bar.open_bar)
         self.empty = EmptyPage(say("No log is open."), say("Submit a job, or choose a run and press Show log."))
 
         head = row_of(
@@ -453,7 +427,6 @@ class LogView(QWidget):
         self.setFocusProxy(self.pane)
 
         self.pane.follow_wanted.connect(feed.follow_end)
-        self.search.clicked.connect(self.find_bar.open_bar)
         self.tasks.activated.connect(self._on_task)
         feed.changed.connect(self._on_changed)
         feed.cleared.connect(self.pane.clear_lines)
@@ -476,8 +449,7 @@ class LogView(QWidget):
             super().keyPressEvent(event)
 
     def _apply_theme(self) -> None:
-        self.search.setIcon(self._theme.icon("search"))
-        self.find_bar.shut.setIcon(self._theme.icon("close"))
+        theme_tool_buttons(self, self._theme)
 
     def _on_arrived(self, batch: LogBatch) -> None:
         self.pane.add(batch, self._feed.lines_so_far())

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path, PurePath
 from typing import Any
 
-from traindeck.domain.jobs.job import Engine, Flavor, JobSpec, Scalar, fits, wire_value
+from traindeck.domain.jobs.job import Choices, Engine, Flavor, JobSpec, Scalar, fits, wire_value
 from traindeck.domain.jobs.job_file import scalar_of
 from traindeck.domain.texts import Text, text
 
@@ -132,24 +132,21 @@ def _words(value: object) -> str:
     return str(value) or "–"
 
 
-def nearest_engine(spec: JobSpec, engines: Iterable[Engine]) -> Engine | None:
+def nearest_engine(spec: JobSpec, offer: Choices) -> Engine | None:
     """The offered engine most like one that is not offered (any more)."""
-    engines = list(engines)
-    if not spec.engine_version or any((e.name, e.version) == (spec.engine, spec.engine_version) for e in engines):
+    if not spec.engine_version or offer.engine_of(spec):
         return None
-    alike = [engine for engine in engines if engine.name == spec.engine] or engines
+    alike = [engine for engine in offer.engines if engine.name == spec.engine] or offer.engines
     found = get_close_matches(spec.engine_version, [engine.version for engine in alike], 1, 0.0)
     return next((engine for engine in alike if found and engine.version == found[0]), None)
 
 
-def nearest_flavor(spec: JobSpec, engines: Iterable[Engine], flavors: Iterable[Flavor]) -> Flavor | None:
+def nearest_flavor(spec: JobSpec, offer: Choices) -> Flavor | None:
     """The offered specification most like the wanted one among those that fit the engine."""
-    flavors = list(flavors)
-    engine = next((e for e in engines if (e.name, e.version) == (spec.engine, spec.engine_version)), None)
-    wanted = next((flavor for flavor in flavors if flavor.id == spec.flavor), None)
-    if not spec.flavor or spec.pool or (wanted is not None and (engine is None or fits(engine, wanted))):
+    engine, wanted = offer.engine_of(spec), offer.flavor_of(spec)
+    fitting = [flavor for flavor in offer.flavors if engine is None or fits(engine, flavor)]
+    if not spec.flavor or spec.pool or wanted in fitting:
         return None
-    fitting = [flavor for flavor in flavors if engine is None or fits(engine, flavor)]
     found = get_close_matches(spec.flavor, [flavor.id for flavor in fitting], 1, 0.0)
     return next((flavor for flavor in fitting if found and flavor.id == found[0]), None)
 

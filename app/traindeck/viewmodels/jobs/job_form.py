@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, Signal
 from traindeck.domain.accounts.profiles import Profile
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.job import Engine, FieldError, Flavor, JobSpec, Run, Target, validate
+from traindeck.domain.jobs.job import Choices, Engine, FieldError, Flavor, JobSpec, Run, Target, usual_boots, validate
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 _EMPTY = JobSpec(code_folder="")
 """A new form names no folder: the default of a job file, “.”, would be whatever folder the program runs in."""
 _FOLDER = "folder"
-_USUAL_BOOT_FILES = ("train.py", "main.py", "run.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +54,8 @@ class FormState:
     origin: Run | None = None
     profile: str = ""
     profiles: tuple[Profile, ...] = ()
-    engines: tuple[Engine, ...] = ()
-    flavors: tuple[Flavor, ...] = ()
-    offer_is_loading: bool = False
-    offer_is_known: bool = False
+    offer: Choices | None = None
+    """The engines and specifications of the profile, as far as they are known."""
     offer_trouble: AppError | None = None
     boot_files: tuple[str, ...] = ()
     all_errors: tuple[FieldError, ...] = ()
@@ -83,6 +80,10 @@ class FormState:
     @property
     def code_place(self) -> Path:
         return self.base / self.spec.code_folder
+
+    @property
+    def file_place(self) -> Path:
+        return self.file or self.code_place / "job.toml"
 
     @property
     def cost(self) -> Text:
@@ -150,8 +151,7 @@ class JobForm(QObject):
 
     def load_offer(self) -> None:
         name = self.state.profile
-        empty = replace(self.state, engines=(), flavors=(), offer_is_known=False)
-        self._become(replace(empty, offer_is_loading=True, offer_trouble=None))
+        self._become(replace(self.state, offer=None, offer_trouble=None))
         self._scope.start("load engines and specifications", lambda: self._load_offer(name), Repeat.REPLACE)
 
     def new(self) -> None:
@@ -168,7 +168,8 @@ class JobForm(QObject):
             return
         changes: dict[str, Any] = {name: value}
         if name == "engine":
-            versions = [engine.version for engine in self.state.engines if engine.name == value]
+            engines = self.state.offer.engines if self.state.offer else ()
+            versions = [engine.version for engine in engines if engine.name == value]
             if versions and self.state.spec.engine_version not in versions:
                 changes["engine_version"] = versions[0]
         spec = replace(self.state.spec, **changes)
@@ -291,10 +292,9 @@ class JobForm(QObject):
         try:
             offer = await self._offers.load(name)
         except AppError as error:
-            self._become(replace(self.state, offer_is_loading=False, offer_trouble=error))
-            return
-        known = replace(self.state, engines=offer.engines, flavors=offer.flavors, offer_is_known=True)
-        self._become(replace(known, offer_is_loading=False))
+            self._become(replace(self.state, offer_trouble=error))
+        else:
+            self._become(replace(self.state, offer=offer))
 
     async def _open(self, path: Path) -> None:
         source = await self._disk.run(lambda _: _read(path))
@@ -343,20 +343,16 @@ class JobForm(QObject):
     async def _list_boot_files(self, place: Path) -> None:
         names = await self._disk.run(lambda _: _python_files(place))
         self._become(replace(self.state, boot_files=names))
-        if not self.state.spec.boot and not self.state.spec.command:
-            usual = next((name for name in _USUAL_BOOT_FILES if name in names), names[0] if len(names) == 1 else "")
-            if usual:
-                self.set_field("boot", usual)
+        boots = usual_boots(names) or (names if len(names) == 1 else ())
+        if boots and not self.state.spec.boot and not self.state.spec.command:
+            self.set_field("boot", boots[0])
 
     def _become(self, state: FormState) -> None:
-        engines = state.engines if state.offer_is_known else None
-        flavors = state.flavors if state.offer_is_known else None
-
         self.state = replace(
             state,
-            all_errors=tuple(validate(state.spec, engines, flavors)),
-            nearest_engine=nearest_engine(state.spec, engines) if engines is not None else None,
-            nearest_flavor=nearest_flavor(state.spec, engines or (), flavors) if flavors is not None else None,
+            all_errors=tuple(validate(state.spec, state.offer)),
+            nearest_engine=nearest_engine(state.spec, state.offer) if state.offer else None,
+            nearest_flavor=nearest_flavor(state.spec, state.offer) if state.offer else None,
             is_dirty=state.spec != self._clean,
             changes=differences(state.origin.spec, state.spec) if state.origin else (),
         )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from enum import Enum, auto
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -17,6 +16,7 @@ from traindeck.domain.texts import Text, text
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.storage.place_facts import Missing, PlaceFacts
 from traindeck.viewmodels.jobs.job_form import JobForm
+from traindeck.viewmodels.ports import Tone
 
 if TYPE_CHECKING:
     from traindeck.services.storage.place_facts import PlaceService
@@ -26,14 +26,8 @@ QUIET_S = 0.4
 
 _MOST_NAMED = 3
 _PLACES = ("inputs", "outputs")
-
-
-class Severity(Enum):
-    """How a note is meant."""
-
-    PLAIN = auto()
-    WARNING = auto()
-    TROUBLE = auto()
+_Facts = dict[ObjectPath, PlaceFacts | AppError]
+"""What was found out for one account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +46,7 @@ class PlaceNote:
     field: str
     row: str
     words: Text
-    tone: Severity = Severity.PLAIN
+    tone: Tone = Tone.QUIET
     remedies: tuple[Remedy, ...] = ()
 
 
@@ -74,18 +68,6 @@ class _Typed:
         head, brace, _ = whole.key.partition("{")
         return ObjectPath(whole.bucket, head.rpartition("/")[0] + "/" if "/" in head else "") if brace else whole
 
-    @property
-    def is_of_each_run(self) -> bool:
-        return "{" in self.spelling
-
-
-@dataclass(slots=True)
-class _Seen:
-    """What was found out for one account."""
-
-    profile: str = ""
-    facts: dict[ObjectPath, PlaceFacts | AppError] = field(default_factory=dict)
-
 
 class PlaceNotes(QObject):
     """Watches the places of a form; `notes` are by field and row."""
@@ -100,7 +82,8 @@ class PlaceNotes(QObject):
         self._form = form
         self._places = places
         self._scope = scope
-        self._seen = _Seen()
+        self._profile = ""
+        self._facts: _Facts = {}
         self._typed: tuple[_Typed, ...] = ()
         form.changed.connect(self._on_form)
 
@@ -137,8 +120,7 @@ class PlaceNotes(QObject):
 
     def look_again(self) -> None:
         """Forget what is known and find it out anew."""
-        self._seen = _Seen()
-        self._typed = ()
+        self._profile = ""
         self._on_form()
 
     def _on_form(self) -> None:
@@ -147,31 +129,31 @@ class PlaceNotes(QObject):
         if state.spec.log_to.strip():
             rows.append(_Typed("log_to", "", state.spec.log_to))
         typed = tuple(rows)
-        if self._seen.profile != state.profile:
-            self._seen = _Seen(state.profile)
+        if self._profile != state.profile:
+            self._profile, self._facts = state.profile, {}
         elif typed == self._typed:
             return
         self._typed = typed
         self._show()
-        if state.profile and any(one.path is not None and one.path not in self._seen.facts for one in typed):
+        if state.profile and any(one.path is not None and one.path not in self._facts for one in typed):
             self._scope.start("look at the places of the form", self._look, Repeat.REPLACE)
 
     async def _look(self) -> None:
         await asyncio.sleep(QUIET_S)
-        seen = self._seen
+        profile, facts = self._profile, self._facts
         for path in {one.path for one in self._typed}:
-            if path is None or path in seen.facts:
+            if path is None or path in facts:
                 continue
             try:
-                seen.facts[path] = await self._places.look(seen.profile, path)
+                facts[path] = await self._places.look(profile, path)
             except AppError as error:
-                seen.facts[path] = error
+                facts[path] = error
             self._show()
 
     def _show(self) -> None:
         notes = {}
         for one in self._typed:
-            found = self._seen.facts.get(one.path) if one.path is not None else None
+            found = self._facts.get(one.path) if one.path is not None else None
             if found is not None and (note := self._note(one, found)) is not None:
                 notes[one.field, one.row] = note
         if notes != self.notes:
@@ -180,8 +162,8 @@ class PlaceNotes(QObject):
 
     def _note(self, one: _Typed, found: PlaceFacts | AppError) -> PlaceNote | None:
         if isinstance(found, AppError):
-            return PlaceNote(one.field, one.row, found.title, Severity.TROUBLE)
-        profile = next((entry for entry in self._form.state.profiles if entry.name == self._seen.profile), None)
+            return PlaceNote(one.field, one.row, found.title, Tone.BAD)
+        profile = next((entry for entry in self._form.state.profiles if entry.name == self._profile), None)
         if found.missing is Missing.BUCKET:
             return _without_bucket(one, found)
         note = _input_note(one, found) if one.field == "inputs" else _output_note(one, found)
@@ -193,7 +175,7 @@ def _without_bucket(one: _Typed, found: PlaceFacts) -> PlaceNote:
     words = text("There is no bucket “{bucket}”.", bucket=bucket)
     ways = [Remedy(text("Use {place}", place=str(near)), near) for near in found.nearest]
     made = Remedy(text("Create the bucket {bucket}", bucket=bucket), ObjectPath(bucket), is_new=True)
-    return PlaceNote(one.field, one.row, words, Severity.TROUBLE, (*ways, made))
+    return PlaceNote(one.field, one.row, words, Tone.BAD, (*ways, made))
 
 
 def _input_note(one: _Typed, found: PlaceFacts) -> PlaceNote:
@@ -202,22 +184,22 @@ def _input_note(one: _Typed, found: PlaceFacts) -> PlaceNote:
         words = text("There is nothing at {place}.", place=str(found.path))
         ways = [Remedy(text("Use {place}", place=str(near)), near) for near in found.nearest]
         made = Remedy(text("Create the folder {place}", place=str(folder)), folder, is_new=True)
-        return PlaceNote(one.field, one.row, words, Severity.TROUBLE, (*ways, made))
+        return PlaceNote(one.field, one.row, words, Tone.BAD, (*ways, made))
     if found.takes_in and not found.is_object:
         names = ", ".join(found.takes_in[:_MOST_NAMED]) + (" …" if len(found.takes_in) > _MOST_NAMED else "")
         words = text("“{name}” also takes in {names}.", name=found.path.name, names=names)
         slash = Remedy(text("Use {place}", place=str(folder)), folder)
-        return PlaceNote(one.field, one.row, words, Severity.WARNING, (slash,))
+        return PlaceNote(one.field, one.row, words, Tone.DOUBTFUL, (slash,))
     return PlaceNote(one.field, one.row, _amount(found))
 
 
 def _output_note(one: _Typed, found: PlaceFacts) -> PlaceNote:
-    if found.missing is Missing.CONTENT or one.is_of_each_run or not found.count:
+    if found.missing is Missing.CONTENT or "{" in one.spelling or not found.count:
         return PlaceNote(one.field, one.row, text("The run makes this folder."))
     words = text("This folder is not empty: {amount}. Write {run} into it for a folder of each run.",
                  amount=_amount(found), run="{run}")  # fmt: skip
     own = ObjectPath(found.path.bucket, found.path.as_folder().key + "{run}/")
-    return PlaceNote(one.field, one.row, words, Severity.WARNING, (Remedy(text("Use {place}", place=str(own)), own),))
+    return PlaceNote(one.field, one.row, words, Tone.DOUBTFUL, (Remedy(text("Use {place}", place=str(own)), own),))
 
 
 def _amount(found: PlaceFacts) -> Text:
@@ -241,7 +223,7 @@ def _with_region(note: PlaceNote, found: PlaceFacts, profile: Profile | None) ->
             "The bucket is in {there}, the job runs in {here}. {rest}",
             there=found.region, here=profile.region, rest=note.words,
         )  # fmt: skip
-        return replace(note, words=words, tone=Severity.WARNING if note.tone is Severity.PLAIN else note.tone)
-    if note.tone is Severity.PLAIN:
+        return replace(note, words=words, tone=Tone.DOUBTFUL if note.tone is Tone.QUIET else note.tone)
+    if note.tone is Tone.QUIET:
         return replace(note, words=text("{words} · {region}", words=note.words, region=found.region))
     return note

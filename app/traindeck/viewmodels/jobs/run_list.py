@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -14,8 +14,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.texts import Text, text
-from traindeck.runtime.clock import Clock
-from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.runtime.clock import Clock, utc_now
+from traindeck.runtime.tasks import Repeat, TaskScope, Work
 from traindeck.viewmodels.ports import REST_S, Confirm
 
 if TYPE_CHECKING:
@@ -26,17 +26,10 @@ if TYPE_CHECKING:
 _TICK_MS = 1000
 _AGE_MS = 30_000
 
-_RunWork = Callable[[], Awaitable[None]]
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
 
 @dataclass(frozen=True, slots=True)
 class RunListState:
     runs: tuple[Run, ...] = ()
-    is_loading: bool = False
     is_known: bool = False
     trouble: AppError | None = None
     selected: str = ""
@@ -59,7 +52,7 @@ class RunList(QObject):
     submitted = Signal(object)
 
     def __init__(
-        self, service: RunService, sender: Submission, watch: RunWatch, scope: TaskScope, clock: Clock = _now
+        self, service: RunService, sender: Submission, watch: RunWatch, scope: TaskScope, clock: Clock = utc_now
     ) -> None:
         super().__init__()
         self._service = service
@@ -82,7 +75,6 @@ class RunList(QObject):
         self._ages.stop()
 
     def refresh(self) -> None:
-        self._become(replace(self.state, is_loading=True))
         self._scope.start("read the runs", self._read, Repeat.REPLACE)
 
     def run(self, run_id: str) -> Run | None:
@@ -93,42 +85,58 @@ class RunList(QObject):
             self.state = replace(self.state, selected=run_id)
             self.changed.emit()
 
-    def rerun(self, run_id: str) -> None:
+    def rerun(self, run: Run) -> None:
         """Same again; while one is on its way, asking again changes nothing."""
         # For all runs at once: the new run is selected by itself, and a second press would mean that one.
         if time.monotonic() < self._deaf_until:
             return
-        self._act("run again", run_id, lambda: self._rerun(run_id), text("Running again…"))
+        self._act("run again", run.id, partial(self._rerun, run.id), text("Running again…"))
 
-    def check_again(self, run_id: str) -> None:
+    def check_again(self, run: Run) -> None:
         """Look once more whether a job without an answer exists."""
-        self._act(f"check {run_id}", run_id, lambda: self._check_again(run_id), text("Looking for the job…"))
-
-    def edit_again(self, run_id: str) -> None:
-        if run := self._runs.get(run_id):
-            self.edit_wanted.emit(run)
+        self._act(f"check {run.id}", run.id, partial(self._sender.check_again, run.id), text("Looking for the job…"))
 
     def stop(self, run_ids: Sequence[str], confirm: Confirm) -> None:
         """Ask the service to end these jobs, when the user agrees."""
         runs = [run for run in self._chosen(run_ids) if run.state.can_stop]
-        if runs:
-            self._scope.start("stop runs", lambda: self._stop_all(runs, confirm))
+        question = text("Stop {count} runs? What they have written so far stays.", count=len(runs))
+        if len(runs) == 1:
+            question = text("Stop “{name}”? What it has written so far stays.", name=runs[0].name)
+        agreed = partial(confirm, question, text("Stop"))
+        self._act_on_all("stop", runs, agreed, self._service.stop, text("Asking the service to stop…"))
 
     def remove(self, run_ids: Sequence[str], confirm: Confirm) -> None:
         """Delete runs that are over, when the user agrees."""
         runs = [run for run in self._chosen(run_ids) if run.state.is_over]
+        question = text(
+            "Delete {count} runs from the list and their jobs from the service? What they wrote to OBS stays.",
+            count=len(runs),
+        )
+        if len(runs) == 1:
+            question = text(
+                "Delete “{name}” from the list and its job from the service? What it wrote to OBS stays.",
+                name=runs[0].name,
+            )
+        agreed = partial(confirm, question, text("Delete"))
+        self._act_on_all("delete", runs, agreed, self._service.remove, text("Deleting…"))
+
+    def _act_on_all(
+        self,
+        name: str,
+        runs: Sequence[Run],
+        agreed: Callable[[], Awaitable[bool]],
+        work: Callable[[str], Awaitable[object]],
+        words: Text,
+    ) -> None:
+        async def ask() -> None:
+            if await agreed():
+                for run in runs:
+                    self._act(f"{name} {run.id}", run.id, partial(work, run.id), words)
+
         if runs:
-            self._scope.start("delete runs", lambda: self._remove_all(runs, confirm))
+            self._scope.start(f"{name} runs", ask)
 
-    def open(self, run_id: str) -> None:
-        if run := self._runs.get(run_id):
-            self.opened.emit(run)
-
-    def show_log(self, run_id: str) -> None:
-        if run := self._runs.get(run_id):
-            self.log_wanted.emit(run)
-
-    def _act(self, name: str, run_id: str, work: _RunWork, words: Text) -> None:
+    def _act(self, name: str, run_id: str, work: Work, words: Text) -> None:
         async def tell() -> None:
             self._say(run_id, words)
             try:
@@ -146,49 +154,17 @@ class RunList(QObject):
 
     async def _read(self) -> None:
         try:
-            runs = await self._service.recent()
+            runs = await self._service.records.all()
         except AppError as error:
-            self._become(replace(self.state, is_loading=False, trouble=error))
+            self._become(replace(self.state, trouble=error))
             return
         self._runs = {run.id: run for run in runs}
-        self._become(replace(self.state, is_loading=False, is_known=True, trouble=None))
+        self._become(replace(self.state, is_known=True, trouble=None))
 
     async def _rerun(self, run_id: str) -> None:
         run = await self._sender.rerun(run_id, stage=lambda words: self._say(run_id, words))
-        self._on_changed(run)
         self._deaf_until = time.monotonic() + REST_S
         self.submitted.emit(run)
-
-    async def _check_again(self, run_id: str) -> None:
-        self._on_changed(await self._sender.check_again(run_id))
-
-    async def _stop_all(self, runs: Sequence[Run], confirm: Confirm) -> None:
-        question = text("Stop “{name}”? What it has written so far stays.", name=runs[0].name)
-        if len(runs) > 1:
-            question = text("Stop {count} runs? What they have written so far stays.", count=len(runs))
-        if await confirm(question, text("Stop")):
-            for run in runs:
-                self._act(f"stop {run.id}", run.id, partial(self._stop, run.id), text("Asking the service to stop…"))
-
-    async def _remove_all(self, runs: Sequence[Run], confirm: Confirm) -> None:
-        question = text(
-            "Delete “{name}” from the list and its job from the service? What it wrote to OBS stays.", name=runs[0].name
-        )
-        if len(runs) > 1:
-            question = text(
-                "Delete {count} runs from the list and their jobs from the service? What they wrote to OBS stays.",
-                count=len(runs),
-            )
-        if await confirm(question, text("Delete")):
-            for run in runs:
-                self._act(f"remove {run.id}", run.id, partial(self._remove, run.id), text("Deleting…"))
-
-    async def _stop(self, run_id: str) -> None:
-        self._on_changed(await self._service.stop(run_id))
-
-    async def _remove(self, run_id: str) -> None:
-        await self._service.remove(run_id)
-        self._on_gone(run_id)
 
     def _chosen(self, run_ids: Sequence[str]) -> list[Run]:
         return [self._runs[run_id] for run_id in run_ids if run_id in self._runs]
@@ -206,19 +182,10 @@ class RunList(QObject):
         runs = tuple(sorted(self._runs.values(), key=lambda run: (run.state.is_over, -run.number)))
         selected = state.selected if state.selected in self._runs else ""
         self.state = replace(state, runs=runs, selected=selected)
-        live = any(run.started is not None and not run.state.is_over for run in _live(runs))
-        _keep(self._seconds, live)
+        live = takewhile(lambda run: not run.state.is_over, runs)
+        _keep(self._seconds, any(run.started is not None for run in live))
         _keep(self._ages, bool(runs))
         self.changed.emit()
-
-
-def _live(runs: tuple[Run, ...]) -> list[Run]:
-    found = []
-    for run in runs:
-        if run.state.is_over:
-            break
-        found.append(run)
-    return found
 
 
 def _keep(timer: QTimer, wanted: bool) -> None:

@@ -16,7 +16,7 @@ from traindeck.domain.texts import Text, say, text
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.viewmodels.jobs.form_values import LABELS, ROW_FIELDS
 from traindeck.viewmodels.jobs.run_list import RunList
-from traindeck.viewmodels.ports import Confirm, Tone
+from traindeck.viewmodels.ports import Tone
 
 if TYPE_CHECKING:
     from traindeck.services.jobs.run_watch import RunWatch
@@ -34,7 +34,6 @@ class RunPageState:
     run: Run
     outputs: tuple[ObjectEntry, ...] = ()
     outputs_are_loading: bool = False
-    outputs_are_known: bool = False
     outputs_trouble: AppError | None = None
     fetching: Text | None = None
     fetched_to: Path | None = None
@@ -74,45 +73,26 @@ class RunPage(QObject):
 
     def __init__(self, run: Run, runs: RunList, service: RunService, watch: RunWatch, scope: TaskScope) -> None:
         super().__init__()
-        self._runs = runs
+        self.runs = runs
         self._service = service
         self._scope = scope
         self.state = RunPageState(run)
         self._remove_listeners = (watch.changed.add(self._on_changed), watch.gone.add(self._on_gone))
-        runs.ticked.connect(self._on_tick)
-        runs.changed.connect(self._on_tick)
+        runs.ticked.connect(self.changed)
+        runs.changed.connect(self.changed)
         self.read_outputs()
 
     def close(self) -> None:
         for remove in self._remove_listeners:
             remove()
-        self._runs.ticked.disconnect(self._on_tick)
-        self._runs.changed.disconnect(self._on_tick)
+        self.runs.ticked.disconnect(self.changed)
+        self.runs.changed.disconnect(self.changed)
         # Outputs on their way go on: their row in the list of transfers is where they are stopped.
         self._scope.cancel(self._reading)
 
     @property
-    def now(self) -> datetime:
-        return self._runs.clock()
-
-    @property
     def busy(self) -> Text | None:
-        return self._runs.state.busy.get(self.state.run.id)
-
-    def rerun(self) -> None:
-        self._runs.rerun(self.state.run.id)
-
-    def check_again(self) -> None:
-        self._runs.check_again(self.state.run.id)
-
-    def edit_again(self) -> None:
-        self._runs.edit_again(self.state.run.id)
-
-    def stop(self, confirm: Confirm) -> None:
-        self._runs.stop([self.state.run.id], confirm)
-
-    def show_log(self) -> None:
-        self._runs.show_log(self.state.run.id)
+        return self.runs.state.busy.get(self.state.run.id) or self.state.fetching
 
     def read_outputs(self) -> None:
         if not self.state.run.spec.outputs or self.state.run.state in (RunState.PREPARING, RunState.NOT_SENT):
@@ -122,16 +102,12 @@ class RunPage(QObject):
 
     def fetch(self, target: Path) -> None:
         """Bring the outputs into a folder of this computer."""
-        if self._scope.start(self._fetching, lambda: self._fetch(target)):
+        if self._scope.start(f"fetch the outputs of {self.state.run.id}", lambda: self._fetch(target)):
             self._become(replace(self.state, fetching=text("Fetching the outputs…"), fetched_to=None))
 
     @property
     def _reading(self) -> str:
         return f"list the outputs of {self.state.run.id}"
-
-    @property
-    def _fetching(self) -> str:
-        return f"fetch the outputs of {self.state.run.id}"
 
     async def _read_outputs(self) -> None:
         try:
@@ -140,8 +116,7 @@ class RunPage(QObject):
             self._become(replace(self.state, outputs_are_loading=False, outputs_trouble=error))
             return
         files = tuple(entry for entry in found if not entry.path.key.endswith("/"))
-        known = replace(self.state, outputs=files, outputs_are_known=True, outputs_trouble=None)
-        self._become(replace(known, outputs_are_loading=False))
+        self._become(replace(self.state, outputs=files, outputs_are_loading=False, outputs_trouble=None))
 
     async def _fetch(self, target: Path) -> None:
         try:
@@ -161,9 +136,6 @@ class RunPage(QObject):
     def _on_gone(self, run_id: str) -> None:
         if run_id == self.state.run.id:
             self._become(replace(self.state, is_gone=True))
-
-    def _on_tick(self) -> None:
-        self.changed.emit()
 
     def _become(self, state: RunPageState) -> None:
         self.state = state

@@ -7,7 +7,6 @@ import codecs
 import re
 from collections import deque
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -18,11 +17,12 @@ from traindeck.domain.jobs.job import Run
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.runtime.clock import Clock
-from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.runtime.clock import Clock, utc_now
+from traindeck.runtime.tasks import Repeat, TaskScope, set_within
 
 if TYPE_CHECKING:
     from traindeck.services.jobs.run_watch import RunWatch
+    from traindeck.services.logs.log_files import LogFile
     from traindeck.services.logs.run_logs import RunLogs
 
 
@@ -122,10 +122,6 @@ _LOOK_AGAIN_S = 0.5
 _TICK_MS = 1000
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True, slots=True)
 class LogBatch:
     """What one beat brings: whole lines, then the line that is still being written."""
@@ -167,7 +163,7 @@ class LogFeed(QObject):
     arrived = Signal(object)
 
     def __init__(
-        self, logs: RunLogs, watch: RunWatch, disk: BlockingCalls, scope: TaskScope, clock: Clock = _now
+        self, logs: RunLogs, watch: RunWatch, disk: BlockingCalls, scope: TaskScope, clock: Clock = utc_now
     ) -> None:
         super().__init__()
         self._logs = logs
@@ -222,28 +218,17 @@ class LogFeed(QObject):
         return LogBatch(tuple(map(str, self._kept)), self._open_line)
 
     async def _follow(self, run_id: str, task: str) -> None:
-        reader = _LogReader(self._logs, run_id, task)
+        reader = _LogReader(self._logs.file(run_id, task))
         grown = asyncio.Event()
-        stop_listening = self._logs.grew.add(lambda news: grown.set() if news.run_id == run_id else None)
-        try:
+        with self._logs.grew.heard_by(lambda grown_id: grown.set() if grown_id == run_id else None):
             while True:
                 grown.clear()
                 reading = await self._disk.run(lambda _: reader.read())
                 self._take(reading)
                 if not reading.has_more:
-                    await self._wait(grown)
-        finally:
-            stop_listening()
-
-    async def _wait(self, grown: asyncio.Event) -> None:
-        run = self.state.run
-        # Another program may be the one that writes: while the run lives, look even when nobody tells.
-        limit = None if run is None or run.state.is_over else _LOOK_AGAIN_S
-        try:
-            async with asyncio.timeout(limit):
-                await grown.wait()
-        except TimeoutError:
-            return
+                    run = self.state.run
+                    # Another program may be the one that writes: while the run lives, look even when nobody tells.
+                    await set_within(grown, None if run is None or run.state.is_over else _LOOK_AGAIN_S)
 
     def _take(self, reading: _Reading) -> None:
         if reading.began_anew:
@@ -283,8 +268,9 @@ class LogFeed(QObject):
     def _become(self, state: LogState) -> None:
         run, now = state.run, self._clock()
         if run is not None:
-            last, due = self._watch.last_answer(run.profile), self._watch.next_look(run.profile)
-            last = max((moment for moment in (last, run.checked) if moment is not None), default=None)
+            account = self._watch.accounts[run.profile]
+            last = max((moment for moment in (account.last_answer, run.checked) if moment is not None), default=None)
+            due = account.next_look
             state = replace(
                 state,
                 run_seconds=run.run_seconds(now),
@@ -304,16 +290,14 @@ class LogFeed(QObject):
 class _LogReader:
     """Reads on from where it was; lives in a worker."""
 
-    def __init__(self, logs: RunLogs, run_id: str, task: str) -> None:
-        self._logs = logs
-        self._run_id = run_id
-        self._task = task
+    def __init__(self, file: LogFile) -> None:
+        self._file = file
         self._text = LogText()
         self._position: int | None = None  # not looked at yet
         self._in_first_line = False
 
     def read(self) -> _Reading:
-        size = self._logs.size(self._run_id, self._task)
+        size = self._file.size()
         if self._position is None:
             self._position = max(0, size - _TAIL_BYTES)
             self._in_first_line = self._position > 0
@@ -322,7 +306,7 @@ class _LogReader:
         if began_anew:
             self._text, self._position, self._in_first_line = LogText(), 0, False
             lines.append(text("— the service began this log anew; the old one is kept beside it —"))
-        data = self._logs.read(self._run_id, self._task, self._position, _BLOCK_BYTES)
+        data = self._file.read(self._position, _BLOCK_BYTES)
         has_more = len(data) == _BLOCK_BYTES
         end = self._position + len(data)
         if self._in_first_line and data:
@@ -330,7 +314,7 @@ class _LogReader:
             cut = data.find(b"\n") + 1
             data, self._in_first_line = data[cut:], cut == 0
             self._position = end - len(data)
-        for gap in self._logs.gaps(self._run_id, self._task):
+        for gap in self._file.gaps():
             if self._position <= gap.offset < end:
                 before, data = data[: gap.offset - self._position], data[gap.offset - self._position :]
                 lines += self._text.feed(before) + self._text.break_line()

@@ -21,7 +21,7 @@ class Command:
 
     id: str
     title: str  # translated; may hold a mnemonic (&) for its menu
-    run: Callable[[], None]
+    run: Callable[[], object]
     enabled: Callable[[], bool] = always
     shortcut: str = ""
     menu: str = ""  # id of the menu; empty: palette only

@@ -91,7 +91,7 @@ class Status(QObject):
 
     async def _load(self) -> None:
         profile = self._current_profile()
-        live = {run.id: run for run in await self._service.recent() if not run.state.is_over}
+        live = {run.id: run for run in await self._service.records.all() if not run.state.is_over}
         self._live = live
         self.state = replace(self.state, profile=profile)
         self.refresh()
@@ -129,7 +129,7 @@ class Status(QObject):
 
     def refresh(self) -> None:
         live = self._live
-        answers = [answer for profile in self._looked_at() if (answer := self._watch.last_answer(profile))]
+        answers = [answer for profile in self._looked_at() if (answer := self._watch.accounts[profile].last_answer)]
         troubles = [trouble for profile in self._looked_at() if (trouble := self._watch.trouble(profile))]
         self.state = replace(
             self.state,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from traindeck.domain.accounts.keys import Credentials
-from traindeck.domain.accounts.profiles import Proxy
+from traindeck.domain.accounts.profiles import Profile
 from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected
 from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
 from traindeck.services.http.calls import TRIES, Refused, breakable, load, nobody_listens, retried
@@ -31,6 +31,7 @@ from traindeck.services.http.errors import (
     too_slow,
     unusable_certificates,
 )
+from traindeck.services.http.proxies import proxy_of
 from traindeck.services.jobs.modelarts.errors import modelarts_error
 from traindeck.services.jobs.modelarts.sdk_models import load_sparingly
 
@@ -55,33 +56,31 @@ def _never_fine(_: ErrorResponse) -> bool:
 
 
 class ModelArtsAccount:
-    """One account at one endpoint; made at once, connected when first asked."""
+    """One account at one endpoint, as the profile has it; made at once, connected when first asked."""
 
     def __init__(
         self,
         url: str,
+        profile: Profile,
         credentials: Credentials,
         calls: BlockingCalls,
-        *,
-        project_id: str = "",
-        find_project: FindProject | None = None,
-        ca_file: str = "",
-        proxy: Proxy | None = None,
-        is_lab: bool = False,
         refused: Refused = nobody_listens,
+        find_project: FindProject | None = None,
     ) -> None:
-        """`find_project` is asked once, before the first request, where `project_id` is not known."""
+        """`find_project` is asked once, before the first request, where the profile does not name it."""
         check_usable(url, credentials)
-        self.service = Service(urlsplit(url).netloc, is_lab, credentials, proxy.place if proxy else "")
-        self._find_project = None if project_id else find_project
+        self.proxy = proxy_of(profile, credentials)
+        self.service = Service(
+            urlsplit(url).netloc, profile.is_lab, credentials, self.proxy.place if self.proxy else ""
+        )
+        self._find_project = None if profile.project_id else find_project
         self._finding = asyncio.Lock()
-        self._proxy = proxy
         self._refused = refused
         self._url = url
         self._credentials = credentials
         self._calls = calls
-        self._project_id = project_id
-        self._ca_file = ca_file
+        self._project_id = profile.project_id if find_project else ""
+        self.ca_file = profile.ca_file
         self._making = threading.Lock()
         self._client: TrainingClient | None = None
 
@@ -190,22 +189,16 @@ class ModelArtsAccount:
         if isinstance(cause, requests.exceptions.ReadTimeout):
             return too_slow(self.service, detail)
         reason = next((each.reason for each in getattr(cause, "args", ()) if hasattr(each, "reason")), None)
-        if isinstance(reason, urllib3_errors.SSLError):
-            return not_trusted(self.service, detail)
-        if isinstance(reason, urllib3_errors.NameResolutionError):
-            return host_unknown(self.service, detail)
-        if isinstance(reason, urllib3_errors.NewConnectionError) and isinstance(
-            reason.__cause__, ConnectionRefusedError
-        ):
-            return not_running(self.service, detail)
         if isinstance(reason, urllib3_errors.ProxyError):
             return self._proxy_trouble(reason, detail)
-        if isinstance(
-            reason,
-            urllib3_errors.NewConnectionError | urllib3_errors.ConnectTimeoutError,
-        ):
-            return no_answer(self.service, detail)
-        return cut_off(self.service, detail)
+        is_refused = isinstance(reason, Exception) and isinstance(reason.__cause__, ConnectionRefusedError)
+        meanings: tuple[tuple[type[Exception], Callable[[Service, str], ServiceTrouble]], ...] = (
+            (urllib3_errors.SSLError, not_trusted),
+            (urllib3_errors.NameResolutionError, host_unknown),
+            (urllib3_errors.NewConnectionError, not_running if is_refused else no_answer),
+            (urllib3_errors.ConnectTimeoutError, no_answer),
+        )
+        return next((meaning for kind, meaning in meanings if isinstance(reason, kind)), cut_off)(self.service, detail)
 
     def _proxy_trouble(self, error: Any, detail: str) -> ServiceTrouble:
         """The proxy could not be reached, or said no; that of the system has no place known to us."""
@@ -216,12 +209,12 @@ class ModelArtsAccount:
 
     def _check_certificates(self) -> None:
         """A file that is none would look like a service nobody can trust."""
-        if not self._ca_file or not self._url.startswith("https:"):
+        if not self.ca_file or not self._url.startswith("https:"):
             return
         try:
-            ssl.create_default_context(cafile=self._ca_file)
+            ssl.create_default_context(cafile=self.ca_file)
         except OSError as error:
-            raise unusable_certificates(self.service, self._ca_file, str(error)) from None
+            raise unusable_certificates(self.service, self.ca_file, str(error)) from None
 
     def _connected(self) -> TrainingClient:
         with self._making:
@@ -231,7 +224,7 @@ class ModelArtsAccount:
                 self._check_certificates()
                 project_id = self._project_id or None
                 self._client = TrainingClient.connect(
-                    self._url, self._credentials, project_id, self._ca_file, self._proxy
+                    self._url, self._credentials, project_id, self.ca_file, self.proxy
                 )
                 weakref.finalize(self, self._client.close)
             return self._client

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,6 @@ from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.services.http.calls import Refused, breakable, load, nobody_listens
 from traindeck.services.http.errors import ErrorResponse, not_understood
-from traindeck.services.http.proxies import proxy_of
 from traindeck.services.jobs.modelarts.account import ModelArtsAccount, RequestRefused
 from traindeck.services.jobs.modelarts.documents import (
     Document,
@@ -52,19 +51,8 @@ class ModelArtsTraining:
         self, profile: Profile, credentials: Credentials, calls: BlockingCalls, refused: Refused = nobody_listens
     ) -> None:
         self._calls = calls
-        self._ca_file = profile.ca_file
-        self._proxy = proxy_of(profile, credentials)
-        self._account = ModelArtsAccount(
-            profile.modelarts_url,
-            credentials,
-            calls,
-            project_id=profile.project_id,
-            find_project=partial(find_project, profile, credentials, calls, refused),
-            ca_file=profile.ca_file,
-            proxy=self._proxy,
-            is_lab=profile.is_lab,
-            refused=refused,
-        )
+        find = partial(find_project, profile, credentials, calls, refused)
+        self._account = ModelArtsAccount(profile.modelarts_url, profile, credentials, calls, refused, find)
 
     def close(self) -> None:
         """Close idle connections; the next call opens new ones."""
@@ -72,41 +60,19 @@ class ModelArtsTraining:
 
     async def is_authorised(self) -> bool:
         """Whether the account has let ModelArts reach its data; without that no job can be made."""
-
-        def ask(client: TrainingClient) -> Any:
-            from huaweicloudsdkmodelarts.v1 import GetAuthorizationsRequest
-
-            return client.get_authorizations(GetAuthorizationsRequest())
-
-        return bool(self._items(await self._account.ask(ask), "auth"))
+        return bool(await self._items("auth", _call("get_authorizations")))
 
     async def engines(self) -> list[Engine]:
-        def ask(client: TrainingClient) -> Any:
-            from huaweicloudsdkmodelarts.v1 import ShowTrainingJobEnginesRequest
-
-            return client.show_training_job_engines(ShowTrainingJobEnginesRequest())
-
-        return [engine_of(item) for item in self._items(await self._account.ask(ask), "items")]
+        return [engine_of(item) for item in await self._items("items", _call("show_training_job_engines"))]
 
     async def flavors(self) -> list[Flavor]:
-        def ask(client: TrainingClient) -> Any:
-            from huaweicloudsdkmodelarts.v1 import ShowTrainingJobFlavorsRequest
-
-            return client.show_training_job_flavors(ShowTrainingJobFlavorsRequest())
-
-        return [flavor_of(item) for item in self._items(await self._account.ask(ask), "flavors")]
+        return [flavor_of(item) for item in await self._items("flavors", _call("show_training_job_flavors"))]
 
     async def create(self, name: str, spec: JobSpec, code: ObjectPath) -> RemoteJob:
         body = job_request(name, spec, code)
         await self._account.know_project()
-
-        def ask(client: TrainingClient) -> Any:
-            from huaweicloudsdkmodelarts.v1 import CreateTrainingJobRequest
-
-            return client.create_training_job(CreateTrainingJobRequest(body=body))
-
         try:
-            job = remote_job(self._object(await self._account.ask_once(ask)))
+            job = remote_job(self._object(await self._account.ask_once(_call("create_training_job", body=body))))
         except RequestRefused as refusal:
             if refusal.answer.status >= 500 or refusal.answer.status == 408:
                 raise self._lost(refusal.answer.detail) from None
@@ -130,43 +96,20 @@ class ModelArtsTraining:
         return None
 
     async def show(self, job_id: str) -> RemoteJob | None:
-        def ask(client: TrainingClient) -> Any:
-            from huaweicloudsdkmodelarts.v1 import ShowTrainingJobDetailsRequest
-
-            return client.show_training_job_details(ShowTrainingJobDetailsRequest(training_job_id=job_id))
-
-        document = await self._account.ask(ask, fine=is_gone)
+        document = await self._account.ask(_call("show_training_job_details", training_job_id=job_id), fine=is_gone)
         return None if document is None else remote_job(self._object(document))
 
     async def stop(self, job_id: str) -> None:
         """A job that cannot be stopped any more is as good as stopped."""
-
-        def ask(client: TrainingClient) -> Any:
-            from huaweicloudsdkmodelarts.v1 import StopTrainingJobRequest
-
-            return client.stop_training_job(
-                StopTrainingJobRequest(training_job_id=job_id, body={"action_type": "terminate"})
-            )
-
-        await self._account.ask(ask, fine=lambda answer: is_gone(answer) or answer.code == CANNOT_STOP)
+        call = _call("stop_training_job", training_job_id=job_id, body={"action_type": "terminate"})
+        await self._account.ask(call, fine=lambda answer: is_gone(answer) or answer.code == CANNOT_STOP)
 
     async def delete(self, job_id: str) -> None:
-        def ask(client: TrainingClient) -> Any:
-            from huaweicloudsdkmodelarts.v1 import DeleteTrainingJobRequest
-
-            return client.delete_training_job(DeleteTrainingJobRequest(training_job_id=job_id))
-
-        await self._account.ask(ask, fine=is_gone)
+        await self._account.ask(_call("delete_training_job", training_job_id=job_id), fine=is_gone)
 
     async def log_tail(self, job_id: str, task: str) -> LogChunk | None:
-        def ask(client: TrainingClient) -> Any:
-            from huaweicloudsdkmodelarts.v1 import ShowTrainingJobLogsPreviewRequest
-
-            return client.show_training_job_logs_preview(
-                ShowTrainingJobLogsPreviewRequest(training_job_id=job_id, task_id=task)
-            )
-
-        document = await self._account.ask(ask, fine=lambda answer: answer.code in NO_LOG_YET)
+        call = _call("show_training_job_logs_preview", training_job_id=job_id, task_id=task)
+        document = await self._account.ask(call, fine=lambda answer: answer.code in NO_LOG_YET)
         if document is None:
             return None
         document = self._object(document)
@@ -194,7 +137,7 @@ class ModelArtsTraining:
             from traindeck.services.jobs.modelarts.log_link import fetched
 
             with breakable(token):
-                return fetched(str(link), start, most_bytes, self._ca_file, self._proxy)
+                return fetched(str(link), start, most_bytes, self._account.ca_file, self._account.proxy)
 
         return await self._calls.run(fetch)
 
@@ -207,13 +150,7 @@ class ModelArtsTraining:
             "workspace_id": "0",
             "filters": [{"key": "name", "operator": "like", "value": [name]}],
         }
-
-        def ask(client: TrainingClient) -> Any:
-            from huaweicloudsdkmodelarts.v1 import ListTrainingJobsRequest
-
-            return client.list_training_jobs(ListTrainingJobsRequest(body=body))
-
-        return [remote_job(item) for item in self._items(await self._account.ask(ask), "items")]
+        return [remote_job(item) for item in await self._items("items", _call("list_training_jobs", body=body))]
 
     def _lost(self, detail: str) -> AnswerLost:
         return AnswerLost(
@@ -227,11 +164,23 @@ class ModelArtsTraining:
             raise not_understood(ErrorResponse(self._account.service, 200, message="not a JSON object"))
         return document
 
-    def _items(self, document: object, name: str) -> list[Document]:
-        items = self._object(document).get(name)
+    async def _items(self, name: str, call: Callable[[TrainingClient], Any]) -> list[Document]:
+        items = self._object(await self._account.ask(call)).get(name)
         if not isinstance(items, list):
             raise not_understood(ErrorResponse(self._account.service, 200, message=f"no list of {name}"))
         return [item for item in items if isinstance(item, Mapping)]
+
+
+def _call(name: str, **arguments: Any) -> Callable[[TrainingClient], Any]:
+    """One call of the SDK, whose request has a class named after it; both are loaded in the worker."""
+
+    def ask(client: TrainingClient) -> Any:
+        from huaweicloudsdkmodelarts import v1
+
+        request = getattr(v1, f"{name.title().replace('_', '')}Request")
+        return getattr(client, name)(request(**arguments))
+
+    return ask
 
 
 async def find_project(
@@ -244,15 +193,7 @@ async def find_project(
             text("Give the address of ModelArts in its settings, or use another account for jobs."),
         )
     region = profile.region
-    account = ModelArtsAccount(
-        profile.iam_url,
-        credentials,
-        calls,
-        ca_file=profile.ca_file,
-        proxy=proxy_of(profile, credentials),
-        is_lab=profile.is_lab,
-        refused=refused,
-    )
+    account = ModelArtsAccount(profile.iam_url, profile, credentials, calls, refused)
     try:
         document = await account.ask(lambda client: client.projects(region))
     finally:

@@ -16,11 +16,10 @@ from huaweicloudsdkcore.exceptions.exception_handler import DefaultExceptionHand
 from huaweicloudsdkcore.exceptions.exceptions import ServiceResponseException
 from huaweicloudsdkcore.http.http_config import HttpConfig
 from huaweicloudsdkmodelarts.v1 import ModelArtsClient, ShowTrainingJobLogsPreviewRequest
-from requests import PreparedRequest
 
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Proxy
-from traindeck.services.http.breakable_requests import BreakableAdapter, go_by
+from traindeck.services.http.breakable_requests import go_by
 
 TIMEOUT_S = (5, 30)
 POOL = 10
@@ -48,12 +47,8 @@ class TrainingClient(ModelArtsClient):  # type: ignore[misc]
         )
         http = client.get_http_client()
         http._executor = _Here()
-        session = http._session
-        for scheme in ("http://", "https://"):
-            # The SDK's adapter turns 429 into an exception without the answer.
-            session.mount(scheme, BreakableAdapter(proxy, pool_connections=POOL, pool_maxsize=POOL, max_retries=0))
-        go_by(session, proxy, url)
-        session.auth = _signature_stays
+        # The SDK's own adapter turns 429 into an exception without the answer.
+        go_by(http._session, proxy, url, pool_connections=POOL, pool_maxsize=POOL)
         # They would print to standard error, with whatever the gateway echoes.
         client._logger.addHandler(logging.NullHandler())
         client._logger.setLevel(logging.CRITICAL + 1)
@@ -105,8 +100,3 @@ class _Here(Executor):
         except Exception as error:  # noqa: BLE001 - handed over, as an executor does
             done.set_exception(error)
         return done
-
-
-def _signature_stays(request: PreparedRequest) -> PreparedRequest:
-    """An entry of the user's netrc would replace it."""
-    return request

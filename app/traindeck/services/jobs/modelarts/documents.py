@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
-from traindeck.domain.jobs.job import (
-    Engine,
-    Flavor,
-    JobSpec,
-    RemoteJob,
-    from_epoch_ms,
-    stop_hours,
-    wire_value,
-)
+from traindeck.domain.jobs.job import Engine, Flavor, JobSpec, RemoteJob, stop_hours, wire_value
 from traindeck.domain.storage.objects import ObjectPath
 
 Document = Mapping[str, Any]
@@ -77,13 +70,13 @@ def _resources(spec: JobSpec) -> dict[str, Any]:
 
 def remote_job(document: Document) -> RemoteJob:
     metadata, status = _part(document, "metadata"), _part(document, "status")
-    started = from_epoch_ms(_number(status.get("start_time")))
+    started = _moment(status.get("start_time"))
     duration_ms = _number(status.get("duration"))
     return RemoteJob(
         id=str(metadata.get("id") or ""),
         name=str(metadata.get("name") or ""),
         phase=str(status.get("phase") or ""),
-        created=from_epoch_ms(_number(metadata.get("create_time"))),
+        created=_moment(metadata.get("create_time")),
         started=started,
         # Before the start it is told as 0; we do not know a run time then.
         duration_ms=duration_ms if duration_ms or started else None,
@@ -132,6 +125,11 @@ def _part(document: Document, name: str) -> Document:
     """A map inside a map; the service writes an absent one as null, "" or []."""
     part = document.get(name)
     return part if isinstance(part, Mapping) else {}
+
+
+def _moment(value: object) -> datetime | None:
+    milliseconds = _number(value)
+    return datetime.fromtimestamp(milliseconds / 1000, UTC) if milliseconds else None
 
 
 def _number(value: object) -> int | None:

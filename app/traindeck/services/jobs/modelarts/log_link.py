@@ -10,7 +10,7 @@ import requests
 from traindeck.domain.accounts.profiles import Proxy
 from traindeck.domain.errors import ServiceTrouble
 from traindeck.domain.texts import text
-from traindeck.services.http.breakable_requests import BreakableAdapter, go_by
+from traindeck.services.http.breakable_requests import go_by
 
 _TIMEOUT_S = (5, 30)
 _BLOCK = 1 << 18
@@ -20,10 +20,7 @@ _PART, _WHOLE, _NOTHING_THERE = 206, 200, (404, 416)
 def fetched(link: str, start: int, most_bytes: int, ca_file: str, proxy: Proxy | None = None) -> bytes:
     """At most so many bytes from `start` on; none where the file is not that long yet."""
     with requests.Session() as session:
-        for scheme in ("http://", "https://"):
-            session.mount(scheme, BreakableAdapter(proxy, max_retries=0))
         go_by(session, proxy, link)
-        session.auth = _no_keys
         session.verify = ca_file or True
         wanted = {"Range": f"bytes={start}-{start + most_bytes - 1}", "Accept-Encoding": "identity"}
         try:
@@ -46,11 +43,6 @@ def _read(answer: requests.Response, skipped: int, most_bytes: int) -> bytes:
         if len(data) >= most_bytes:
             break
     return bytes(data[:most_bytes])
-
-
-def _no_keys(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Neither ours nor an entry of the user's netrc: the link is signed already."""
-    return request
 
 
 def _failed(detail: str) -> ServiceTrouble:

@@ -30,7 +30,7 @@ from bench import results
 from bench.fast_client import CONNECTIONS, Target, get_large, listed, put_large, put_many
 from support.servers.lab_process import LabProcess
 from traindeck.lab.accounts import Accounts
-from traindeck.lab.obs import index as rows
+from traindeck.lab.obs.index import OBJECTS
 from traindeck.lab.obs.records import ObjectInfo
 from traindeck.lab.obs.storage import Storage
 
@@ -72,16 +72,15 @@ def the_lab(root: Path, sizes: Sizes) -> Iterator[Server]:
     root.mkdir()
     owner = Accounts(root).first
     storage = Storage(root)
-    with storage.changing() as change:
-        rows.insert_bucket(change.connection, "listed", owner.domain_id, 0)
-        change.refresh("listed")
+    with storage.changing("listed") as change:
+        change.insert_bucket("listed", owner.domain_id, 0)
     # Only the index is looked at when objects are listed, so the bodies need not be there.
     with storage.changing() as change:
-        bucket = change.bucket("listed")
+        bucket = storage.existing("listed")
         for at in range(sizes.listed):
             etag = hashlib.md5(str(at).encode()).hexdigest()
             info = ObjectInfo(key(at), sizes.small_bytes, etag, 1, "binary/octet-stream", {}, {}, 10**9 + at)
-            rows.replace_object(change.connection, bucket, info)
+            change.keep(OBJECTS, bucket, info)
     storage.close()
     with LabProcess(root) as lab:
         target = Target(int(lab.obs.rpartition(":")[2]), lab.access_key, lab.secret_key)

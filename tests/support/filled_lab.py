@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from traindeck.lab.accounts import Accounts
-from traindeck.lab.obs import index as rows
+from traindeck.lab.obs.index import OBJECTS
 from traindeck.lab.obs.records import ObjectInfo
 from traindeck.lab.obs.storage import Storage
 
@@ -21,17 +21,16 @@ def fill(root: Path, bucket: str, keys: Iterable[str]) -> None:
     root.mkdir(parents=True, exist_ok=True)
     owner = Accounts(root).first
     with closing(Storage(root)) as storage:
+        with storage.changing(bucket) as change:
+            change.insert_bucket(bucket, owner.domain_id, _FIRST_MS)
         with storage.changing() as change:
-            rows.insert_bucket(change.connection, bucket, owner.domain_id, _FIRST_MS)
-            change.refresh(bucket)
-        with storage.changing() as change:
-            there = change.bucket(bucket)
+            there = storage.existing(bucket)
             for number, key in enumerate(keys):
                 digest = hashlib.md5(key.encode()).digest()
                 size = 0 if key.endswith("/") else int.from_bytes(digest[:3])
                 when = _FIRST_MS + int.from_bytes(digest[3:6]) * 1000
                 info = ObjectInfo(key, size, digest.hex(), when, _TYPE, {}, {}, 10**9 + number)
-                rows.replace_object(change.connection, there, info)
+                change.keep(OBJECTS, there, info)
 
 
 def listed_keys(many: int) -> Iterable[str]:

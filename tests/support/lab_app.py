@@ -28,6 +28,7 @@ from support.waiting import PATIENT_S
 from traindeck.lab.accounts import Accounts, LabAccount
 from traindeck.lab.faults import Fault, Faults
 from traindeck.lab.gateway import gateway_app
+from traindeck.lab.life import Activity
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.training.api import modelarts_api
 from traindeck.lab.training.jobs import JobService
@@ -71,8 +72,9 @@ class LabApp:
             runner.run(self._main())
 
     async def _main(self) -> None:
-        routes = [lambda app: modelarts_api.add_routes(app, self.service)]
-        runner = web.AppRunner(gateway_app(self.accounts, routes, faults=self.faults))
+        app = gateway_app(self.accounts, Activity(), self.faults)
+        modelarts_api.add_routes(app, self.service)
+        runner = web.AppRunner(app)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()

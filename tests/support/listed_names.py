@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from traindeck.lab.obs import listing
+from traindeck.lab.obs import index
 from traindeck.services.storage.data_ports import ListingPage, ObjectRow
 
 _WHEN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -37,7 +37,7 @@ class ListedNames:
         self.at_once = max(self.at_once, self._now)
         await asyncio.sleep(0)
         self._now -= 1
-        found = listing.page(self._rows, prefix.encode(), marker.encode(), delimiter.encode(), min(most, self.most))
+        found = index.page(self._rows, prefix, marker, delimiter, min(most, self.most))
         rows = [ObjectRow(entry.key, len(entry.key), _WHEN, "etag", "STANDARD") for entry in found.contents]
         return ListingPage(rows, found.common_prefixes, found.next_marker if found.is_truncated else "")
 

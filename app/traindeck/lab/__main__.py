@@ -26,9 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = json.dumps(facts) if given.json else f"OBS {facts['obs']}\nModelArts and IAM {facts['modelarts']}"
         print(text, flush=True)
 
-    root: Path = given.root
     options = LabOptions(
-        root=root.absolute(),
+        root=given.root.absolute(),
         announce=announce,
         port=given.port,
         idle_exit_s=given.idle_exit,

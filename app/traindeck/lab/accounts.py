@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import secrets
 import string
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from enum import Enum
 from pathlib import Path
@@ -75,28 +74,35 @@ class Accounts:
         self._path = root / FILE
         self._lock = FileLock(root / "accounts.lock")
         self._state: object = None
+        self._accounts: tuple[LabAccount, ...] = ()
         if not self._loaded():
             with self._lock:
                 # A Lab and a command may both be the first on this root.
                 if not self._loaded():
                     self._write((LabAccount.with_random_keys("lab"),))
-        self._take()
 
     @property
     def first(self) -> LabAccount:
-        return self._accounts[0]
+        return self.all()[0]
 
     def all(self) -> tuple[LabAccount, ...]:
-        self._follow()
+        """As they are now: another program may have changed the file meanwhile."""
+        found = self._path.stat()
+        # Asked before reading: a change in between is then seen the next time.
+        state = found.st_mtime_ns, found.st_size, found.st_ino
+        if self._state != state:
+            self._state, self._accounts = state, self._loaded()
         return self._accounts
 
     def by_access_key(self, access_key: str) -> LabAccount | None:
-        self._follow()
-        return self._by_access_key.get(access_key)
+        return next((account for account in self.all() if account.access_key == access_key), None)
+
+    def secret_of(self, access_key: str) -> str | None:
+        account = self.by_access_key(access_key)
+        return account.secret_key if account else None
 
     def by_project(self, project_id: str) -> LabAccount | None:
-        self._follow()
-        return self._by_project.get(project_id)
+        return next((account for account in self.all() if account.project_id == project_id), None)
 
     def add(self, name: str) -> LabAccount:
         """Make an account; a Lab that runs on this root knows it from its next request on."""
@@ -120,22 +126,6 @@ class Accounts:
                 raise AccountRefused(RefusedAccount.FIRST, name)
             self._write(tuple(account for account in present if account.name != name))
 
-    def _follow(self) -> None:
-        """Another program may have changed the file meanwhile."""
-        if self._state != self._file_state():
-            self._take()
-
-    def _take(self) -> None:
-        # Asked before reading: a change in between is then seen the next time.
-        self._state = self._file_state()
-        self._accounts = self._loaded()
-        self._by_access_key = {account.access_key: account for account in self._accounts}
-        self._by_project = {account.project_id: account for account in self._accounts}
-
-    def _file_state(self) -> object:
-        found = self._path.stat()
-        return found.st_mtime_ns, found.st_size, found.st_ino
-
     def _write(self, accounts: tuple[LabAccount, ...]) -> None:
         write_json(self._path, {"accounts": [asdict(account) for account in accounts]})
 
@@ -149,14 +139,8 @@ class Accounts:
         rows = content.get("accounts") if isinstance(content, dict) else None
         if not isinstance(rows, list):
             raise AccountsError(f"{self._path} has no list of accounts.")
-        return tuple(self._account(row) for row in rows)
-
-    def _account(self, row: object) -> LabAccount:
         names = [one.name for one in fields(LabAccount)]
-        if not isinstance(row, dict) or not _all_texts(row.get(name) for name in names):
-            raise AccountsError(f"{self._path} holds an account with a missing field.")
-        return LabAccount(**{name: row[name] for name in names})
-
-
-def _all_texts(values: Iterable[object]) -> bool:
-    return all(isinstance(value, str) and value for value in values)
+        for row in rows:
+            if not isinstance(row, dict) or not all(isinstance(row.get(name), str) and row[name] for name in names):
+                raise AccountsError(f"{self._path} holds an account with a missing field.")
+        return tuple(LabAccount(**{name: row[name] for name in names}) for row in rows)

@@ -8,7 +8,7 @@ import sqlite3
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -59,21 +59,13 @@ class DiskUse(NamedTuple):
     is_whole: bool
 
 
-def _unbroken(_: Callable[[], None]) -> Callable[[], None]:
-    return lambda: None
-
-
-def _unheard(_: int) -> None:
-    return
-
-
-def contents(root: Path, on_query: OnQuery = _unbroken) -> Contents:
+def contents(root: Path, on_query: OnQuery | None = None) -> Contents:
     objects = _asked(root / "obs" / "index.sqlite3", _objects, on_query, (0, 0, 0))
     jobs = _asked(root / "jobs" / "jobs.sqlite3", _jobs, on_query, (0, ()))
     return Contents(*(objects or (None, None, None)), *(jobs or (None, ())))
 
 
-def disk_use(root: Path, on_bytes: Callable[[int], None] = _unheard) -> DiskUse:
+def disk_use(root: Path, on_bytes: Callable[[int], None] = lambda total: None) -> DiskUse:
     """Look at every file; `on_bytes` hears the sum so far, and may raise to end it."""
     total = seen = 0
     is_whole = True
@@ -105,7 +97,7 @@ def disk_use(root: Path, on_bytes: Callable[[int], None] = _unheard) -> DiskUse:
     return DiskUse(total, is_whole)
 
 
-def empty(root: Path, on_file: Callable[[int], None] = _unheard) -> None:
+def empty(root: Path, on_file: Callable[[int], None] = lambda removed: None) -> None:
     """Remove all objects, jobs and installed packages; raises LabRunningError where a Lab would lose its ground.
 
     They leave the Lab's sight all together or not at all; only then are they removed, file by file. `on_file` hears
@@ -116,7 +108,8 @@ def empty(root: Path, on_file: Callable[[int], None] = _unheard) -> None:
     try:
         with FileLock(root / LOCK).acquire(timeout=0):
             # Once the records of a killed Lab are gone, nobody knows any more what it left running.
-            for job_id, started in live_processes(root).items():
+            started_by: dict[str, list[ProcessId]] = _asked(root / "jobs" / "jobs.sqlite3", _processes, None, {}) or {}
+            for job_id, started in started_by.items():
                 end_orphans(job_id, started)
             _set_aside(root)
     except Timeout as error:
@@ -129,12 +122,6 @@ def empty(root: Path, on_file: Callable[[int], None] = _unheard) -> None:
                 on_file(removed)
     except OSError as error:
         raise LeftoversError(str(root)) from error
-
-
-def live_processes(root: Path) -> dict[str, list[ProcessId]]:
-    """What was started for each job that is not over; nothing where that cannot be read."""
-    found: dict[str, list[ProcessId]] = _asked(root / "jobs" / "jobs.sqlite3", _processes, _unbroken, {}) or {}
-    return found
 
 
 def leads_inside(entry: os.DirEntry[str]) -> bool:
@@ -196,7 +183,7 @@ def _insist(act: Callable[[Path], Result], path: Path) -> Result | None:
         return act(path)
 
 
-def _asked(path: Path, query: Query, on_query: OnQuery, without: Any) -> Any:
+def _asked(path: Path, query: Query, on_query: OnQuery | None, without: Any) -> Any:
     try:
         path.stat()
     except FileNotFoundError:
@@ -207,12 +194,12 @@ def _asked(path: Path, query: Query, on_query: OnQuery, without: Any) -> Any:
     ways = ["mode=ro"] if path.with_name(f"{path.name}-wal").exists() else ["mode=ro", "mode=ro&immutable=1"]
     for way in ways:
         try:
-            with closing(sqlite3.connect(f"{path.as_uri()}?{way}", uri=True, timeout=_WAIT_S)) as database:
-                answered = on_query(database.interrupt)
-                try:
-                    return query(database)
-                finally:
-                    answered()
+            with ExitStack() as stack:
+                database = sqlite3.connect(f"{path.as_uri()}?{way}", uri=True, timeout=_WAIT_S)
+                stack.callback(database.close)
+                if on_query:
+                    stack.callback(on_query(database.interrupt))
+                return query(database)
         except sqlite3.DatabaseError as error:
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
                 break
@@ -232,6 +219,7 @@ def _jobs(database: sqlite3.Connection) -> tuple[int, tuple[str, ...]]:
 
 
 def _processes(database: sqlite3.Connection) -> dict[str, list[ProcessId]]:
+    """What was started for each job that is not over."""
     found: dict[str, list[ProcessId]] = {}
     asked = f"SELECT id, pid, created FROM jobs LEFT JOIN processes ON job_id = id WHERE phase IN {LIVE_PHASES}"
     for job_id, pid, created in database.execute(asked):

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from enum import Enum
 from fnmatch import fnmatchcase
+from io import BytesIO
 from typing import Any, BinaryIO
 
 from aiohttp import web
@@ -67,16 +68,14 @@ class Fault:
     after_bytes: int = 0
 
     def concerns(self, service: str, operation: str, resource: str) -> bool:
-        return (
-            fnmatchcase(service, self.service)
-            and fnmatchcase(operation, self.operation)
-            and fnmatchcase(resource, self.resource)
-        )
+        return all(map(fnmatchcase, (service, operation, resource), (self.service, self.operation, self.resource)))
 
     def shown(self) -> dict[str, object]:
-        usual = {one.name: one.default for one in fields(Fault)}
-        said = {name: value for name, value in asdict(self).items() if value != usual[name]}
+        said = {name: value for name, value in asdict(self).items() if value != _USUAL[name]}
         return {**said, "kind": self.kind.value}
+
+
+_USUAL = {one.name: one.default for one in fields(Fault)}
 
 
 class Faults:
@@ -121,9 +120,9 @@ class Faults:
         if not self._rules:
             return ()
         with self._lock:
-            meant = [one for one in self._rules if one.rule.kind in kinds]
-            meant = [one for one in meant if one.rule.concerns(service, operation, resource)]
-            return [one.rule for one in meant if one.strikes(self._chance)]
+            meant = (one for one in self._rules if one.rule.kind in kinds)
+            concerned = [one for one in meant if one.rule.concerns(service, operation, resource)]
+            return [one.rule for one in concerned if one.strikes(self._chance)]
 
 
 @dataclass
@@ -164,14 +163,11 @@ def faults_of(content: Mapping[str, Any], name: str = "faults") -> tuple[list[Fa
 def _fault(row: object) -> Fault:
     if not isinstance(row, dict) or "kind" not in row:
         raise FaultsError("A rule names at least its kind.")
-    usual = {one.name: one.default for one in fields(Fault)}
-    values: dict[str, Any] = {}
-    for name, value in row.items():
-        if name == "kind":
-            continue
-        if name not in usual:
+    values = {name: value for name, value in row.items() if name != "kind"}
+    for name, value in values.items():
+        if name not in _USUAL:
             raise FaultsError(f"A rule has no {name!r}.")
-        wanted: type = type(usual[name])
+        wanted: type = type(_USUAL[name])
         is_number = wanted is float and isinstance(value, int)
         if isinstance(value, bool) or not (isinstance(value, wanted) or is_number):
             raise FaultsError(f"{name} of a rule must be of the kind {wanted.__name__}.")
@@ -272,20 +268,15 @@ async def spoiled(http: web.BaseRequest, response: web.StreamResponse, trouble: 
         response.headers["Date"] = format_datetime(trouble.now, usegmt=True)
     if not trouble.spoils_answers or response.prepared or not isinstance(response, web.Response):
         return response
-    body = response.body
-    data = body if isinstance(body, bytes) else b""
+    data = response.body if isinstance(response.body, bytes) else b""
     streamed = web.StreamResponse(status=response.status, reason=response.reason, headers=response.headers)
-    return await send_spoiled(http, streamed, len(data), lambda at, size: data[at : at + size], trouble)
+    return await send_spoiled(http, streamed, BytesIO(data), 0, len(data), trouble)
 
 
 async def send_spoiled(
-    http: web.BaseRequest,
-    response: web.StreamResponse,
-    length: int,
-    read: Callable[[int, int], bytes],
-    trouble: Trouble,
+    http: web.BaseRequest, response: web.StreamResponse, file: BinaryIO, first: int, length: int, trouble: Trouble
 ) -> web.StreamResponse:
-    """Send `length` bytes slowly, in part, or not at all."""
+    """Send `length` bytes of the file slowly, in part, or not at all."""
     if trouble.of(Kind.LOST_ANSWER):
         lose(http)
     cut = trouble.of(Kind.CUT_BODY)
@@ -299,7 +290,8 @@ async def send_spoiled(
 
     async def pieces() -> AsyncIterator[bytes]:
         for at in range(0, wanted, _BLOCK):
-            yield read(at, min(_BLOCK, wanted - at))
+            file.seek(first + at)
+            yield file.read(min(_BLOCK, wanted - at))
 
     sent = paced(pieces(), trouble.bytes_per_second) if trouble.bytes_per_second else pieces()
     async for piece in sent:
@@ -311,13 +303,3 @@ async def send_spoiled(
         raise LostError
     await response.write_eof()
     return response
-
-
-def part_of(file: BinaryIO, first: int) -> Callable[[int, int], bytes]:
-    """A reader for `send_spoiled` over a file."""
-
-    def read(at: int, size: int) -> bytes:
-        file.seek(first + at)
-        return file.read(size)
-
-    return read

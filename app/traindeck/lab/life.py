@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
-from types import FrameType
 from typing import ParamSpec, TypeVar
 
 
@@ -96,7 +95,10 @@ class Life:
             number = getattr(signal, name)
             if (handler := signal.getsignal(number)) is not signal.SIG_IGN or name == "SIGTERM":
                 before[number] = handler
-                self._take(number)
+                if sys.platform == "win32":  # whose loop is woken by every signal
+                    signal.signal(number, lambda *_: self._from_thread(self.end))
+                else:  # a plain handler wakes no loop that is about to wait, and the signal would be lost until it does
+                    self._loop.add_signal_handler(number, self.end)
         try:
             yield
         finally:
@@ -104,12 +106,6 @@ class Life:
                 if sys.platform != "win32":
                     self._loop.remove_signal_handler(number)
                 signal.signal(number, handler)
-
-    def _take(self, number: int) -> None:
-        if sys.platform == "win32":  # whose loop is woken by every signal
-            signal.signal(number, self._signalled)
-        else:  # a plain handler wakes no loop that is just about to wait, and the signal would be lost until it does
-            self._loop.add_signal_handler(number, self.end)
 
     def follow_owner(self) -> None:
         """Read standard input for "stop" or "detach"; its end means that the owner is gone."""
@@ -131,9 +127,6 @@ class Life:
                 return self._from_thread(self.end)
             if b"detach" in words or not data:
                 return self._from_thread(self.lose_owner)
-
-    def _signalled(self, number: int, frame: FrameType | None) -> None:
-        self._from_thread(self.end)
 
     def _from_thread(self, call: Callable[[], None]) -> None:
         # The loop may have ended on its own a moment before.

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 
 from aiohttp import web
 
 import traindeck
 from traindeck.lab.faults import Faults, FaultsError, faults_of
-from traindeck.lab.gateway import OPEN_PREFIX, GatewayError
+from traindeck.lab.gateway import OPEN_PREFIX, GatewayError, Handler
 from traindeck.lab.life import Life
-from traindeck.lab.ports import is_foreign
+from traindeck.lab.ports import FOREIGN, is_foreign
 from traindeck.lab.root_folder import TOKEN_HEADER
-
-_SHOWN = ("instance", "pid", "started")
 
 
 def add_routes(app: web.Application, facts: Mapping[str, object], live_jobs: Callable[[], int], life: Life) -> None:
     """`facts` is what running.json holds; its token opens the way to the end."""
 
     async def status(request: web.Request) -> web.Response:
-        shown = {name: facts[name] for name in _SHOWN}
+        shown = {name: facts[name] for name in ("instance", "pid", "started")}
         whose = {"owner": life.owner, "ends_itself": life.ends_itself}
         return web.json_response({**shown, "version": traindeck.__version__, "live_jobs": live_jobs(), **whose})
 
@@ -38,7 +36,6 @@ def add_routes(app: web.Application, facts: Mapping[str, object], live_jobs: Cal
 
 
 CONTROL = "control.json"
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def control_app(faults: Faults, token: str) -> web.Application:
@@ -46,10 +43,8 @@ def control_app(faults: Faults, token: str) -> web.Application:
 
     @web.middleware
     async def entrance(request: web.Request, handler: Handler) -> web.StreamResponse:
-        name = request.transport.get_extra_info("sockname") if request.transport else None
-        port = int(name[1]) if name else 0
-        if is_foreign(request.headers.getall("Host", []), request.headers.getall("Origin", []), port):
-            return _refused(403, "The Lab answers its own computer only: foreign Host or Origin header.")
+        if is_foreign(request):
+            return _refused(403, FOREIGN)
         given = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
         if not hmac.compare_digest(given, f"Bearer {token}".encode()):
             return _refused(401, "The token of this port is needed; it is in control.json of the Lab's folder.")

@@ -6,23 +6,28 @@ import errno
 import re
 import socket
 import sys
-from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from traindeck.lab.files import read_json, write_json
 
+if TYPE_CHECKING:  # slow to load, and commands only want the errors
+    from aiohttp import web
 
+
+@dataclass(eq=False)
 class LabStartError(Exception):
     """Three sentences for the user."""
 
-    def __init__(self, what: str, why: str, remedy: str) -> None:
-        super().__init__(f"{what} {why} {remedy}")
-        self.what = what
-        self.why = why
-        self.remedy = remedy
+    what: str
+    why: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.why} {self.remedy}"
 
 
 class LabBusy(LabStartError):
@@ -49,30 +54,12 @@ ADDRESS = "127.0.0.1"
 _TAKEN = {errno.EADDRINUSE, errno.EACCES, errno.EADDRNOTAVAIL}
 
 
-@dataclass(frozen=True, slots=True)
-class BoundPorts:
+class BoundPorts(NamedTuple):
     """Sockets bound but not yet listening."""
 
     obs: socket.socket
     gateway: socket.socket
     control: socket.socket
-
-    @property
-    def obs_url(self) -> str:
-        return _url(self.obs)
-
-    @property
-    def gateway_url(self) -> str:
-        return _url(self.gateway)
-
-    @property
-    def control_url(self) -> str:
-        return _url(self.control)
-
-    def close(self) -> None:
-        self.obs.close()
-        self.gateway.close()
-        self.control.close()
 
 
 def bind(root: Path, port: int) -> BoundPorts:
@@ -131,19 +118,15 @@ def _in_use(port: int, reason: str) -> PortInUse:
 
 
 def _last(path: Path) -> tuple[int, int]:
-    try:
+    content: object = None
+    with suppress(ValueError):
         content = read_json(path)
-    except ValueError:
-        return 0, 0
-    if not isinstance(content, dict):
-        return 0, 0
-    obs, gateway = content.get("obs"), content.get("gateway")
-    if isinstance(obs, int) and isinstance(gateway, int) and 0 < obs < 65536 and 0 < gateway < 65536:
-        return obs, gateway
-    return 0, 0
+    found = [content.get(name) for name in ("obs", "gateway")] if isinstance(content, dict) else []
+    ports = [port for port in found if isinstance(port, int) and 0 < port < 65536]
+    return (ports[0], ports[1]) if len(ports) == 2 else (0, 0)
 
 
-def _url(sock: socket.socket) -> str:
+def url_of(sock: socket.socket) -> str:
     return f"http://{ADDRESS}:{sock.getsockname()[1]}"
 
 
@@ -152,31 +135,33 @@ _LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _VIRTUAL = ".localhost"
 
 
-@dataclass(frozen=True, slots=True)
-class LoopbackHost:
-    """A Host header of ours; the bucket is named by `bucket.localhost`."""
-
-    bucket: str | None
-
-
-def loopback_host(value: str, port: int, *, with_bucket: bool = False) -> LoopbackHost | None:
-    """The header taken apart, or None where it names another machine or port."""
+def loopback_host(value: str, port: int, *, with_bucket: bool = False) -> str | None:
+    """None where the Host header names another machine or port, else the bucket of `bucket.localhost`, or ""."""
     match = _HOST.fullmatch(value.strip())
     if match is None or int(match["port"] or 80) != port:
         return None
     name = match["name"].lower()
     if name in _LOOPBACK:
-        return LoopbackHost(None)
+        return ""
     if with_bucket and name.endswith(_VIRTUAL) and len(name) > len(_VIRTUAL):
-        return LoopbackHost(name.removesuffix(_VIRTUAL))
+        return name.removesuffix(_VIRTUAL)
     return None
 
 
-def is_foreign(hosts: Sequence[str], origins: Sequence[str], port: int) -> bool:
+FOREIGN = "The Lab answers its own computer only: foreign Host or Origin header."
+
+
+def bound_port(http: web.BaseRequest) -> int:
+    name = http.transport.get_extra_info("sockname") if http.transport else None
+    return int(name[1]) if name else 0
+
+
+def is_foreign(http: web.BaseRequest) -> bool:
     """A page of another site reaches a loopback port under its own name or with its own Origin."""
+    port, hosts = bound_port(http), http.headers.getall("Host", [])
     if len(hosts) != 1 or loopback_host(hosts[0], port) is None:
         return True
-    return any(is_foreign_origin(origin, port) for origin in origins)
+    return any(is_foreign_origin(origin, port) for origin in http.headers.getall("Origin", []))
 
 
 def is_foreign_origin(origin: str, port: int) -> bool:

@@ -22,7 +22,6 @@ _ANSWER_BYTES = 64 * 1024
 _FINE = re.compile(rb"HTTP/1\.[01] 2\d\d\b")
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _LOOK_EVERY_S = 0.05
-_NO_HEADERS: dict[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +48,12 @@ def running_lab(root: Path) -> RunningLab | None:
         return None
     try:
         return RunningLab(
-            obs=str(facts["obs"]),
-            modelarts=str(facts["modelarts"]),
-            iam=str(facts["iam"]),
+            **{name: str(facts[name]) for name in ("obs", "modelarts", "iam", "started", "instance")},
             pid=int(facts["pid"]),
-            started=str(facts["started"]),
             version=str(status["version"]),
             live_jobs=int(status["live_jobs"]),
             owner=status.get("owner"),
             ends_itself=bool(status.get("ends_itself")),
-            instance=str(facts["instance"]),
         )
     except (KeyError, TypeError, ValueError):
         return None
@@ -99,14 +94,14 @@ def _facts(root: Path) -> dict[str, Any] | None:
 def _status(facts: dict[str, Any]) -> dict[str, Any] | None:
     """What the Lab says; None where nobody answers, or somebody else got its port."""
     try:
-        status = json.loads(_asked(facts, "GET", "/lab/status"))
+        status = json.loads(_asked(facts, "GET", "/lab/status", {}))
     except (OSError, ValueError):
         return None
     is_it = isinstance(status, dict) and status.get("instance") == facts["instance"]
     return status if is_it else None
 
 
-def _asked(facts: dict[str, Any], method: str, path: str, headers: dict[str, str] = _NO_HEADERS) -> bytes:
+def _asked(facts: dict[str, Any], method: str, path: str, headers: dict[str, str]) -> bytes:
     """Straight to it: loopback is not asked for through anybody's proxy."""
     address = urlsplit(str(facts["modelarts"]))
     lines = {"Host": address.netloc, "Content-Length": "0", **headers}

@@ -9,13 +9,13 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from traindeck.lab import own_api
 from traindeck.lab.accounts import Accounts, AccountsError
@@ -35,6 +35,7 @@ from traindeck.lab.ports import (
     LabFaultsUnusable,
     LabRootUnusable,
     bind,
+    url_of,
 )
 from traindeck.lab.root_folder import LOCK, RUNNING
 from traindeck.lab.training.api import modelarts_api
@@ -69,15 +70,18 @@ def serve(options: LabOptions) -> int:
         # Keys, bodies, logs and what jobs write are for the owner alone.
         stack.callback(os.umask, os.umask(0o077))
         with _told_as_unusable(root):
-            _prepare(root)
-            _locked(root, stack)
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Keys of the Lab and data of its user: closed even where the folder was made by somebody with an open mask.
+            root.chmod(0o700)
+            stack.callback(_locked(root).release)
             stack.enter_context(logging_to(root))
             accounts = Accounts(root)
             faults = _faults(options)
             store = ObjectStore(root)
             stack.callback(store.close)
         ports = bind(root, options.port)
-        stack.callback(ports.close)
+        for port in ports:
+            stack.callback(port.close)
         asyncio.run(_serve(options, accounts, store, ports, faults))
     return 0
 
@@ -87,35 +91,31 @@ async def _serve(
 ) -> None:
     activity = Activity()
     service = JobService(options.root, store, accounts, faults=faults, warn=options.warn)
-    service.obs_url = ports.obs_url
+    service.obs_url = obs_url = url_of(ports.obs)
+    addresses = {"obs": obs_url, "modelarts": url_of(ports.gateway), "iam": url_of(ports.gateway)}
     facts: dict[str, object] = {
         "pid": os.getpid(),
         "instance": secrets.token_hex(16),
-        "obs": ports.obs_url,
-        "modelarts": ports.gateway_url,
-        "iam": ports.gateway_url,
+        **addresses,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "token": secrets.token_hex(32),
     }
     life = Life(activity, service.live_jobs, options.idle_exit_s, has_owner=options.owner_pipe)
-
-    def add_own(app: web.Application) -> None:
-        own_api.add_routes(app, facts, service.live_jobs, life)
-
-    def add_modelarts(app: web.Application) -> None:
-        modelarts_api.add_routes(app, service)
-
-    app = gateway_app(accounts, [add_own, add_modelarts], activity, faults)
+    app = gateway_app(accounts, activity, faults)
+    own_api.add_routes(app, facts, service.live_jobs, life)
+    modelarts_api.add_routes(app, service)
     token = secrets.token_urlsafe(32)
     async with AsyncExitStack() as stack:
         api = ObsApi(store, accounts, activity, faults)
         stack.callback(api.close)
-        obs_runner = web.ServerRunner(obs_server(api), shutdown_timeout=_LAST_ANSWERS_S)
-        gateway_runner = web.AppRunner(
-            app, auto_decompress=False, access_log=None, handle_signals=False, shutdown_timeout=_LAST_ANSWERS_S
+        runners: tuple[web.BaseRunner, ...] = (
+            web.ServerRunner(obs_server(api), shutdown_timeout=_LAST_ANSWERS_S),
+            web.AppRunner(
+                app, auto_decompress=False, access_log=None, handle_signals=False, shutdown_timeout=_LAST_ANSWERS_S
+            ),
+            web.AppRunner(control_app(faults, token), access_log=None, handle_signals=False),
         )
-        control_runner = web.AppRunner(control_app(faults, token), access_log=None, handle_signals=False)
-        for runner in (obs_runner, gateway_runner, control_runner):
+        for runner in runners:
             stack.push_async_callback(runner.cleanup)
             await runner.setup()
         # The jobs end first: until then they may still read and write the object store.
@@ -123,37 +123,24 @@ async def _serve(
         with _told_as_unusable(options.root):
             await service.start()
         with life.signals():
-            await web.SockSite(obs_runner, ports.obs).start()
-            await web.SockSite(gateway_runner, ports.gateway).start()
-            await web.SockSite(control_runner, ports.control).start()
+            for runner, port in zip(runners, ports, strict=True):
+                await web.SockSite(runner, port).start()
             running = options.root / RUNNING
             control = options.root / CONTROL
             with _told_as_unusable(options.root):
-                write_json(control, {"url": ports.control_url, "token": token})
-                stack.callback(_remove, control)
+                write_json(control, {"url": url_of(ports.control), "token": token})
+                stack.callback(control.unlink, missing_ok=True)
                 write_json(running, facts)
-            stack.callback(_remove, running)
+            stack.callback(running.unlink, missing_ok=True)
             if options.owner_pipe:
                 life.follow_owner()
-            _log.info("listening: obs %s, modelarts and iam %s", ports.obs_url, ports.gateway_url)
-            options.announce(_announcement(accounts, ports))
+            _log.info("listening: obs %s, modelarts and iam %s", obs_url, addresses["iam"])
+            account = asdict(accounts.first)
+            shown = {name: account[name] for name in ("access_key", "secret_key", "project_id", "region")}
+            options.announce({**addresses, "apulis": None, **shown})
             await life.wait()
             _log.info("ending")
             await stack.aclose()
-
-
-def _announcement(accounts: Accounts, ports: BoundPorts) -> dict[str, object]:
-    account = accounts.first
-    return {
-        "obs": ports.obs_url,
-        "modelarts": ports.gateway_url,
-        "iam": ports.gateway_url,
-        "apulis": None,
-        "access_key": account.access_key,
-        "secret_key": account.secret_key,
-        "project_id": account.project_id,
-        "region": account.region,
-    }
 
 
 def _faults(options: LabOptions) -> Faults:
@@ -172,30 +159,21 @@ def _faults(options: LabOptions) -> Faults:
         ) from error
 
 
-def _prepare(root: Path) -> None:
-    root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Keys of the Lab and data of its user: closed even where the folder was made by somebody with an open mask.
-    root.chmod(0o700)
-
-
-def _locked(root: Path, stack: ExitStack) -> None:
+def _locked(root: Path) -> BaseFileLock:
     lock = FileLock(root / LOCK)
     try:
-        stack.enter_context(lock.acquire(timeout=0))
+        lock.acquire(timeout=0)
     except Timeout as error:
-        raise _busy(root) from error
-
-
-def _busy(root: Path) -> LabBusy:
-    running: Any = None
-    with suppress(OSError, ValueError):
-        running = read_json(root / RUNNING)
-    where = f"It answers on {running.get('obs')}." if isinstance(running, dict) else "It is just starting or ending."
-    return LabBusy(
-        f"A Lab is already running on {root}.",
-        where,
-        "Use that one, stop it, or start this one on another folder.",
-    )
+        running: Any = None
+        with suppress(OSError, ValueError):
+            running = read_json(root / RUNNING)
+        is_told = isinstance(running, dict)
+        raise LabBusy(
+            f"A Lab is already running on {root}.",
+            f"It answers on {running.get('obs')}." if is_told else "It is just starting or ending.",
+            "Use that one, stop it, or start this one on another folder.",
+        ) from error
+    return lock
 
 
 @contextmanager
@@ -215,7 +193,3 @@ def _told_as_unusable(root: Path) -> Iterator[None]:
             f"{reason.rstrip('.')}.",
             "Free the disk or give the right to write there, or start the Lab on another folder.",
         ) from error
-
-
-def _remove(path: Path) -> None:
-    path.unlink(missing_ok=True)

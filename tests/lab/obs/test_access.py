@@ -109,6 +109,16 @@ def test_acls_as_documents(
     assert (stolen.status, stolen.errorCode) == (400, "InvalidArgument")
 
 
+def test_full_control_is_not_ownership(owner: ObsClient, guest: ObsClient, other: LabAccount, bucket: str) -> None:
+    grants = [Grant(Grantee(grantee_id=other.domain_id), Permission.FULL_CONTROL)]
+    own = owner.getBucketAcl(bucket).body.owner.owner_id
+    assert owner.setBucketAcl(bucket, acl=ACL(Owner(owner_id=own), grants)).status == 200
+    assert guest.putContent(bucket, "k", b"x").status == 200
+    assert guest.getBucketAcl(bucket).status == 200
+    for asked in (guest.getBucketQuota(bucket), guest.getBucketPolicy(bucket), guest.deleteBucket(bucket)):
+        assert (asked.status, asked.errorCode) == (403, "AccessDenied")
+
+
 def test_delivered_grants_reach_the_objects(lab: LabProcess, bucket: str) -> None:
     owner, nobody = obs_client(lab), obs_client(lab, access_key="", secret_key="")
     owner.putContent(bucket, "k", b"x")

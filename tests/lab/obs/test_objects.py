@@ -29,9 +29,9 @@ from traindeck.lab.obs.errors import (
     PreconditionFailed,
 )
 from traindeck.lab.obs.index import ObjectIndex, StoreTooNewError
-from traindeck.lab.obs.records import Attributes, PartInfo
+from traindeck.lab.obs.records import Attributes
 from traindeck.lab.obs.store import ObjectStore
-from traindeck.lab.obs.uploads import MIN_PART, Completion, WantedPart
+from traindeck.lab.obs.uploads import MIN_PART, WantedPart
 
 
 @pytest.fixture
@@ -53,9 +53,8 @@ def body_files(root: Path) -> list[Path]:
 
 
 def test_put_keeps_everything_about_an_object(store: ObjectStore, tmp_path: Path) -> None:
-    info = store.put(
-        "bkt", "a/b", b"hello", content_type="text/plain", metadata={"x": "ä"}, headers={"Cache-Control": "no-store"}
-    )
+    said = Attributes("text/plain", metadata={"x": "ä"}, headers={"Cache-Control": "no-store"})
+    info = store.put("bkt", "a/b", b"hello", said)
     assert info.etag == hashlib.md5(b"hello").hexdigest()
     store.close()
     again = ObjectStore(tmp_path)
@@ -152,8 +151,8 @@ def test_a_newer_index_is_refused(tmp_path: Path) -> None:
     store = ObjectStore(tmp_path)
     store.close()
     index = ObjectIndex(tmp_path / "obs" / "index.sqlite3")
-    with index.writing() as connection:
-        connection.execute("PRAGMA user_version = 99")
+    with index.writing() as rows:
+        rows.connection.execute("PRAGMA user_version = 99")
     index.close()
     with pytest.raises(StoreTooNewError):
         ObjectStore(tmp_path)
@@ -330,17 +329,14 @@ def test_an_upload_that_is_given_up_while_it_is_joined_is_told_so(store: ObjectS
     for number in (1, 2):
         with store.new_body() as writer:
             writer.write(b"p" * MIN_PART)
-            part = PartInfo(number, writer.size, writer.md5.hex(), 0, writer.closed(), "", {})
-            store.uploads.put_part("bkt", "k", upload, part)
-            writer.keep()
-            parts.append(part)
-    slow = store.body_path(parts[0].body)
+            parts.append(store.uploads.put_part("bkt", "k", upload, number, writer, "", {}))
+    slow = store.bodies.path(parts[0].body)
     slow.unlink()
     os.mkfifo(slow)
     refused: list[Exception] = []
 
     def complete() -> None:
-        wanted = Completion([WantedPart(part.number, part.etag) for part in parts])
+        wanted = [WantedPart(part.number, part.etag) for part in parts]
         try:
             store.uploads.complete("bkt", "k", upload, wanted, lambda _: None)
         except (ObsError, OSError) as error:

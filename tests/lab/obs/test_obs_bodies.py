@@ -14,7 +14,7 @@ from obs import ObsClient, PutObjectHeader
 from support.servers.lab_process import LabProcess
 from support.servers.obs_wire import Answer, Wire
 from traindeck.lab.obs.checksums import ALGORITHMS
-from traindeck.lab.signing.signatures import ChunkSeed
+from traindeck.lab.signing.request import ChunkSeed
 from traindeck.lab.signing.v4 import chunk_signature, trailer_signature
 
 EMPTY = hashlib.sha256(b"").hexdigest()

@@ -53,9 +53,9 @@ class VersionsOfObjects(RuleBasedStateMachine):
         kept = self.model.get(key, [])
         if at < len(kept):
             version, _ = kept.pop(at)
-            assert self.store.delete_version("bkt", key, version or "null") is not None
+            assert self.store.delete("bkt", key, version or "null") is not None
         else:
-            assert self.store.delete_version("bkt", key, "no-such-version") is None
+            assert self.store.delete("bkt", key, "no-such-version") is None
 
     @rule()
     def reopen(self) -> None:

@@ -337,7 +337,7 @@ def test_the_log_link_opens_the_exported_log(jobs: Jobs) -> None:
     from datetime import UTC, datetime, timedelta
     from urllib.parse import urlsplit
 
-    from traindeck.lab.signing.request import RawRequest, Verified
+    from traindeck.lab.signing.request import RawRequest, Refused
     from traindeck.lab.signing.v2 import OBS, verify_url
 
     jobs.script("print('ok')")
@@ -345,11 +345,12 @@ def test_the_log_link_opens_the_exported_log(jobs: Jobs) -> None:
     hosted = jobs.run(job_body("job-2"))["metadata"]["id"]
 
     parts = urlsplit(jobs.log_link(kept))
-    request = RawRequest("GET", parts.path, parts.query, (("Host", parts.netloc),), None, "")
+    request = RawRequest("GET", parts.path, parts.query, (("Host", parts.netloc),))
     secret_of = {jobs.lab.account.access_key: jobs.lab.account.secret_key}.get
     now = datetime.now(UTC)
-    assert isinstance(verify_url(request, OBS, secret_of, now), Verified)
-    assert not isinstance(verify_url(request, OBS, secret_of, now + timedelta(seconds=301)), Verified)
+    assert verify_url(request, OBS, secret_of, now).access_key == jobs.lab.account.access_key
+    with pytest.raises(Refused):
+        verify_url(request, OBS, secret_of, now + timedelta(seconds=301))
     assert error_of(lambda: jobs.log_link(hosted)) == (400, "ModelArts.2822")
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from support.servers.lab_process import LabProcess
 from support.waiting import PATIENT_S
-from traindeck.lab.signing.signatures import ChunkSeed
+from traindeck.lab.signing.request import ChunkSeed
 from traindeck.lab.signing.v4 import signing_key
 
 

@@ -1,17 +1,188 @@
-"""Whether the asking account, or nobody in particular, may do what a request wants."""
+"""Whether the asking account, or nobody in particular, may do what a request wants, and who was granted what."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from traindeck.lab.obs.acl import READ, READ_ACP, WRITE, WRITE_ACP, Acl, stored_acl
-from traindeck.lab.obs.errors import AccessDenied, NoSuchBucket, NoSuchKey
+from traindeck.lab.obs.errors import AccessDenied, InvalidArgument, MalformedXML, NoSuchKey
 from traindeck.lab.obs.policy import Asker, policy_of
 from traindeck.lab.obs.records import BucketInfo, ObjectInfo
-from traindeck.lab.obs.request import ObsRequest
+from traindeck.lab.obs.request import ObsRequest, element, identity
+from traindeck.lab.obs.settings import Node, child, children, first, needed, parsed
 from traindeck.lab.obs.store import ObjectStore
+from traindeck.lab.signing.signatures import Dialect
+
+PERMISSIONS = ("READ", "WRITE", "READ_ACP", "WRITE_ACP", "FULL_CONTROL")
+READ, WRITE, READ_ACP, WRITE_ACP, FULL_CONTROL = PERMISSIONS
+# Stand where otherwise the id of an account does.
+EVERYONE, AUTHENTICATED, LOG_DELIVERY = "*", "authenticated", "log-delivery"
+MAX_GRANTS = 100
+_GROUPS = {
+    EVERYONE: "http://acs.amazonaws.com/groups/global/AllUsers",
+    AUTHENTICATED: "http://acs.amazonaws.com/groups/global/AuthenticatedUsers",
+    LOG_DELIVERY: "http://acs.amazonaws.com/groups/s3/LogDelivery",
+}
+_XSI = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One permission of one grantee; `delivered` means for the objects of the bucket, too."""
+
+    grantee: str
+    permission: str
+    delivered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Acl:
+    """The grants; the owner may always read and change them."""
+
+    owner: str
+    grants: tuple[Grant, ...]
+
+    def allows(self, account: str | None, permission: str, *, public: bool, delivered_only: bool = False) -> bool:
+        names = {EVERYONE} if public else set()
+        if account is not None:
+            names |= {account, AUTHENTICATED} if public else {account}
+        return any(
+            grant.grantee in names
+            and grant.permission in (permission, FULL_CONTROL)
+            and (grant.delivered or not delivered_only)
+            for grant in self.grants
+        )
+
+    @property
+    def is_public(self) -> bool:
+        return any(grant.grantee in (EVERYONE, AUTHENTICATED) for grant in self.grants)
+
+    def text(self) -> str:
+        return json.dumps([[grant.grantee, grant.permission, grant.delivered] for grant in self.grants])
+
+    def xml(self, dialect: Dialect, *, of_object: bool) -> str:
+        grants = "".join(_grant_xml(grant, dialect, of_object) for grant in self.grants)
+        owner = f"<Owner>{identity(self.owner, dialect)}</Owner>"
+        delivered = element("Delivered", False) if of_object and dialect is Dialect.OBS else ""
+        return f"{owner}{delivered}<AccessControlList>{grants}</AccessControlList>"
+
+
+def stored_acl(owner: str, text: str) -> Acl:
+    """As it was kept with the bucket or object; without one the owner has everything, others nothing."""
+    if not text:
+        return Acl(owner, (Grant(owner, FULL_CONTROL),))
+    return Acl(owner, tuple(Grant(*row) for row in json.loads(text)))
+
+
+_READ, _WRITE = Grant(EVERYONE, READ), Grant(EVERYONE, WRITE)
+_CANNED: Mapping[str, tuple[Grant, ...]] = {
+    "private": (),
+    "public-read": (_READ,),
+    "public-read-write": (_READ, _WRITE),
+    "authenticated-read": (Grant(AUTHENTICATED, READ),),
+}
+_CANNED_ON_BUCKET: Mapping[str, tuple[Grant, ...]] = {
+    **_CANNED,
+    "public-read-delivered": (Grant(EVERYONE, READ, True),),
+    "public-read-write-delivered": (Grant(EVERYONE, READ, True), Grant(EVERYONE, WRITE, True)),
+    "log-delivery-write": (Grant(LOG_DELIVERY, WRITE), Grant(LOG_DELIVERY, READ_ACP)),
+    "bucket-owner-full-control": (),
+}
+
+
+def canned_acl(name: str, owner: str, bucket_owner: str, *, of_object: bool) -> Acl:
+    on_object = {
+        **_CANNED,
+        "bucket-owner-read": (Grant(bucket_owner, READ),),
+        "bucket-owner-full-control": (Grant(bucket_owner, FULL_CONTROL),),
+        # A header for buckets is not refused on objects: the SDK sends what it was given.
+        "public-read-delivered": (_READ,),
+        "public-read-write-delivered": (_READ, _WRITE),
+    }
+    grants = (on_object if of_object else _CANNED_ON_BUCKET).get(name)
+    if grants is None:
+        raise InvalidArgument("acl", name)
+    own = Grant(owner, FULL_CONTROL)
+    return Acl(owner, (own, *(grant for grant in grants if grant != own)))
+
+
+GRANT_HEADERS = {
+    "grant-read": (READ, False),
+    "grant-write": (WRITE, False),
+    "grant-read-acp": (READ_ACP, False),
+    "grant-write-acp": (WRITE_ACP, False),
+    "grant-full-control": (FULL_CONTROL, False),
+    "grant-read-delivered": (READ, True),
+    "grant-full-control-delivered": (FULL_CONTROL, True),
+}
+
+
+def granted_acl(headers: Mapping[str, str], owner: str) -> Acl | None:
+    """From headers such as x-obs-grant-read: id=…; None where there are none."""
+    found: list[Grant] = []
+    for name, (permission, delivered) in GRANT_HEADERS.items():
+        for one in headers.get(name, "").split(","):
+            kind, equals, value = one.strip().partition("=")
+            value = value.strip("\"' ")
+            if not one.strip():
+                continue
+            if not equals or kind.lower() not in ("id", "uri") or not value:
+                raise InvalidArgument(name, headers[name])
+            found.append(Grant(_group(value) if kind.lower() == "uri" else value, permission, delivered))
+    return Acl(owner, (Grant(owner, FULL_CONTROL), *found)) if found else None
+
+
+def parsed_acl(body: bytes, owner: str) -> Acl:
+    """From a document of either dialect; the owner cannot be changed by it."""
+    root = parsed(body, "AccessControlPolicy")
+    owner_node, listed = first(root, "Owner"), first(root, "AccessControlList")
+    if listed is None:
+        raise MalformedXML
+    if owner_node is not None and (given := child(owner_node, "ID")) and given.strip() != owner:
+        raise InvalidArgument("Owner", given, "The owner of an ACL cannot be changed.")
+    grants: list[Grant] = []
+    for node in children(listed, "Grant"):
+        grantee, permission = first(node, "Grantee"), needed(node, "Permission")
+        if grantee is None or permission not in PERMISSIONS:
+            raise MalformedXML
+        delivered = (child(node, "Delivered") or "").strip().lower() == "true"
+        grants.append(Grant(_grantee(grantee), permission, delivered))
+    if len(grants) > MAX_GRANTS:
+        raise MalformedXML(f"An ACL has at most {MAX_GRANTS} grants.")
+    return Acl(owner, tuple(grants))
+
+
+def _grantee(node: Node) -> str:
+    if account := (child(node, "ID") or "").strip():
+        return account
+    canned, uri = child(node, "Canned"), child(node, "URI")
+    if canned is not None and canned.strip() == "Everyone":
+        return EVERYONE
+    if canned is not None or uri is None:
+        raise MalformedXML
+    return _group(uri.strip())
+
+
+def _group(uri: str) -> str:
+    for name, known in _GROUPS.items():
+        if uri == known or known.endswith("/" + uri.rpartition("/")[2]):
+            return name
+    raise InvalidArgument("Grantee", uri, "Invalid group uri")
+
+
+def _grant_xml(grant: Grant, dialect: Dialect, of_object: bool) -> str:
+    group, permission = _GROUPS.get(grant.grantee), element("Permission", grant.permission)
+    who = identity(grant.grantee, dialect)
+    if dialect is Dialect.S3:
+        kind, who = ("Group", element("URI", group)) if group else ("CanonicalUser", who)
+        return f'<Grant><Grantee {_XSI} xsi:type="{kind}">{who}</Grantee>{permission}</Grant>'
+    who = element("Canned", "Everyone") if group else who
+    delivered = "" if of_object else element("Delivered", grant.delivered)
+    return f"<Grant><Grantee>{who}</Grantee>{permission}{delivered}</Grant>"
+
 
 # Which permission of the ACL carries an action; those not named here are the owner's alone.
 _ON_BUCKET = {
@@ -38,11 +209,9 @@ class Access:
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
 
-    def bucket(self, request: ObsRequest, action: str, *, name: str = "", key: str = "") -> BucketInfo:
+    def bucket(self, request: ObsRequest, action: str, *, key: str = "") -> BucketInfo:
         """The bucket, where the action on it (or on a key in it, there or not) is allowed."""
-        found = self._store.bucket(name or request.bucket)
-        if found is None:
-            raise NoSuchBucket(name or request.bucket)
+        found = self._store.existing(request.bucket)
         if not self._may(request, found, action, key):
             raise AccessDenied
         return found
@@ -60,30 +229,24 @@ class Access:
         verdict = self._by_policy(request, bucket, action, key)
         if verdict is not None:
             return verdict
-        account = request.account.domain_id if request.account else None
-        if account == bucket.owner:
-            return True
-        permission = _ON_BUCKET.get(action)
-        acl = stored_acl(bucket.owner, bucket.settings.get("acl", ""))
-        public = not _blocks(bucket, "IgnorePublicAcls")
-        return permission is not None and acl.allows(account, permission, public=public)
+        account, permission = request.asker, _ON_BUCKET.get(action)
+        if account == bucket.owner or permission is None:
+            return account == bucket.owner
+        return bucket_acl(bucket).allows(account, permission, public=not blocks(bucket, "IgnorePublicAcls"))
 
     def _may_on_object(self, request: ObsRequest, bucket: BucketInfo, info: ObjectInfo, action: str) -> bool:
         verdict = self._by_policy(request, bucket, action, info.key)
         if verdict is not None:
             return verdict
-        account = request.account.domain_id if request.account else None
-        owner = info.traits.owner or bucket.owner
-        if account == owner:
+        account, permission = request.asker, _ON_OBJECT.get(action)
+        if account == (info.traits.owner or bucket.owner):
             return True
-        permission = _ON_OBJECT.get(action)
         if permission is None:
             return account == bucket.owner
-        public = not _blocks(bucket, "IgnorePublicAcls")
+        public = not blocks(bucket, "IgnorePublicAcls")
         if object_acl(bucket, info).allows(account, permission, public=public):
             return True
-        of_bucket = stored_acl(bucket.owner, bucket.settings.get("acl", ""))
-        return of_bucket.allows(account, permission, public=public, delivered_only=True)
+        return bucket_acl(bucket).allows(account, permission, public=public, delivered_only=True)
 
     def _by_policy(self, request: ObsRequest, bucket: BucketInfo, action: str, key: str) -> bool | None:
         text = bucket.settings.get("policy")
@@ -96,23 +259,30 @@ class Access:
             return None
         asker = Asker(account.domain_id if account else None, account.user_id if account else None, _context(request))
         resource = f"{bucket.name}/{key}" if key else bucket.name
-        public = is_owner or not _blocks(bucket, "RestrictPublicBuckets")
+        public = is_owner or not blocks(bucket, "RestrictPublicBuckets")
         return policy_of(text).verdict(asker, action, resource, public=public)
+
+
+def read_action(version: str | None) -> str:
+    return "GetObject" if version is None else "GetObjectVersion"
+
+
+def bucket_acl(bucket: BucketInfo) -> Acl:
+    return stored_acl(bucket.owner, bucket.settings.get("acl", ""))
 
 
 def object_acl(bucket: BucketInfo, info: ObjectInfo) -> Acl:
     return stored_acl(info.traits.owner or bucket.owner, info.traits.acl)
 
 
-def _blocks(bucket: BucketInfo, name: str) -> bool:
+def blocks(bucket: BucketInfo, name: str) -> bool:
     return f"<{name}>true</{name}>" in bucket.settings.get("publicAccessBlock", "")
 
 
 def _context(request: ObsRequest) -> Mapping[str, str]:
     found = {name.lower(): value for name, value in request.query.items()}
     for name in _CONTEXT_HEADERS:
-        value = request.ours(name)
-        if value is not None:
+        if (value := request.ours(name)) is not None:
             found[f"x-obs-{name}"] = found[f"x-amz-{name}"] = value
     for name, header in (("referer", "referer"), ("useragent", "user-agent")):
         if (given := request.raw.header(header)) is not None:

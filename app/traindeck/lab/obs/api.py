@@ -4,97 +4,80 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 
 from aiohttp import web
 
-from traindeck.lab.accounts import Accounts, LabAccount
+from traindeck.lab.accounts import Accounts
 from traindeck.lab.faults import Faults, Kind, LostError, Trouble, spoiled
 from traindeck.lab.life import Activity, Workers
-from traindeck.lab.obs.access import Access
-from traindeck.lab.obs.answers import error_answer
-from traindeck.lab.obs.body_streams import Receiver
+from traindeck.lab.obs.body_streams import drain
 from traindeck.lab.obs.calls.bucket_calls import Buckets
-from traindeck.lab.obs.calls.copy_calls import Copies
 from traindeck.lab.obs.calls.form_upload import FormUploads
 from traindeck.lab.obs.calls.list_calls import Listings
 from traindeck.lab.obs.calls.multipart_calls import Multipart
 from traindeck.lab.obs.calls.object_calls import Objects
-from traindeck.lab.obs.calls.setting_calls import Settings, cors_headers, preflight
-from traindeck.lab.obs.errors import AccessDenied, NotImplementedHere, ObsError
-from traindeck.lab.obs.incoming import drain
-from traindeck.lab.obs.request import FOREIGN, ObsRequest, check_understood, understood
+from traindeck.lab.obs.calls.setting_calls import Named, Settings, cors_headers
+from traindeck.lab.obs.errors import AccessDenied, MethodNotAllowed, NotImplementedHere, ObsError
+from traindeck.lab.obs.request import ObsRequest, check_understood, error_answer, understood
 from traindeck.lab.obs.store import ObjectStore
-from traindeck.lab.signing.signatures import (
-    Refusal,
-    Refused,
-    SecretOf,
-    Verdict,
-    Verified,
-    verify_form,
-    verify_obs,
-)
+from traindeck.lab.ports import FOREIGN
+from traindeck.lab.signing.request import Refusal, Refused, SecretOf, Verified
+from traindeck.lab.signing.signatures import verify_form, verify_obs
 
-Operation = Callable[[ObsRequest], Awaitable[web.StreamResponse]]
-Named = tuple[str, Operation]
 SERVICE = "obs"
 READ_AHEAD = 512 * 1024
 
+# What is asked without a signature, or proves itself.
+_UNSIGNED = frozenset({"Probe", "Preflight", "PostObject"})
 _log = logging.getLogger(__name__)
 
 
 class ObsApi:
     """The handler of the OBS port; `obs_server` is what a site listens with."""
 
-    def __init__(
-        self, store: ObjectStore, accounts: Accounts, activity: Activity, faults: Faults | None = None
-    ) -> None:
+    def __init__(self, store: ObjectStore, accounts: Accounts, activity: Activity, faults: Faults) -> None:
         self._store = store
         self._accounts = accounts
         self._activity = activity
-        self._faults = faults or Faults()
+        self._faults = faults
         # Few threads: more only contend for the interpreter, and the index has one writer anyway.
         self._workers = Workers("lab-obs", min(8, (os.cpu_count() or 1) + 2))
-        access = Access(store)
-        receiver = Receiver(store, self._workers)
-        parts = (store, access, receiver, self._workers)
-        buckets = Buckets(*parts, accounts.first.region)
-        listings, objects, copies, settings = Listings(*parts), Objects(*parts), Copies(*parts), Settings(*parts)
-        multipart = Multipart(store, access, receiver, copies, self._workers)
-        forms = FormUploads(store, access, self._workers, self._authenticate_form)
+        parts = (store, self._workers)
+        buckets, settings = Buckets(*parts, accounts.first.region), Settings(*parts)
+        listings, objects, multipart = Listings(*parts), Objects(*parts), Multipart(*parts)
+        forms = FormUploads(*parts, lambda request, fields: self._authenticate(request, partial(verify_form, fields)))
+        self._preflight: Named = ("Preflight", settings.preflight)
         self._probe: Named = ("Probe", buckets.probe)
-        self._preflight: Named = ("Preflight", self._answer_preflight)
-        self._copy: Named = ("CopyObject", copies.copy)
-        self._copy_part: Named = ("CopyPart", multipart.copy_part)
-        self._form: Named = ("PostObject", forms.post)
-        self._service: dict[str, Named] = {"GET": ("ListBuckets", buckets.list_all)}
-        self._bucket: dict[str, Named] = {
-            "PUT": ("CreateBucket", buckets.create),
-            "HEAD": ("HeadBucket", buckets.head),
-            "GET": ("ListObjects", listings.objects),
-            "DELETE": ("DeleteBucket", buckets.delete),
-        }
-        self._bucket_parts: dict[tuple[str, str], Named] = {
+        # By the method, which is COPY for a PUT that copies, and the parameter that makes it an operation of its own.
+        self._service: dict[tuple[str, str], Named] = {("GET", ""): ("ListBuckets", buckets.list_all)}
+        self._bucket: dict[tuple[str, str], Named] = {
             **settings.bucket_calls,
+            ("PUT", ""): ("CreateBucket", buckets.create),
+            ("HEAD", ""): ("HeadBucket", buckets.head),
+            ("GET", ""): ("ListObjects", listings.objects),
+            ("DELETE", ""): ("DeleteBucket", buckets.delete),
+            ("POST", ""): ("PostObject", forms.post),
             ("GET", "location"): ("GetBucketLocation", buckets.location),
             ("GET", "storageinfo"): ("GetBucketStorageInfo", buckets.storage_info),
             ("GET", "versions"): ("ListVersions", listings.versions),
             ("GET", "uploads"): ("ListMultipartUploads", multipart.list_uploads),
             ("POST", "delete"): ("DeleteObjects", listings.delete),
         }
-        self._object: dict[str, Named] = {
-            "PUT": ("PutObject", objects.put),
-            "GET": ("GetObject", objects.get),
-            "HEAD": ("HeadObject", objects.head),
-            "DELETE": ("DeleteObject", objects.delete),
-        }
-        self._object_parts: dict[tuple[str, str], Named] = {
+        self._object: dict[tuple[str, str], Named] = {
             **settings.object_calls,
+            ("PUT", ""): ("PutObject", objects.put),
+            ("COPY", ""): ("CopyObject", objects.copy),
+            ("GET", ""): ("GetObject", objects.get),
+            ("HEAD", ""): ("HeadObject", objects.head),
+            ("DELETE", ""): ("DeleteObject", objects.delete),
             ("PUT", "metadata"): ("SetObjectMetadata", objects.set_metadata),
             ("POST", "append"): ("AppendObject", objects.append),
             ("POST", "restore"): ("RestoreObject", objects.restore),
             ("POST", "uploads"): ("InitiateMultipartUpload", multipart.initiate),
             ("PUT", "partNumber"): ("UploadPart", multipart.put_part),
+            ("COPY", "partNumber"): ("CopyPart", multipart.copy_part),
             ("GET", "uploadId"): ("ListParts", multipart.list_parts),
             ("POST", "uploadId"): ("CompleteMultipartUpload", multipart.complete),
             ("DELETE", "uploadId"): ("AbortMultipartUpload", multipart.abort),
@@ -105,7 +88,7 @@ class ObsApi:
 
     async def handle(self, http: web.BaseRequest) -> web.StreamResponse:
         with self._activity.request():
-            request = understood(http, _bound_port(http))
+            request = understood(http)
             try:
                 check_understood(request)
                 response = await self._answer(request)
@@ -133,7 +116,7 @@ class ObsApi:
                 await drain(request.http)
                 return page
             self._raise_faults(request)
-        if operation not in (self._probe[1], self._preflight[1], self._form[1]):
+        if name not in _UNSIGNED:
             self._authenticate(request, lambda secret_of: verify_obs(request.raw, secret_of, request.trouble.now))
         return await operation(request)
 
@@ -145,69 +128,39 @@ class ObsApi:
         if request.foreign_origin and not request.with_answer:
             raise AccessDenied(FOREIGN)
 
-    def _authenticate(self, request: ObsRequest, verify: Callable[[SecretOf], Verdict]) -> None:
-        account: LabAccount | None = None
-
-        def secret_of(access_key: str) -> str | None:
-            nonlocal account
-            account = self._accounts.by_access_key(access_key)
-            return account.secret_key if account else None
-
-        verdict = verify(secret_of)
-        if isinstance(verdict, Verified):
-            request.verified = verdict
-            request.account = account
-        elif verdict.refusal is Refusal.UNSIGNED:
+    def _authenticate(self, request: ObsRequest, verify: Callable[[SecretOf], Verified]) -> None:
+        try:
+            request.verified = verify(self._accounts.secret_of)
+            request.account = self._accounts.by_access_key(request.verified.access_key)
+        except Refused as refused:
+            if refused.refusal is not Refusal.UNSIGNED:
+                raise _refusal(refused) from refused
             # Nobody in particular: what that may do is up to the bucket.
             request.verified = Verified("", request.raw.header("x-amz-content-sha256") or "")
-        else:
-            raise _refusal(verdict)
-
-    def _authenticate_form(self, request: ObsRequest, fields: Mapping[str, str]) -> None:
-        self._authenticate(request, lambda secret_of: verify_form(fields, secret_of))
-
-    async def _answer_preflight(self, request: ObsRequest) -> web.StreamResponse:
-        return preflight(request, self._store.bucket(request.bucket))
 
     def _raise_faults(self, request: ObsRequest) -> None:
         if request.trouble.of(Kind.EXPIRED_KEY):
             raise _refusal(Refused(Refusal.UNKNOWN_KEY))
-        fault = request.trouble.of(Kind.ERROR)
-        if fault:
+        if fault := request.trouble.of(Kind.ERROR):
             usual = {429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable"}
             code = fault.code or usual.get(fault.status, "InternalError")
             raise ObsError(fault.status, code, "A fault rule of the Lab made this error.")
 
     def _named(self, request: ObsRequest) -> Named:
         method, query = request.method, request.query
-        found: Named | None
         if method == "OPTIONS":
-            found = self._preflight
-        elif method == "HEAD" and "apiversion" in query and not request.key:
-            found = self._probe
-        elif not request.bucket:
-            found = self._service.get(method)
-        elif not request.key:
-            parts = (self._bucket_parts.get((method, name)) for name in query)
-            found = next((part for part in parts if part), None) or self._bucket.get(method)
-            if method == "POST" and found is None and not query:
-                found = self._form
-        else:
-            found = self._of_object(request)
+            return self._preflight
+        if method == "HEAD" and "apiversion" in query and not request.key:
+            return self._probe
+        calls = self._object if request.key else self._bucket if request.bucket else self._service
+        is_copy = method == "PUT" and request.ours("copy-source") is not None
+        methods = ("COPY", "PUT") if is_copy else (method,)
+        asked = [(one, name) for name in (*query, "") for one in methods]
+        found = next((calls[one] for one in asked if one in calls), None)
         if found is None:
             request.only_these()
-            if method in {"POST", "OPTIONS"}:
-                raise NotImplementedHere(f"{method} here")
-            raise ObsError(405, "MethodNotAllowed", "The specified method is not allowed against this resource.")
+            raise NotImplementedHere("POST here") if method == "POST" else MethodNotAllowed()
         return found
-
-    def _of_object(self, request: ObsRequest) -> Named | None:
-        is_copy = request.method == "PUT" and request.ours("copy-source") is not None
-        parts = (self._object_parts.get((request.method, name)) for name in request.query)
-        found = next((part for part in parts if part), None)
-        if found is None:
-            return self._copy if is_copy else self._object.get(request.method)
-        return self._copy_part if is_copy and found[0] == "UploadPart" else found
 
     async def _refused(self, request: ObsRequest, error: ObsError) -> web.StreamResponse:
         response = error_answer(request, error)
@@ -234,11 +187,6 @@ def _refusal(refused: Refused) -> ObsError:
         case Refusal.MALFORMED if refused.detail == "Unsupported Authorization Type":
             return ObsError(400, "InvalidArgument", refused.detail)
     return AccessDenied(refused.detail) if refused.detail else AccessDenied()
-
-
-def _bound_port(http: web.BaseRequest) -> int:
-    name = http.transport.get_extra_info("sockname") if http.transport else None
-    return int(name[1]) if name else 0
 
 
 def obs_server(api: ObsApi) -> web.Server:

@@ -1,25 +1,290 @@
-"""Objects on their way out: whole, one part, or several."""
+"""Bodies on their way in, framing taken off and every announced checksum compared, and on their way out."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
 import hashlib
+import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
 from typing import BinaryIO, TypeVar
 
 from aiohttp import web
 
-from traindeck.lab.faults import part_of, send_spoiled
+from traindeck.lab.faults import paced, send_spoiled
 from traindeck.lab.life import Workers
 from traindeck.lab.obs.access import Access
+from traindeck.lab.obs.checksums import ALGORITHMS, CRC64, shown
 from traindeck.lab.obs.conditions import ByteRange
-from traindeck.lab.obs.errors import AccessDenied, InvalidRequest
-from traindeck.lab.obs.incoming import Block, IncomingBody
+from traindeck.lab.obs.errors import AccessDenied, BadDigest, IncompleteBody, InvalidArgument, InvalidRequest, ObsError
+from traindeck.lab.obs.records import whole_number
 from traindeck.lab.obs.request import ObsRequest
-from traindeck.lab.obs.store import BodyWriter, ObjectStore
+from traindeck.lab.obs.storage import BodyWriter
+from traindeck.lab.obs.store import ObjectStore
+from traindeck.lab.signing.request import UNSIGNED_PAYLOAD, ChunkSeed, RawRequest, is_equal
+from traindeck.lab.signing.v4 import chunk_signature, trailer_signature
 
-_BLOCK = 256 * 1024
+STREAM_PREFIX = "STREAMING-"
+_MAX_LINE = 8192
+_SIZE_LINE = re.compile(rb"(?P<size>[0-9a-fA-F]{1,16})(?:;chunk-signature=(?P<signature>[0-9a-f]{64}))?")
+_TRAILER_SIGNATURE = "x-amz-trailer-signature"
+
+
+class ChunkDecoder:
+    """Takes the framed bytes piece by piece and gives the content; with a seed every chunk's signature is checked."""
+
+    def __init__(self, seed: ChunkSeed | None, *, signed_trailer: bool = False) -> None:
+        self._seed = seed
+        self._signed_trailer = signed_trailer
+        self._previous = seed.signature if seed else ""
+        self._buffer = bytearray()
+        self._pieces: list[bytes] = []
+        self._reading = self._read()
+        self._ended = False
+        self.trailers: dict[str, str] = {}
+
+    def feed(self, data: bytes) -> list[bytes]:
+        self._buffer += data
+        self._ended = next(self._reading, True)
+        if self._ended and self._buffer:
+            raise InvalidRequest("There is something after the last chunk.")
+        pieces, self._pieces = self._pieces, []
+        return pieces
+
+    def finish(self) -> None:
+        if not self._ended:
+            raise IncompleteBody
+
+    def _read(self) -> Iterator[bool]:
+        """From the first to the last element of the framing; False wherever more bytes are needed."""
+        is_last = False
+        while not is_last:
+            match = _SIZE_LINE.fullmatch((yield from self._line()))
+            if match is None or (self._seed and match["signature"] is None):
+                raise InvalidRequest("The framing of the chunked body is broken.")
+            left, digest = int(match["size"], 16), hashlib.sha256()
+            is_last = left == 0
+            while left:
+                while not self._buffer:
+                    yield False
+                piece = bytes(memoryview(self._buffer)[:left])
+                del self._buffer[: len(piece)]
+                left -= len(piece)
+                if self._seed:
+                    digest.update(piece)
+                self._pieces.append(piece)
+            if not is_last and (yield from self._line()):
+                raise InvalidRequest("A chunk is longer than it says.")
+            if self._seed:
+                given = match["signature"].decode("ascii")
+                if not is_equal(chunk_signature(self._seed, self._previous, digest.hexdigest()), given):
+                    raise AccessDenied("The signature of a chunk does not match.")
+                self._previous = given
+        while line := (yield from self._line()):
+            name, colon, value = line.decode("latin-1").partition(":")
+            if not colon or len(self.trailers) > 16:
+                raise InvalidRequest("A trailer of the chunked body is broken.")
+            self.trailers[name.strip().lower()] = value.strip()
+        given = self.trailers.pop(_TRAILER_SIGNATURE, "")
+        if self._seed and self._signed_trailer:
+            text = "".join(f"{name}:{value}\n" for name, value in self.trailers.items())
+            if not is_equal(trailer_signature(self._seed, self._previous, text.encode("latin-1")), given):
+                raise AccessDenied("The signature of the trailers does not match.")
+
+    def _line(self) -> Generator[bool, None, bytes]:
+        while (at := self._buffer.find(b"\r\n")) < 0:
+            if len(self._buffer) > _MAX_LINE:
+                raise InvalidRequest("The framing of the chunked body is broken.")
+            yield False
+        line = bytes(self._buffer[:at])
+        del self._buffer[: at + 2]
+        return line
+
+
+MAX_BODY = 5 * 1024**3
+BLOCK = 1 << 20
+# A client may send its body byte by byte, and each of them is an object while it waits.
+MANY_PIECES = 4096
+SMALL_PIECE = 64 * 1024
+STALL_S = 10.0
+Block = Sequence[bytes]
+_UNSIGNED = {"", UNSIGNED_PAYLOAD}
+CHECKSUM_PREFIX = "x-amz-checksum-"
+_CRC64_HEADERS = ("x-obs-checksum-crc64ecma", "x-amz-checksum-crc64ecma")
+
+
+class IncomingBody:
+    """Reads one request's body once; `blocks` gives the content, `finish` says whether it is the announced one."""
+
+    def __init__(self, request: ObsRequest) -> None:
+        if request.verified is None:
+            raise AccessDenied
+        raw, payload = request.raw, request.verified.payload_hash
+        self._http = request.http
+        # What was compared, once `finish` is through.
+        self.crc64 = ""
+        self.checksums: Mapping[str, str] = {}
+        self._bytes_per_second = request.trouble.bytes_per_second
+        self._md5 = content_md5(raw)
+        self._sha256 = ""
+        self._decoder: ChunkDecoder | None = None
+        self._received = 0
+        # The size of the content, where the request tells it.
+        self.announced_size = _announced_size(raw, payload)
+        if payload.startswith(STREAM_PREFIX):
+            seed = None if payload.startswith("STREAMING-UNSIGNED") else request.verified.chunk_seed
+            self._decoder = ChunkDecoder(seed, signed_trailer=payload.endswith("-TRAILER"))
+        elif payload not in _UNSIGNED:
+            self._sha256 = payload
+        self._expected = announced_checksums(raw)
+        if crc64 := next((value for name in _CRC64_HEADERS if (value := raw.header(name)) is not None), None):
+            self._expected[CRC64] = crc64
+        trailer = (raw.header("x-amz-trailer") or "").lower()
+        self._trailing = trailer.removeprefix(CHECKSUM_PREFIX) if trailer.startswith(CHECKSUM_PREFIX) else ""
+        wanted = {*self._expected, self._trailing, *(["sha256"] if self._sha256 else [])}
+        self._digests = {name: make() for name, make in ALGORITHMS.items() if name in wanted}
+
+    @property
+    def has_digest(self) -> bool:
+        return self._md5 is not None or bool(self._expected) or bool(self._trailing)
+
+    def forget_checksums(self) -> None:
+        """The headers tell of something else than this body."""
+        self._expected.clear()
+
+    async def blocks(self) -> AsyncIterator[Block]:
+        """The content block by block, in pieces worth a call to hash or write each, of about a megabyte together."""
+        if self._http.headers.get("Expect", "").lower() == "100-continue":
+            await self._http.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            # The interim answer is not part of the final one.
+            self._http.writer.output_size = 0
+        waiting: list[bytes] = []
+        size = 0
+        arriving = self._pieces()
+        async for data in paced(arriving, self._bytes_per_second) if self._bytes_per_second else arriving:
+            for piece in self._decoder.feed(data) if self._decoder else [data]:
+                waiting.append(piece)
+                size += len(piece)
+            if self._received + size > MAX_BODY:
+                raise too_large()
+            if size >= BLOCK or len(waiting) >= MANY_PIECES:
+                self._received += size
+                yield _in_few_pieces(waiting, size)
+                waiting, size = [], 0
+        if waiting:
+            self._received += size
+            yield _in_few_pieces(waiting, size)
+
+    async def _pieces(self) -> AsyncIterator[bytes]:
+        content = self._http.content
+        # The stream of a request without a body never tells its end but here.
+        while not content.at_eof():
+            data, _ = await content.readchunk()
+            if data:
+                yield data
+
+    async def whole(self, limit: int) -> bytes:
+        """A small body at once."""
+        parts = bytearray()
+        async for block in self.blocks():
+            for piece in block:
+                parts += piece
+            if len(parts) > limit:
+                raise too_large()
+            self.update(block)
+        return bytes(parts)
+
+    def update(self, block: Block) -> None:
+        """Hash a block; apart from `blocks`, so that it can run in a worker beside the write."""
+        for digest in self._digests.values():
+            for piece in block:
+                digest.update(piece)
+
+    def finish(self, md5: Callable[[], bytes]) -> None:
+        """Raise where the content is not the announced one; to be called before anything is stored."""
+        if self._decoder:
+            self._decoder.finish()
+        if self.announced_size is not None and self._received != self.announced_size:
+            raise IncompleteBody
+        if self._trailing in ALGORITHMS and self._decoder:
+            value = self._decoder.trailers.get(CHECKSUM_PREFIX + self._trailing)
+            if value is None:
+                raise InvalidRequest("The announced trailing checksum is missing.")
+            self._expected[self._trailing] = value
+        if self._md5 is not None and self._md5 != md5():
+            raise BadDigest("The Content-MD5 you specified did not match what we received.")
+        if self._sha256 and self._digests["sha256"].digest().hex() != self._sha256:
+            message = "The provided 'x-amz-content-sha256' header does not match what was computed."
+            raise ObsError(400, "XAmzContentSHA256Mismatch", message)
+        for name, value in self._expected.items():
+            if shown(name, self._digests[name].digest()) != value:
+                code = "InvalidCRC64" if name == CRC64 else "BadDigest"
+                raise ObsError(400, code, f"The {name} you specified did not match what we received.")
+        self.crc64 = self._expected.get(CRC64, "")
+        self.checksums = {name: value for name, value in self._expected.items() if name != CRC64}
+
+
+def _announced_size(raw: RawRequest, payload_hash: str) -> int | None:
+    is_framed = payload_hash.startswith(STREAM_PREFIX)
+    text = raw.header("x-amz-decoded-content-length") if is_framed else raw.header("content-length")
+    if text is None:
+        chunked = "chunked" in (raw.header("transfer-encoding") or "").lower()
+        if is_framed or (not chunked and raw.method in {"PUT", "POST"}):
+            raise ObsError(411, "MissingContentLength", "You must provide the Content-Length HTTP header.")
+        return None
+    if not (text.isascii() and text.isdigit()):
+        raise InvalidArgument("Content-Length", text)
+    size = whole_number(text, MAX_BODY)
+    if size is None:
+        raise too_large()
+    return size
+
+
+def announced_checksums(raw: RawRequest) -> dict[str, str]:
+    given = {name: raw.header(CHECKSUM_PREFIX + name) for name in ALGORITHMS}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def content_md5(raw: RawRequest) -> bytes | None:
+    text = raw.header("content-md5")
+    if text is None:
+        return None
+    try:
+        digest = base64.b64decode(text, validate=True)
+    except binascii.Error:
+        digest = b""
+    if len(digest) != hashlib.md5(usedforsecurity=False).digest_size:
+        raise ObsError(400, "InvalidDigest", "The Content-MD5 you specified is not valid.")
+    return digest
+
+
+def too_large() -> ObsError:
+    return ObsError(400, "EntityTooLarge", "Your proposed upload exceeds the maximum allowed object size.")
+
+
+def _in_few_pieces(pieces: Sequence[bytes], size: int) -> Block:
+    """Joining costs a copy, so large pieces stay as they came."""
+    return pieces if size >= len(pieces) * SMALL_PIECE else [b"".join(pieces)]
+
+
+async def drain(request: web.BaseRequest) -> bool:
+    """Read what a refused client still sends, as it would see a broken pipe instead of the answer; bounded."""
+    left = MAX_BODY
+    try:
+        while left > 0:
+            async with asyncio.timeout(STALL_S):
+                data = await request.content.readany()
+            if not data:
+                return True
+            left -= len(data)
+    except TimeoutError:
+        return False
+    return False
+
+
+_SENT_BLOCK = 256 * 1024
 
 
 def content_range(part: ByteRange, size: int) -> str:
@@ -27,56 +292,21 @@ def content_range(part: ByteRange, size: int) -> str:
 
 
 async def send(
-    request: ObsRequest, status: int, headers: Mapping[str, str], file: BinaryIO, first: int, length: int
+    request: ObsRequest, status: int, headers: Mapping[str, str], file: BinaryIO, part: ByteRange
 ) -> web.StreamResponse:
     """Hand the file to the system's own copying, which neither fills memory nor passes through Python."""
     http = request.http
     response = web.StreamResponse(status=status, headers=headers)
     if request.trouble.spoils_answers:
-        return await send_spoiled(http, response, length, part_of(file, first), request.trouble)
-    response.content_length = length
+        return await send_spoiled(http, response, file, part.first, part.length, request.trouble)
+    response.content_length = part.length
     await response.prepare(http)
     if http.transport is None:
         raise ConnectionResetError("The client has gone.")
-    sent = await asyncio.get_running_loop().sendfile(http.transport, file, first, length)
-    if sent != length:
+    sent = await asyncio.get_running_loop().sendfile(http.transport, file, part.first, part.length)
+    if sent != part.length:
         # The length is promised already; a closed connection is the only way to say that the rest is missing.
         http.transport.abort()
-    await response.write_eof()
-    return response
-
-
-async def send_parts(
-    http: web.BaseRequest,
-    headers: Mapping[str, str],
-    file: BinaryIO,
-    parts: Sequence[ByteRange],
-    size: int,
-    workers: Workers,
-) -> web.StreamResponse:
-    """Several parts as multipart/byteranges."""
-    boundary = secrets.token_hex(16)
-    heads = [
-        f"\r\n--{boundary}\r\nContent-Type: {headers['Content-Type']}\r\n"
-        f"Content-Range: {content_range(part, size)}\r\n\r\n".encode()
-        for part in parts
-    ]
-    end = f"\r\n--{boundary}--\r\n".encode()
-    response = web.StreamResponse(
-        status=206, headers={**headers, "Content-Type": f"multipart/byteranges; boundary={boundary}"}
-    )
-    response.content_length = sum(map(len, heads)) + sum(part.length for part in parts) + len(end)
-    await response.prepare(http)
-    for head, part in zip(heads, parts, strict=True):
-        await response.write(head)
-        file.seek(part.first)
-        left = part.length
-        while left and (block := await workers.run(file.read, min(_BLOCK, left))):
-            await response.write(block)
-            left -= len(block)
-        if left and http.transport:
-            http.transport.abort()
-    await response.write(end)
     await response.write_eof()
     return response
 
@@ -86,14 +316,15 @@ MAX_DOCUMENT = 8 << 20
 _R = TypeVar("_R")
 
 
-class Receiver:
-    """Takes bodies; what becomes of them is said by the operation."""
+class Operations:
+    """What every group of operations works with, and how it takes bodies; what becomes of them it says itself."""
 
     def __init__(self, store: ObjectStore, workers: Workers) -> None:
         self._store = store
         self._workers = workers
+        self._access = Access(store)
 
-    async def stored(self, incoming: IncomingBody, finish: Callable[[BodyWriter], _R]) -> _R:
+    async def _stored(self, incoming: IncomingBody, finish: Callable[[BodyWriter], _R]) -> _R:
         """The result of `finish`, called in a worker with the complete body, once all checksums were right."""
         if incoming.announced_size is not None and incoming.announced_size <= SMALL:
             body = await incoming.whole(SMALL)
@@ -128,41 +359,51 @@ class Receiver:
             await self._workers.ended(calls[-1])
             calls.pop()
 
-    async def document(
+    async def _document(
         self, request: ObsRequest, *, digest_needed: bool = False, checksums_of_object: bool = False
     ) -> bytes:
         """A body that is a document, whole; the checksums beside it may be those of the object it is about."""
-        incoming = body_of(request)
+        incoming = IncomingBody(request)
         if checksums_of_object:
             incoming.forget_checksums()
-        if digest_needed and not incoming.has_digest and not _has_any_checksum(request):
+        has_checksum = any(name.startswith("checksum-") for name in request.our_headers())
+        if digest_needed and not incoming.has_digest and not has_checksum:
             raise InvalidRequest("Missing required header for this request: Content-MD5.")
         body = await incoming.whole(MAX_DOCUMENT)
         incoming.finish(lambda: hashlib.md5(body, usedforsecurity=False).digest())
         return body
+
+    async def _send_parts(
+        self, request: ObsRequest, headers: Mapping[str, str], file: BinaryIO, parts: Sequence[ByteRange], size: int
+    ) -> web.StreamResponse:
+        """Several parts as multipart/byteranges."""
+        boundary = secrets.token_hex(16)
+        heads = [
+            f"\r\n--{boundary}\r\nContent-Type: {headers['Content-Type']}\r\n"
+            f"Content-Range: {content_range(part, size)}\r\n\r\n".encode()
+            for part in parts
+        ]
+        end = f"\r\n--{boundary}--\r\n".encode()
+        response = web.StreamResponse(
+            status=206, headers={**headers, "Content-Type": f"multipart/byteranges; boundary={boundary}"}
+        )
+        response.content_length = sum(map(len, heads)) + sum(part.length for part in parts) + len(end)
+        await response.prepare(request.http)
+        for head, part in zip(heads, parts, strict=True):
+            await response.write(head)
+            file.seek(part.first)
+            left = part.length
+            while left and (block := await self._workers.run(file.read, min(_SENT_BLOCK, left))):
+                await response.write(block)
+                left -= len(block)
+            if left and request.http.transport:
+                request.http.transport.abort()
+        await response.write(end)
+        await response.write_eof()
+        return response
 
     def _small(self, body: bytes, incoming: IncomingBody, finish: Callable[[BodyWriter], _R]) -> _R:
         with self._store.new_body() as writer:
             writer.write(body)
             incoming.finish(lambda: writer.md5)
             return finish(writer)
-
-
-class Operations:
-    """What every group of operations works with."""
-
-    def __init__(self, store: ObjectStore, access: Access, receiver: Receiver, workers: Workers) -> None:
-        self._store = store
-        self._access = access
-        self._receiver = receiver
-        self._workers = workers
-
-
-def body_of(request: ObsRequest) -> IncomingBody:
-    if request.verified is None:
-        raise AccessDenied
-    return IncomingBody(request.http, request.raw, request.verified, request.trouble.bytes_per_second)
-
-
-def _has_any_checksum(request: ObsRequest) -> bool:
-    return any(name.startswith("checksum-") for name in request.our_headers())

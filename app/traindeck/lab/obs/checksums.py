@@ -6,8 +6,6 @@ import base64
 import hashlib
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
 
 from traindeck.lab.obs.records import PartInfo
 
@@ -98,45 +96,26 @@ COMPOSITE = "COMPOSITE"
 CRC64 = "crc64ecma"
 
 
-class Checksum(Protocol):
-    """What hashlib's objects offer."""
+class Crc:
+    """A CRC in the shape of a hashlib object; `going_on` takes data and the value of what came before it."""
 
-    def update(self, data: bytes, /) -> None: ...
-    def digest(self) -> bytes: ...
-
-
-class Crc32:
-    """CRC-32 in the shape of a hashlib object."""
-
-    def __init__(self) -> None:
+    def __init__(self, going_on: Callable[[bytes, int], int], bits: int) -> None:
+        self._going_on = going_on
+        self._bits = bits
         self._value = 0
 
     def update(self, data: bytes, /) -> None:
-        self._value = zlib.crc32(data, self._value)
+        self._value = self._going_on(data, self._value)
 
     def digest(self) -> bytes:
-        return self._value.to_bytes(4, "big")
+        return self._value.to_bytes(self._bits // 8, "big")
 
 
-class OtherCrc:
-    """One of the CRCs of ours in the shape of a hashlib object."""
-
-    def __init__(self, polynomial: Polynomial) -> None:
-        self._polynomial = polynomial
-        self._value = 0
-
-    def update(self, data: bytes, /) -> None:
-        self._value = self._polynomial.crc(data, self._value)
-
-    def digest(self) -> bytes:
-        return self._value.to_bytes(self._polynomial.bits // 8, "big")
-
-
-ALGORITHMS: Mapping[str, Callable[[], Checksum]] = {
-    "crc32": Crc32,
-    "crc32c": lambda: OtherCrc(CRC32C),
-    "crc64nvme": lambda: OtherCrc(CRC64_NVME),
-    CRC64: lambda: OtherCrc(CRC64_ECMA),
+ALGORITHMS: Mapping[str, Callable[[], Crc | hashlib._Hash]] = {
+    "crc32": lambda: Crc(zlib.crc32, 32),
+    "crc32c": lambda: Crc(CRC32C.crc, 32),
+    "crc64nvme": lambda: Crc(CRC64_NVME.crc, 64),
+    CRC64: lambda: Crc(CRC64_ECMA.crc, 64),
     "sha1": lambda: hashlib.sha1(usedforsecurity=False),
     "sha256": hashlib.sha256,
 }
@@ -149,25 +128,22 @@ def shown(name: str, digest: bytes) -> str:
     return base64.b64encode(digest).decode("ascii")
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedChecksums:
-    """Those of a completed upload, and what they cover."""
-
-    values: Mapping[str, str] = field(default_factory=dict)
-    kind: str = ""
+def joined_etag(digests: bytes, count: int) -> str:
+    """Of an object made of so many pieces, from their digests one after another."""
+    return f"{hashlib.md5(digests, usedforsecurity=False).hexdigest()}-{count}"
 
 
-def joined_checksums(algorithm: str, parts: Sequence[PartInfo]) -> JoinedChecksums:
-    """A checksum of checksums, except where the whole can be had from the parts."""
+def joined_checksums(algorithm: str, parts: Sequence[PartInfo]) -> tuple[Mapping[str, str], str]:
+    """Those of a completed upload, and what they cover: checksums, except where the whole can be had from the parts."""
     name = algorithm.lower()
     if name not in ALGORITHMS or not all(name in part.checksums for part in parts):
-        return JoinedChecksums()
+        return {}, ""
     digests = [base64.b64decode(part.checksums[name]) for part in parts]
     if name == "crc64nvme":
         value = 0
         for part, digest in zip(parts, digests, strict=True):
             value = CRC64_NVME.joined(value, int.from_bytes(digest, "big"), part.size)
-        return JoinedChecksums({name: shown(name, value.to_bytes(8, "big"))}, FULL_OBJECT)
+        return {name: shown(name, value.to_bytes(8, "big"))}, FULL_OBJECT
     checksum = ALGORITHMS[name]()
     checksum.update(b"".join(digests))
-    return JoinedChecksums({name: f"{shown(name, checksum.digest())}-{len(parts)}"}, COMPOSITE)
+    return {name: f"{shown(name, checksum.digest())}-{len(parts)}"}, COMPOSITE

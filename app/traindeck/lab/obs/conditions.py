@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 
 from traindeck.lab.obs.errors import NoSuchKey, ObsError, PreconditionFailed
 from traindeck.lab.obs.records import MOST, ObjectInfo, whole_number
+from traindeck.lab.signing.request import http_date
 
 HeaderOf = Callable[[str], str | None]
 _RANGE = re.compile(r"([0-9]*)-([0-9]*)")
@@ -79,7 +79,8 @@ def byte_ranges(header: HeaderOf, info: ObjectInfo) -> list[ByteRange]:
         if first < info.size:
             found.append(ByteRange(first, min(last, info.size - 1)))
     if not found:
-        raise unsatisfiable(info.size)
+        headers = {"Content-Range": f"bytes */{info.size}"}
+        raise ObsError(416, "InvalidRange", "The requested range cannot be satisfied.", headers=headers)
     return found
 
 
@@ -89,18 +90,10 @@ def _position(digits: str) -> int:
 
 
 def _is_still_meant(condition: str | None, info: ObjectInfo) -> bool:
-    if condition is None:
-        return True
     moment = _date(condition)
     if moment is not None:
         return info.modified.replace(microsecond=0) <= moment
-    return _names(condition, info.etag)
-
-
-def unsatisfiable(size: int) -> ObsError:
-    return ObsError(
-        416, "InvalidRange", "The requested range cannot be satisfied.", headers={"Content-Range": f"bytes */{size}"}
-    )
+    return condition is None or _names(condition, info.etag)
 
 
 def _names(header: str, etag: str) -> bool:
@@ -109,10 +102,4 @@ def _names(header: str, etag: str) -> bool:
 
 
 def _date(text: str | None) -> datetime | None:
-    if not text:
-        return None
-    try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return http_date(text) if text else None

@@ -3,158 +3,141 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Texts = Mapping[str, str]
+NOTHING: Texts = {}
 
 
+@dataclass(eq=False)
 class ObsError(Exception):
     """A request the object store refuses, as status, code and message of its error document."""
 
-    def __init__(
-        self,
-        status: int,
-        code: str,
-        message: str,
-        *,
-        details: Mapping[str, str] | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.message = message
-        self.details = dict(details or {})
-        self.headers = dict(headers or {})
+    status: int
+    code: str
+    message: str
+    details: Texts = field(default_factory=dict)
+    headers: Texts = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.status} {self.code}: {self.message}"
 
 
-class NoSuchBucket(ObsError):
-    """The bucket does not exist."""
+class NamedError(ObsError):
+    """A refusal whose name is its code: `told` is its status, its message, and what it tells about by which names.
 
-    def __init__(self, bucket: str) -> None:
-        super().__init__(404, "NoSuchBucket", "The specified bucket does not exist.", details={"BucketName": bucket})
+    It is raised with the values of these names, and where there is one with a message that says more.
+    """
+
+    told: tuple[Any, ...] = ()
+    code = ""
+
+    def __init__(self, *values: str) -> None:
+        status, usual, *names = self.told
+        message = values[len(names)] if len(values) > len(names) else usual
+        details = dict(zip(names, values[: len(names)], strict=True))
+        super().__init__(status, self.code or type(self).__name__, message, details=details)
 
 
-class NoSuchKey(ObsError):
+class NoSuchBucket(NamedError):
+    told = (404, "The specified bucket does not exist.", "BucketName")
+
+
+class NoSuchKey(NamedError):
     """The bucket exists, the object does not; `marker` is the version that says it was deleted."""
 
+    told = (404, "The specified key does not exist.", "Key")
+
     def __init__(self, key: str, *, marker: str = "") -> None:
-        super().__init__(404, "NoSuchKey", "The specified key does not exist.", details={"Key": key})
+        super().__init__(key)
         self.marker = marker
 
 
-class NoSuchVersion(ObsError):
-    """The object has no version of this id."""
-
-    def __init__(self, key: str, version: str) -> None:
-        details = {"Key": key, "VersionId": version}
-        super().__init__(404, "NoSuchVersion", "The specified version does not exist.", details=details)
+class NoSuchVersion(NamedError):
+    told = (404, "The specified version does not exist.", "Key", "VersionId")
 
 
-class NoSuchUpload(ObsError):
-    """The multipart upload never was, was aborted, or is complete."""
-
-    def __init__(self, upload_id: str) -> None:
-        message = "The specified multipart upload does not exist. It may have been aborted or completed."
-        super().__init__(404, "NoSuchUpload", message, details={"UploadId": upload_id})
+class NoSuchUpload(NamedError):
+    told = (404, "The specified multipart upload does not exist. It may have been aborted or completed.", "UploadId")
 
 
-class QuotaExceeded(ObsError):
-    """The bucket would hold more than its quota."""
-
-    def __init__(self) -> None:
-        super().__init__(403, "InsufficientStorageSpace", "The quota of the bucket does not allow this much.")
+class QuotaExceeded(NamedError):
+    told = (403, "The quota of the bucket does not allow this much.")
+    code = "InsufficientStorageSpace"
 
 
-class BucketAlreadyExists(ObsError):
+class BucketAlreadyExists(NamedError):
     """Somebody else owns a bucket of this name."""
 
-    def __init__(self, bucket: str) -> None:
-        message = "The requested bucket name is not available. Choose a different name."
-        super().__init__(409, "BucketAlreadyExists", message, details={"BucketName": bucket})
+    told = (409, "The requested bucket name is not available. Choose a different name.", "BucketName")
 
 
-class BucketAlreadyOwnedByYou(ObsError):
-    """The asking account made a bucket of this name before."""
-
-    def __init__(self, bucket: str) -> None:
-        message = "The bucket exists already and is yours."
-        super().__init__(409, "BucketAlreadyOwnedByYou", message, details={"BucketName": bucket})
+class BucketAlreadyOwnedByYou(NamedError):
+    told = (409, "The bucket exists already and is yours.", "BucketName")
 
 
-class BucketNotEmpty(ObsError):
-    """A bucket that still holds objects cannot be deleted."""
-
-    def __init__(self, bucket: str) -> None:
-        message = "The bucket you tried to delete is not empty."
-        super().__init__(409, "BucketNotEmpty", message, details={"BucketName": bucket})
+class BucketNotEmpty(NamedError):
+    told = (409, "The bucket you tried to delete is not empty.", "BucketName")
 
 
-class InvalidBucketName(ObsError):
-    """The name breaks the naming rule of buckets."""
-
-    def __init__(self, bucket: str) -> None:
-        super().__init__(400, "InvalidBucketName", "The specified bucket is not valid.", details={"BucketName": bucket})
+class InvalidBucketName(NamedError):
+    told = (400, "The specified bucket is not valid.", "BucketName")
 
 
-class KeyTooLong(ObsError):
+class KeyTooLong(NamedError):
     """The key is longer than 1,024 bytes of UTF-8."""
 
-    def __init__(self) -> None:
-        super().__init__(400, "KeyTooLongError", "Your key is too long.")
+    told = (400, "Your key is too long.")
+    code = "KeyTooLongError"
 
 
-class InvalidArgument(ObsError):
+class InvalidArgument(NamedError):
     """A header or parameter holds a value that means nothing."""
 
-    def __init__(self, name: str, value: str, message: str = "Invalid Argument.") -> None:
-        details = {"ArgumentName": name, "ArgumentValue": value}
-        super().__init__(400, "InvalidArgument", message, details=details)
+    told = (400, "Invalid Argument.", "ArgumentName", "ArgumentValue")
 
 
-class InvalidRequest(ObsError):
-    """The parts of the request contradict each other."""
+class InvalidRequest(NamedError):
+    """The parts of the request contradict each other, as its message says."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(400, "InvalidRequest", message)
+    told = (400, "")
 
 
-class MalformedXML(ObsError):
+class MalformedXML(NamedError):
     """The body is not the document this operation takes."""
 
-    def __init__(self, message: str = "The XML you provided was not well-formed or did not validate.") -> None:
-        super().__init__(400, "MalformedXML", message)
+    told = (400, "The XML you provided was not well-formed or did not validate.")
 
 
-class BadDigest(ObsError):
-    """The bytes that arrived are not the ones the client announced."""
+class BadDigest(NamedError):
+    """The bytes that arrived are not the ones the client announced, as its message says."""
 
-    def __init__(
-        self, code: str = "BadDigest", message: str = "The checksum you sent is not that of the body."
-    ) -> None:
-        super().__init__(400, code, message)
+    told = (400, "")
 
 
-class IncompleteBody(ObsError):
+class IncompleteBody(NamedError):
     """The body ended before its announced length, or went on after it."""
 
-    def __init__(self) -> None:
-        super().__init__(400, "IncompleteBody", "The body does not have the length announced by its header.")
+    told = (400, "The body does not have the length announced by its header.")
 
 
-class PreconditionFailed(ObsError):
+class PreconditionFailed(NamedError):
     """A condition of the request does not hold for the object as it is now."""
 
-    def __init__(self, condition: str) -> None:
-        message = "At least one of the preconditions you specified did not hold."
-        super().__init__(412, "PreconditionFailed", message, details={"Condition": condition})
+    told = (412, "At least one of the preconditions you specified did not hold.", "Condition")
 
 
-class AccessDenied(ObsError):
+class AccessDenied(NamedError):
     """The asking account may not do this."""
 
-    def __init__(self, message: str = "Access Denied") -> None:
-        super().__init__(403, "AccessDenied", message)
+    told = (403, "Access Denied")
+
+
+class MethodNotAllowed(ObsError):
+    def __init__(self, *, headers: Texts = NOTHING) -> None:
+        message = "The specified method is not allowed against this resource."
+        super().__init__(405, "MethodNotAllowed", message, headers=headers)
 
 
 class NotImplementedHere(ObsError):
@@ -164,16 +147,15 @@ class NotImplementedHere(ObsError):
         super().__init__(501, "NotImplemented", f"The Lab does not offer {what}.")
 
 
-class StorageFull(ObsError):
+class StorageFull(NamedError):
     """The disk of the Lab has no room for the object; nothing of it was kept."""
 
-    def __init__(self) -> None:
-        super().__init__(500, "InternalError", "The disk that holds the Lab is full; the object was not stored.")
+    told = (500, "The disk that holds the Lab is full; the object was not stored.")
+    code = "InternalError"
 
 
-class BodyLost(ObsError):
+class BodyLost(NamedError):
     """The index names an object whose file is missing or cut, as only damage from outside can cause."""
 
-    def __init__(self, key: str) -> None:
-        message = "The file of this object is missing or damaged in the Lab's folder."
-        super().__init__(500, "InternalError", message, details={"Key": key})
+    told = (500, "The file of this object is missing or damaged in the Lab's folder.", "Key")
+    code = "InternalError"

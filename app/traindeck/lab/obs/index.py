@@ -1,4 +1,4 @@
-"""The SQLite index of the object store: which buckets and objects exist, and which body file is whose."""
+"""The SQLite index of the object store: what there is, which body file is whose, and listings that jump through it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import json
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
 
+from traindeck.lab.obs.errors import NOTHING, NoSuchUpload
 from traindeck.lab.obs.records import (
-    NO_TRAITS,
-    NOTHING,
     Attributes,
     BucketInfo,
     ObjectInfo,
@@ -20,17 +22,12 @@ from traindeck.lab.obs.records import (
     Traits,
     UploadInfo,
     VersionEntry,
+    key_bytes,
+    text_bytes,
 )
 
 # Keys are blobs: their order is then the byte order of UTF-8 that OBS lists in, and a NUL in a key is no end.
-_SCHEMA = """
-CREATE TABLE buckets (
-    id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
-    owner TEXT NOT NULL,
-    created_ms INTEGER NOT NULL
-);
-CREATE TABLE objects (
+_DESCRIBED = """
     bucket INTEGER NOT NULL REFERENCES buckets (id),
     key BLOB NOT NULL,
     body INTEGER NOT NULL,
@@ -39,7 +36,15 @@ CREATE TABLE objects (
     modified_ms INTEGER NOT NULL,
     content_type TEXT NOT NULL,
     metadata TEXT NOT NULL,
-    headers TEXT NOT NULL,
+    headers TEXT NOT NULL"""
+_SCHEMA = f"""
+CREATE TABLE buckets (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    owner TEXT NOT NULL,
+    created_ms INTEGER NOT NULL
+);
+CREATE TABLE objects ({_DESCRIBED},
     PRIMARY KEY (bucket, key)
 ) WITHOUT ROWID;
 CREATE TABLE discarded_bodies (body INTEGER PRIMARY KEY);
@@ -50,7 +55,7 @@ INSERT INTO body_numbers VALUES (0, 0);
 # Numbered steps from one format to the next; a new root takes all of them, too.
 _STEPS = (
     _SCHEMA,
-    """
+    f"""
 ALTER TABLE buckets ADD COLUMN versioning TEXT NOT NULL DEFAULT '';
 ALTER TABLE objects ADD COLUMN version TEXT NOT NULL DEFAULT '';
 ALTER TABLE objects ADD COLUMN sequence INTEGER NOT NULL DEFAULT 0;
@@ -61,16 +66,7 @@ CREATE TABLE settings (
     value TEXT NOT NULL,
     PRIMARY KEY (bucket, name)
 ) WITHOUT ROWID;
-CREATE TABLE versions (
-    bucket INTEGER NOT NULL REFERENCES buckets (id),
-    key BLOB NOT NULL,
-    body INTEGER NOT NULL,
-    size INTEGER NOT NULL,
-    etag TEXT NOT NULL,
-    modified_ms INTEGER NOT NULL,
-    content_type TEXT NOT NULL,
-    metadata TEXT NOT NULL,
-    headers TEXT NOT NULL,
+CREATE TABLE versions ({_DESCRIBED},
     version TEXT NOT NULL,
     sequence INTEGER NOT NULL,
     traits TEXT NOT NULL,
@@ -129,38 +125,36 @@ class ObjectIndex:
             raise
 
     @contextmanager
-    def writing(self, after: list[Callable[[], None]] | None = None) -> Iterator[sqlite3.Connection]:
+    def writing(self, after: Iterable[Callable[[], None]] = ()) -> Iterator[Rows]:
         """A transaction: committed when the block ends well, undone otherwise; then, still alone, come the `after`."""
         with self._write_lock:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
-                yield self._writer
+                yield Rows(self._writer)
                 self._writer.execute("COMMIT")
             except BaseException:
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
                 raise
-            for call in after or ():
+            for call in after:
                 call()
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Iterator[Rows]:
         try:
             connection = self._readers.get_nowait()
         except queue.Empty:
             connection = self._connection()
             connection.execute("PRAGMA query_only = ON")
         try:
-            yield connection
+            yield Rows(connection)
         finally:
             self._readers.put(connection)
 
     def close(self) -> None:
-        while True:
-            try:
+        with suppress(queue.Empty):
+            while True:
                 self._readers.get_nowait().close()
-            except queue.Empty:
-                break
         with self._write_lock:
             self._writer.close()
 
@@ -171,185 +165,183 @@ class ObjectIndex:
         (version,) = self._writer.execute("PRAGMA user_version").fetchone()
         if version > SCHEMA_VERSION:
             raise StoreTooNewError(f"{self._path} was written by a newer TrainDeck (format {version}).")
-        with self.writing() as connection:
+        with self.writing():
             for script in _STEPS[version:]:
                 for statement in script.split(";\n"):
                     if statement.strip():
-                        connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+                        self._writer.execute(statement)
+            self._writer.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
-def note_discarded(connection: sqlite3.Connection, body: int) -> None:
-    connection.execute("INSERT OR IGNORE INTO discarded_bodies VALUES (?)", (body,))
+# The fields of an ObjectInfo in their order, but for the last: whether it is a marker.
+_OBJECT = "key, size, etag, modified_ms, content_type, metadata, headers, body, version, sequence, traits"
+_BUCKET = "name, owner, created_ms, id, versioning"
+_UPLOAD = "id, key, initiator, initiated_ms, content_type, metadata, headers, traits, checksum_algorithm"
+_PART = "number, size, etag, modified_ms, body, crc64, checksums"
+# Objects as they are now; older versions of them, and the markers that hide what was deleted.
+OBJECTS, VERSIONS = "objects", "versions"
+_SELECTED = {
+    OBJECTS: f"SELECT {_OBJECT}, 0 AS is_marker FROM objects",
+    VERSIONS: f"SELECT {_OBJECT}, is_marker FROM versions",
+}
 
 
-def forget_discarded(connection: sqlite3.Connection, bodies: Iterable[int]) -> None:
-    connection.executemany("DELETE FROM discarded_bodies WHERE body = ?", [(body,) for body in bodies])
+@dataclass
+class Rows:
+    """What is asked and changed over one connection."""
 
+    connection: sqlite3.Connection
 
-def discarded_bodies(connection: sqlite3.Connection) -> list[int]:
-    return [body for (body,) in connection.execute("SELECT body FROM discarded_bodies")]
+    def note_discarded(self, body: int) -> None:
+        self.connection.execute("INSERT OR IGNORE INTO discarded_bodies VALUES (?)", (body,))
 
+    def forget_discarded(self, bodies: Iterable[int]) -> None:
+        self.connection.executemany("DELETE FROM discarded_bodies WHERE body = ?", [(body,) for body in bodies])
 
-def body_numbers(connection: sqlite3.Connection) -> tuple[int, int]:
-    """Below the first number nothing is in doubt; from the second on no number was ever given out."""
-    settled, reserved = connection.execute("SELECT settled, reserved FROM body_numbers").fetchone()
-    return settled, reserved
+    def discarded_bodies(self) -> list[int]:
+        return [body for (body,) in self.connection.execute("SELECT body FROM discarded_bodies")]
 
+    def body_numbers(self) -> tuple[int, int]:
+        """Below the first number nothing is in doubt; from the second on no number was ever given out."""
+        settled, reserved = self.connection.execute("SELECT settled, reserved FROM body_numbers").fetchone()
+        return settled, reserved
 
-def set_body_numbers(connection: sqlite3.Connection, settled: int, reserved: int) -> None:
-    connection.execute("UPDATE body_numbers SET settled = ?, reserved = ?", (settled, reserved))
+    def set_body_numbers(self, settled: int, reserved: int) -> None:
+        self.connection.execute("UPDATE body_numbers SET settled = ?, reserved = ?", (settled, reserved))
 
+    def bodies_from(self, number: int) -> set[int]:
+        """The bodies in use that have this number or a higher one."""
+        return {
+            body
+            for table in (OBJECTS, VERSIONS, "parts")
+            for (body,) in self.connection.execute(f"SELECT body FROM {table} WHERE body >= ?", (number,))
+        }
 
-def bodies_from(connection: sqlite3.Connection, number: int) -> set[int]:
-    """The bodies in use that have this number or a higher one."""
-    return {
-        body
-        for table in ("objects", "versions", "parts")
-        for (body,) in connection.execute(f"SELECT body FROM {table} WHERE body >= ?", (number,))
-    }
+    def buckets(self, where: str = "", *values: str) -> list[BucketInfo]:
+        rows = self.connection.execute(f"SELECT {_BUCKET} FROM buckets {where}", values).fetchall()
+        query = "SELECT name, value FROM settings WHERE bucket = ?"
+        return [BucketInfo(*(*row, dict(self.connection.execute(query, row[3:4])))) for row in rows]
 
+    def bucket(self, name: str) -> BucketInfo | None:
+        return next(iter(self.buckets("WHERE name = ?", name)), None)
 
-_OBJECT = "key, body, size, etag, modified_ms, content_type, metadata, headers, version, sequence, traits"
-_MARKS = ", ".join("?" * 12)
-ObjectRow = tuple[bytes, int, int, str, int, str, str, str, str, int, str]
+    def insert_bucket(self, name: str, owner: str, created_ms: int) -> None:
+        values = (name, owner, created_ms)
+        self.connection.execute("INSERT INTO buckets (name, owner, created_ms) VALUES (?, ?, ?)", values)
 
+    def delete_bucket(self, bucket: BucketInfo) -> None:
+        self.connection.execute("DELETE FROM settings WHERE bucket = ?", (bucket.number,))
+        self.connection.execute("DELETE FROM buckets WHERE id = ?", (bucket.number,))
 
-def bucket_row(connection: sqlite3.Connection, name: str) -> BucketInfo | None:
-    query = "SELECT name, owner, created_ms, id, versioning FROM buckets WHERE name = ?"
-    row = connection.execute(query, (name,)).fetchone()
-    return _bucket(connection, row) if row else None
+    def set_versioning(self, bucket: BucketInfo, state: str) -> None:
+        self.connection.execute("UPDATE buckets SET versioning = ? WHERE id = ?", (state, bucket.number))
 
+    def set_setting(self, bucket: BucketInfo, name: str, value: str) -> None:
+        """Keep a document of the bucket; an empty one is none."""
+        if value:
+            self._put("settings", "bucket, name, value", bucket.number, name, value)
+        else:
+            self.connection.execute("DELETE FROM settings WHERE bucket = ? AND name = ?", (bucket.number, name))
 
-def all_bucket_rows(connection: sqlite3.Connection) -> list[BucketInfo]:
-    rows = connection.execute("SELECT name, owner, created_ms, id, versioning FROM buckets").fetchall()
-    return [_bucket(connection, row) for row in rows]
+    def holds_anything(self, bucket: BucketInfo) -> bool:
+        """Objects, older versions, or parts of uploads that were never ended."""
+        tables = (OBJECTS, VERSIONS, "uploads")
+        query = " UNION ALL ".join(f"SELECT 1 FROM {table} WHERE bucket = :bucket" for table in tables)
+        return self.connection.execute(f"{query} LIMIT 1", {"bucket": bucket.number}).fetchone() is not None
 
+    def used_bytes(self, bucket: BucketInfo) -> tuple[int, int]:
+        """Size and number of all objects and versions, counted now."""
+        query = """
+            SELECT coalesce(sum(size), 0), count(*) FROM (
+                SELECT size FROM objects WHERE bucket = :bucket
+                UNION ALL SELECT size FROM versions WHERE bucket = :bucket AND NOT is_marker)"""
+        size, count = self.connection.execute(query, {"bucket": bucket.number}).fetchone()
+        return size, count
 
-def insert_bucket(connection: sqlite3.Connection, name: str, owner: str, created_ms: int) -> None:
-    connection.execute("INSERT INTO buckets (name, owner, created_ms) VALUES (?, ?, ?)", (name, owner, created_ms))
+    def current(self, bucket: BucketInfo, key: str) -> ObjectInfo | None:
+        return self._object(OBJECTS, bucket, key)
 
+    def version(self, bucket: BucketInfo, key: str, version: str) -> ObjectInfo | None:
+        return self._object(VERSIONS, bucket, key, "AND version = ?", version)
 
-def delete_bucket_row(connection: sqlite3.Connection, bucket: BucketInfo) -> None:
-    connection.execute("DELETE FROM settings WHERE bucket = ?", (bucket.number,))
-    connection.execute("DELETE FROM buckets WHERE id = ?", (bucket.number,))
+    def newest_version(self, bucket: BucketInfo, key: str) -> ObjectInfo | None:
+        """Of those that are not the current object."""
+        return self._object(VERSIONS, bucket, key, "ORDER BY sequence DESC LIMIT 1")
 
+    def objects(self, bucket: BucketInfo, start: bytes, after: bool, end: bytes | None) -> Iterator[ObjectInfo]:
+        """Objects from `start` on (with `after`: beyond it) and before `end`, in the order of their keys."""
+        where, values = _span(bucket, start, after, end)
+        return map(_object, self._each(f"{_SELECTED[OBJECTS]} {where} ORDER BY key", values))
 
-def set_versioning(connection: sqlite3.Connection, bucket: BucketInfo, state: str) -> None:
-    connection.execute("UPDATE buckets SET versioning = ? WHERE id = ?", (state, bucket.number))
-
-
-def set_setting(connection: sqlite3.Connection, bucket: BucketInfo, name: str, value: str) -> None:
-    """Keep a document of the bucket; an empty one is none."""
-    if value:
-        connection.execute("REPLACE INTO settings VALUES (?, ?, ?)", (bucket.number, name, value))
-    else:
-        connection.execute("DELETE FROM settings WHERE bucket = ? AND name = ?", (bucket.number, name))
-
-
-def object_row(connection: sqlite3.Connection, bucket: BucketInfo, key: bytes) -> ObjectInfo | None:
-    query = f"SELECT {_OBJECT} FROM objects WHERE bucket = ? AND key = ?"
-    row = connection.execute(query, (bucket.number, key)).fetchone()
-    return object_of(row) if row else None
-
-
-def object_rows(
-    connection: sqlite3.Connection, bucket: BucketInfo, start: bytes, *, after: bool, end: bytes | None
-) -> Iterator[ObjectInfo]:
-    """Objects from `start` on (with `after`: beyond it) and before `end`, in the order of their keys."""
-    where, values = span(bucket, start, after, end)
-    query = f"SELECT {_OBJECT} FROM objects WHERE {where} ORDER BY key"
-    with closing(connection.execute(query, values)) as cursor:
-        for row in cursor:
-            yield object_of(row)
-
-
-def holds_anything(connection: sqlite3.Connection, bucket: BucketInfo) -> bool:
-    """Objects, older versions, or parts of uploads that were never ended."""
-    query = " UNION ALL ".join(
-        f"SELECT 1 FROM {table} WHERE bucket = :bucket" for table in ("objects", "versions", "uploads")
-    )
-    return connection.execute(f"{query} LIMIT 1", {"bucket": bucket.number}).fetchone() is not None
-
-
-def used_bytes(connection: sqlite3.Connection, bucket: BucketInfo) -> tuple[int, int]:
-    """Size and number of all objects and versions, counted now."""
-    query = """
-        SELECT coalesce(sum(size), 0), count(*) FROM (
-            SELECT size FROM objects WHERE bucket = :bucket
-            UNION ALL SELECT size FROM versions WHERE bucket = :bucket AND NOT is_marker)"""
-    size, count = connection.execute(query, {"bucket": bucket.number}).fetchone()
-    return size, count
-
-
-def replace_object(connection: sqlite3.Connection, bucket: BucketInfo, info: ObjectInfo) -> None:
-    connection.execute(f"REPLACE INTO objects (bucket, {_OBJECT}) VALUES ({_MARKS})", _values(bucket, info))
-
-
-def delete_object_row(connection: sqlite3.Connection, bucket: BucketInfo, key: bytes) -> None:
-    connection.execute("DELETE FROM objects WHERE bucket = ? AND key = ?", (bucket.number, key))
-
-
-def insert_version(connection: sqlite3.Connection, bucket: BucketInfo, info: ObjectInfo) -> None:
-    """An older version, or a marker that the object is deleted."""
-    query = f"INSERT INTO versions (bucket, {_OBJECT}, is_marker) VALUES ({_MARKS}, ?)"
-    connection.execute(query, (*_values(bucket, info), info.is_marker))
-
-
-def replace_version(connection: sqlite3.Connection, bucket: BucketInfo, info: ObjectInfo) -> None:
-    query = f"REPLACE INTO versions (bucket, {_OBJECT}, is_marker) VALUES ({_MARKS}, ?)"
-    connection.execute(query, (*_values(bucket, info), info.is_marker))
-
-
-def delete_version_row(connection: sqlite3.Connection, bucket: BucketInfo, info: ObjectInfo) -> None:
-    query = "DELETE FROM versions WHERE bucket = ? AND key = ? AND sequence = ?"
-    connection.execute(query, (bucket.number, info.key.encode("utf-8"), info.sequence))
-
-
-def version_row(connection: sqlite3.Connection, bucket: BucketInfo, key: bytes, version: str) -> ObjectInfo | None:
-    query = f"SELECT {_OBJECT}, is_marker FROM versions WHERE bucket = ? AND key = ? AND version = ?"
-    row = connection.execute(query, (bucket.number, key, version)).fetchone()
-    return _version_of(row) if row else None
-
-
-def newest_version(connection: sqlite3.Connection, bucket: BucketInfo, key: bytes) -> ObjectInfo | None:
-    """Of those that are not the current object."""
-    query = f"SELECT {_OBJECT}, is_marker FROM versions WHERE bucket = ? AND key = ? ORDER BY sequence DESC LIMIT 1"
-    row = connection.execute(query, (bucket.number, key)).fetchone()
-    return _version_of(row) if row else None
-
-
-def all_version_rows(
-    connection: sqlite3.Connection, bucket: BucketInfo, start: bytes, *, after: bool, end: bytes | None
-) -> Iterator[VersionEntry]:
-    """Every version by key, the newest of a key first."""
-    where, values = span(bucket, start, after, end)
-    query = f"""
-        SELECT {_OBJECT}, 0 AS is_marker FROM objects WHERE {where}
-        UNION ALL SELECT {_OBJECT}, is_marker FROM versions WHERE {where}
-        ORDER BY key, sequence DESC"""
-    previous: bytes | None = None
-    with closing(connection.execute(query, [*values, *values])) as cursor:
-        for row in cursor:
-            yield VersionEntry(_version_of(row), row[0] != previous)
+    def versions(self, bucket: BucketInfo, start: bytes, after: bool, end: bytes | None) -> Iterator[VersionEntry]:
+        """Every version by key, the newest of a key first."""
+        where, values = _span(bucket, start, after, end)
+        both = f"{_SELECTED[OBJECTS]} {where} UNION ALL {_SELECTED[VERSIONS]} {where}"
+        previous: bytes | None = None
+        for row in self._each(f"{both} ORDER BY key, sequence DESC", values * 2):
+            yield VersionEntry(_object(row), row[0] != previous)
             previous = row[0]
 
+    def keep(self, table: str, bucket: BucketInfo, info: ObjectInfo) -> None:
+        """As an object, or as an older version or a marker that the object is deleted."""
+        told = (info.size, info.etag, info.modified_ms, info.content_type)
+        texts = (json_text(info.metadata), json_text(info.headers))
+        values = (info.key.encode("utf-8"), *told, *texts, info.body, info.version, info.sequence, info.traits.text())
+        if table == OBJECTS:
+            self._put(OBJECTS, f"bucket, {_OBJECT}", bucket.number, *values)
+        else:
+            self._put(VERSIONS, f"bucket, {_OBJECT}, is_marker", bucket.number, *values, info.is_marker)
 
-def object_of(row: ObjectRow) -> ObjectInfo:
-    key, body, size, etag, modified_ms, content_type, metadata, headers, version, sequence, traits = row
-    return ObjectInfo(
-        key.decode("utf-8"),
-        size,
-        etag,
-        modified_ms,
-        content_type,
-        mapping(metadata),
-        mapping(headers),
-        body,
-        version,
-        sequence,
-        Traits.read(traits) if traits else NO_TRAITS,
-    )
+    def delete_object(self, bucket: BucketInfo, key: str) -> None:
+        self.connection.execute("DELETE FROM objects WHERE bucket = ? AND key = ?", (bucket.number, key_bytes(key)))
+
+    def delete_version(self, bucket: BucketInfo, info: ObjectInfo) -> None:
+        values = (bucket.number, key_bytes(info.key), info.sequence)
+        self.connection.execute("DELETE FROM versions WHERE bucket = ? AND key = ? AND sequence = ?", values)
+
+    def insert_upload(self, bucket: BucketInfo, upload: UploadInfo) -> None:
+        said = upload.attributes
+        told = (upload.upload_id, key_bytes(upload.key), upload.initiator, upload.initiated_ms, said.content_type)
+        texts = (json_text(said.metadata), json_text(said.headers), said.traits.text())
+        self._put("uploads", f"{_UPLOAD}, bucket", *told, *texts, upload.checksum_algorithm, bucket.number)
+
+    def upload(self, bucket: BucketInfo, key: str, upload_id: str) -> UploadInfo:
+        query = f"SELECT {_UPLOAD} FROM uploads WHERE id = ? AND bucket = ? AND key = ?"
+        row = self.connection.execute(query, (upload_id, bucket.number, key_bytes(key))).fetchone()
+        if row is None:
+            raise NoSuchUpload(upload_id)
+        return _upload(row)
+
+    def uploads(self, bucket: BucketInfo, start: bytes, after: bool, end: bytes | None) -> Iterator[UploadInfo]:
+        """Uploads by key, and those of one key by their ids."""
+        where, values = _span(bucket, start, after, end)
+        return map(_upload, self._each(f"SELECT {_UPLOAD} FROM uploads {where} ORDER BY key, id", values))
+
+    def delete_upload(self, upload_id: str) -> None:
+        self.connection.execute("DELETE FROM parts WHERE upload = ?", (upload_id,))
+        self.connection.execute("DELETE FROM uploads WHERE id = ?", (upload_id,))
+
+    def keep_part(self, upload_id: str, part: PartInfo) -> None:
+        told = (part.number, part.size, part.etag, part.modified_ms, part.body, part.crc64)
+        self._put("parts", f"upload, {_PART}", upload_id, *told, json_text(part.checksums))
+
+    def parts(self, upload_id: str, after: int = 0, limit: int = -1) -> list[PartInfo]:
+        query = f"SELECT {_PART} FROM parts WHERE upload = ? AND number > ? ORDER BY number LIMIT ?"
+        rows = self.connection.execute(query, (upload_id, after, limit))
+        return [PartInfo(*(*told, mapping(checksums))) for *told, checksums in rows]
+
+    def _object(self, table: str, bucket: BucketInfo, key: str, further: str = "", *values: str) -> ObjectInfo | None:
+        query = f"{_SELECTED[table]} WHERE bucket = ? AND key = ? {further}"
+        row = self.connection.execute(query, (bucket.number, key_bytes(key), *values)).fetchone()
+        return _object(row) if row else None
+
+    def _each(self, query: str, values: Sequence[object]) -> Iterator[tuple[Any, ...]]:
+        with closing(self.connection.execute(query, values)) as cursor:
+            yield from cursor
+
+    def _put(self, table: str, columns: str, *values: object) -> None:
+        marks = ", ".join("?" * len(values))
+        self.connection.execute(f"REPLACE INTO {table} ({columns}) VALUES ({marks})", values)
 
 
 def json_text(values: Mapping[str, str]) -> str:
@@ -363,120 +355,116 @@ def mapping(text: str) -> Mapping[str, str]:
     return values
 
 
-def _version_of(row: tuple[bytes, int, int, str, int, str, str, str, str, int, str, int]) -> ObjectInfo:
-    *values, is_marker = row
-    info = object_of(tuple(values))  # type: ignore[arg-type]
-    if not is_marker:
-        return info
-    return ObjectInfo(
-        info.key, 0, "", info.modified_ms, "", {}, {}, info.body, info.version, info.sequence, info.traits, True
-    )
+def _object(row: tuple[Any, ...]) -> ObjectInfo:
+    key, *told, metadata, headers, body, version, sequence, traits, is_marker = row
+    rest = (body, version, sequence, Traits.read(traits), bool(is_marker))
+    return ObjectInfo(*(key.decode("utf-8"), *told, mapping(metadata), mapping(headers), *rest))
 
 
-def span(bucket: BucketInfo, start: bytes, after: bool, end: bytes | None) -> tuple[str, list[object]]:
-    where = f"bucket = ? AND key {'>' if after else '>='} ?"
-    if end is None:
-        return where, [bucket.number, start]
-    return where + " AND key < ?", [bucket.number, start, end]
-
-
-def _values(bucket: BucketInfo, info: ObjectInfo) -> tuple[object, ...]:
-    return (
-        bucket.number,
-        info.key.encode("utf-8"),
-        info.body,
-        info.size,
-        info.etag,
-        info.modified_ms,
-        info.content_type,
-        json_text(info.metadata),
-        json_text(info.headers),
-        info.version,
-        info.sequence,
-        info.traits.text(),
-    )
-
-
-def _bucket(connection: sqlite3.Connection, row: tuple[str, str, int, int, str]) -> BucketInfo:
-    name, owner, created_ms, number, versioning = row
-    settings = dict(connection.execute("SELECT name, value FROM settings WHERE bucket = ?", (number,)))
-    return BucketInfo(name, owner, created_ms, number, versioning, settings)
-
-
-_UPLOAD = "id, key, initiator, initiated_ms, content_type, metadata, headers, traits, checksum_algorithm"
-_PART = "number, size, etag, modified_ms, body, crc64, checksums"
-
-
-def insert_upload(connection: sqlite3.Connection, bucket: BucketInfo, upload: UploadInfo) -> None:
-    attributes = upload.attributes
-    values = (
-        upload.upload_id,
-        upload.key.encode("utf-8"),
-        upload.initiator,
-        upload.initiated_ms,
-        attributes.content_type,
-        json_text(attributes.metadata),
-        json_text(attributes.headers),
-        attributes.traits.text(),
-        upload.checksum_algorithm,
-        bucket.number,
-    )
-    connection.execute(f"INSERT INTO uploads ({_UPLOAD}, bucket) VALUES (?,?,?,?,?,?,?,?,?,?)", values)
-
-
-def upload_row(connection: sqlite3.Connection, bucket: BucketInfo, key: bytes, upload_id: str) -> UploadInfo | None:
-    query = f"SELECT {_UPLOAD} FROM uploads WHERE id = ? AND bucket = ? AND key = ?"
-    row = connection.execute(query, (upload_id, bucket.number, key)).fetchone()
-    return _upload(row) if row else None
-
-
-def upload_rows(
-    connection: sqlite3.Connection, bucket: BucketInfo, start: bytes, *, after: bool, end: bytes | None
-) -> Iterator[UploadInfo]:
-    """Uploads by key, and those of one key by their ids."""
-    where, values = span(bucket, start, after, end)
-    query = f"SELECT {_UPLOAD} FROM uploads WHERE {where} ORDER BY key, id"
-    with closing(connection.execute(query, values)) as cursor:
-        for row in cursor:
-            yield _upload(row)
-
-
-def delete_upload(connection: sqlite3.Connection, upload_id: str) -> None:
-    connection.execute("DELETE FROM parts WHERE upload = ?", (upload_id,))
-    connection.execute("DELETE FROM uploads WHERE id = ?", (upload_id,))
-
-
-def replace_part(connection: sqlite3.Connection, upload_id: str, part: PartInfo) -> None:
-    values = (
-        upload_id,
-        part.number,
-        part.size,
-        part.etag,
-        part.modified_ms,
-        part.body,
-        part.crc64,
-        json_text(part.checksums),
-    )
-    connection.execute(f"REPLACE INTO parts (upload, {_PART}) VALUES (?,?,?,?,?,?,?,?)", values)
-
-
-def part_row(connection: sqlite3.Connection, upload_id: str, number: int) -> PartInfo | None:
-    query = f"SELECT {_PART} FROM parts WHERE upload = ? AND number = ?"
-    row = connection.execute(query, (upload_id, number)).fetchone()
-    return _part(row) if row else None
-
-
-def part_rows(connection: sqlite3.Connection, upload_id: str, after: int = 0, limit: int = -1) -> list[PartInfo]:
-    query = f"SELECT {_PART} FROM parts WHERE upload = ? AND number > ? ORDER BY number LIMIT ?"
-    return [_part(row) for row in connection.execute(query, (upload_id, after, limit))]
-
-
-def _upload(row: tuple[str, bytes, str, int, str, str, str, str, str]) -> UploadInfo:
+def _upload(row: tuple[Any, ...]) -> UploadInfo:
     upload_id, key, initiator, initiated_ms, content_type, metadata, headers, traits, algorithm = row
     attributes = Attributes(content_type, mapping(metadata), mapping(headers), Traits.read(traits))
     return UploadInfo(upload_id, key.decode("utf-8"), initiator, initiated_ms, attributes, algorithm)
 
 
-def _part(row: tuple[int, int, str, int, int, str, str]) -> PartInfo:
-    number, size, etag, modified_ms, body, crc64, checksums = row
-    return PartInfo(number, size, etag, modified_ms, body, crc64, mapping(checksums))
+def _span(bucket: BucketInfo, start: bytes, after: bool, end: bytes | None) -> tuple[str, list[object]]:
+    where = f"WHERE bucket = ? AND key {'>' if after else '>='} ?"
+    if end is None:
+        return where, [bucket.number, start]
+    return where + " AND key < ?", [bucket.number, start, end]
+
+
+class Entry(Protocol):
+    """Something that has a key."""
+
+    @property
+    def key(self) -> str: ...
+
+
+_E = TypeVar("_E", bound=Entry)
+# Finding a place in the index costs as much as reading a few rows on.
+WORTH_A_JUMP = 2
+# From a start on (second value: beyond it), before the end.
+From = Callable[[bytes, bool, bytes | None], Iterator[_E]]
+Choice = Callable[[list[_E]], list[_E]]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[_E]):
+    """Entries and folded prefixes, each in byte order, and where the next page goes on."""
+
+    contents: list[_E]
+    common_prefixes: list[str]
+    is_truncated: bool
+    next_marker: str
+
+
+def page(
+    rows: From[_E], prefix: str, marker: str, delimiter: str, most: int, behind: Choice[_E] | None = None
+) -> Listing[_E]:
+    """At most `most` entries beyond `marker`, keys and common prefixes counted together.
+
+    Where one key has several entries, `behind` chooses those of the marker's own key that the page before did not have.
+    """
+    begin, start, fold = map(text_bytes, (prefix, marker, delimiter))
+    if most <= 0:
+        return Listing([], [], False, "")
+    of_marker = behind(list(rows(start, False, start + b"\x00"))) if behind and start.startswith(begin) else []
+    contents: list[_E] = []
+    prefixes: list[str] = []
+    last = ""
+    for entry in chain(of_marker, _entries(rows, begin, start, fold)):
+        if len(contents) + len(prefixes) == most:
+            return Listing(contents, prefixes, True, last)
+        if isinstance(entry, bytes):
+            last = entry.decode("utf-8")
+            prefixes.append(last)
+        else:
+            last = entry.key
+            contents.append(entry)
+    return Listing(contents, prefixes, False, "")
+
+
+def successor(prefix: bytes) -> bytes | None:
+    """The first byte string after all that begin with `prefix`; None where the prefix is empty."""
+    stem = prefix.rstrip(b"\xff")
+    return stem[:-1] + bytes([stem[-1] + 1]) if stem else None
+
+
+def _entries(rows: From[_E], prefix: bytes, marker: bytes, delimiter: bytes) -> Iterator[_E | bytes]:
+    end = successor(prefix)
+    start, after = (marker, True) if marker >= prefix else (prefix, False)
+    if delimiter and _folded(marker, prefix, delimiter) == marker:
+        # The page before ended with this very prefix: all below it was in it.
+        beyond = successor(marker)
+        if beyond is None:
+            return
+        start, after = beyond, False
+    while end is None or start < end:
+        common: bytes | None = None
+        passed = 0
+        for info in rows(start, after, end):
+            if delimiter:
+                key = info.key.encode("utf-8")
+                if common is not None and key.startswith(common):
+                    passed += 1
+                    if passed == WORTH_A_JUMP:
+                        break
+                    continue
+                common = _folded(key, prefix, delimiter)
+                if common is not None:
+                    passed = 0
+                    yield common
+                    continue
+            yield info
+        beyond = successor(common) if common is not None and passed == WORTH_A_JUMP else None
+        if beyond is None:
+            return
+        start, after = beyond, False
+
+
+def _folded(key: bytes, prefix: bytes, delimiter: bytes) -> bytes | None:
+    if not key.startswith(prefix):
+        return None
+    at = key.find(delimiter, len(prefix))
+    return None if at < 0 else key[: at + len(delimiter)]

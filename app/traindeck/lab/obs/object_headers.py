@@ -7,10 +7,9 @@ from datetime import timedelta
 from email.utils import format_datetime
 from urllib.parse import parse_qsl
 
-from traindeck.lab.obs.acl import canned_acl, granted_acl
-from traindeck.lab.obs.answers import answer_headers
+from traindeck.lab.obs.access import GRANT_HEADERS, Access, canned_acl, granted_acl
+from traindeck.lab.obs.body_streams import IncomingBody
 from traindeck.lab.obs.errors import InvalidArgument, NotImplementedHere, ObsError
-from traindeck.lab.obs.incoming import IncomingBody
 from traindeck.lab.obs.records import (
     DEFAULT_CONTENT_TYPE,
     NO_TRAITS,
@@ -18,9 +17,11 @@ from traindeck.lab.obs.records import (
     BucketInfo,
     ObjectInfo,
     Traits,
+    key_bytes,
+    text_bytes,
     whole_number,
 )
-from traindeck.lab.obs.request import ObsRequest
+from traindeck.lab.obs.request import ObsRequest, answer_headers, version_header
 from traindeck.lab.obs.settings import check_tags
 from traindeck.lab.signing.signatures import Dialect
 
@@ -31,21 +32,8 @@ COLD_CLASSES = ("COLD", "DEEP_ARCHIVE")
 _S3_CLASSES = {"STANDARD_IA": "WARM", "GLACIER": "COLD"}
 _TO_S3 = {name: s3 for s3, name in _S3_CLASSES.items()}
 STORED_HEADERS = ("Cache-Control", "Expires", "Content-Encoding", "Content-Disposition", "Content-Language")
-OVERRIDES = {
-    "response-content-type": "Content-Type",
-    "response-content-language": "Content-Language",
-    "response-expires": "Expires",
-    "response-cache-control": "Cache-Control",
-    "response-content-disposition": "Content-Disposition",
-    "response-content-encoding": "Content-Encoding",
-}
-GRANTS = frozenset(
-    f"grant-{name}"
-    for name in (
-        *("read", "write", "read-acp", "write-acp", "full-control"),
-        *("read-delivered", "full-control-delivered"),
-    )
-)
+OVERRIDES = {f"response-{name.lower()}": name for name in ("Content-Type", *STORED_HEADERS)}
+GRANTS = frozenset(GRANT_HEADERS)
 _ENCRYPTION = ("server-side-encryption", "server-side-encryption-kms-key-id", "server-side-encryption-aws-kms-key-id")
 # Whatever a client says about itself or the way a body travels.
 _OF_EVERY_REQUEST = frozenset(
@@ -58,17 +46,11 @@ PUT_HEADERS = (
     | {"acl", "storage-class", "forbid-overwrite", "website-redirect-location", "tagging", "expires"}
     | {"checksum-algorithm", "checksum-type", "mp-object-size", *_ENCRYPTION}
 )
-COPY_HEADERS = PUT_HEADERS | {
-    "copy-source",
-    "copy-source-range",
-    "metadata-directive",
-    "tagging-directive",
-    "copy-source-if-match",
-    "copy-source-if-none-match",
-    "copy-source-if-modified-since",
-    "copy-source-if-unmodified-since",
-    "source-expected-bucket-owner",
-}
+COPY_HEADERS = (
+    PUT_HEADERS
+    | {"copy-source", "copy-source-range", "metadata-directive", "tagging-directive", "source-expected-bucket-owner"}
+    | {f"copy-source-if-{name}" for name in ("match", "none-match", "modified-since", "unmodified-since")}
+)
 _LOCK = "bucket-object-lock-enabled"
 CREATE_HEADERS = (
     _OF_EVERY_REQUEST
@@ -90,17 +72,28 @@ def check_headers(request: ObsRequest, known: frozenset[str]) -> None:
             raise NotImplementedHere("locks of objects")
 
 
+def writable(request: ObsRequest, access: Access, known: frozenset[str], *names: str) -> BucketInfo:
+    """The bucket, where the request may write its key, and asks for nothing but these parameters and headers."""
+    request.only_these(*names)
+    key_bytes(request.key)
+    check_headers(request, known)
+    return access.bucket(request, "PutObject", key=request.key)
+
+
 def attributes(request: ObsRequest, bucket: BucketInfo) -> Attributes:
     """From the headers of an upload, a copy with new metadata, or the begin of a multipart upload."""
-    headers = {
-        name: clean(name, value) for name in STORED_HEADERS if (value := request.raw.header(name.lower())) is not None
-    }
+    headers = stored_headers(request)
     # aws-chunked is how the body travelled, not what it is.
     codings = [one.strip() for one in headers.pop("Content-Encoding", "").split(",")]
     if kept := [one for one in codings if one and one != "aws-chunked"]:
         headers["Content-Encoding"] = ", ".join(kept)
     content_type = clean("Content-Type", request.raw.header("content-type") or DEFAULT_CONTENT_TYPE)
     return Attributes(content_type, metadata(request), headers, _traits(request, bucket))
+
+
+def stored_headers(request: ObsRequest) -> dict[str, str]:
+    given = {name: request.raw.header(name.lower()) for name in STORED_HEADERS}
+    return {name: clean(name, value) for name, value in given.items() if value is not None}
 
 
 def metadata(request: ObsRequest) -> Mapping[str, str]:
@@ -128,17 +121,15 @@ def shown_class(name: str, dialect: Dialect) -> str:
 
 def owner_of(request: ObsRequest, bucket: BucketInfo) -> str:
     """Who owns what this request makes: the asking account, or for anonymous uploads the bucket's owner."""
-    return request.account.domain_id if request.account else bucket.owner
+    return request.asker or bucket.owner
 
 
 def acl_text(request: ObsRequest, bucket: BucketInfo) -> str:
     """The ACL an upload asks for; "" for the usual one."""
     owner = owner_of(request, bucket)
-    given = request.ours("acl")
     # What nobody in particular uploads belongs to everybody, as at the service.
-    name = given or ("private" if request.account else "public-read")
-    granted = granted_acl(request.our_headers(), owner)
-    if granted:
+    name = request.ours("acl") or ("private" if request.account else "public-read")
+    if granted := granted_acl(request.our_headers(), owner):
         return granted.text()
     return "" if name == "private" else canned_acl(name, owner, bucket.owner, of_object=True).text()
 
@@ -151,7 +142,8 @@ def _traits(request: ObsRequest, bucket: BucketInfo) -> Traits:
     redirect = request.ours("website-redirect-location") or ""
     if redirect and not redirect.startswith(("/", "http://", "https://")):
         raise InvalidArgument("website-redirect-location", redirect)
-    encryption = {name: value for name in _ENCRYPTION if (value := request.ours(name)) is not None}
+    given = {name: request.ours(name) for name in _ENCRYPTION}
+    encryption = {name: clean(name, value) for name, value in given.items() if value is not None}
     tags = dict(parse_qsl(request.ours("tagging") or "", keep_blank_values=True))
     check_tags(tags, of_object=True)
     traits = Traits(
@@ -161,7 +153,7 @@ def _traits(request: ObsRequest, bucket: BucketInfo) -> Traits:
         tags=tags,
         expires_days=days,
         redirect=clean("website-redirect-location", redirect),
-        encryption={name: clean(name, value) for name, value in encryption.items()},
+        encryption=encryption,
     )
     return NO_TRAITS if traits == NO_TRAITS else traits
 
@@ -176,9 +168,8 @@ def object_headers(request: ObsRequest, bucket: BucketInfo, info: ObjectInfo) ->
         "Accept-Ranges": "bytes",
         **info.headers,
         **{f"{prefix}meta-{name}": value for name, value in info.metadata.items()},
+        **version_header(request, bucket, info.version),
     }
-    if bucket.versioning:
-        found[f"{prefix}version-id"] = info.version or "null"
     if info.traits is not NO_TRAITS:
         found.update(_trait_headers(request, info))
     return found
@@ -188,13 +179,7 @@ def written_headers(
     request: ObsRequest, bucket: BucketInfo, info: ObjectInfo, incoming: IncomingBody | None = None
 ) -> dict[str, str]:
     """What the answer to an upload tells beside the ids."""
-    prefix = request.dialect.value
-    found = {"ETag": f'"{info.etag}"'}
-    if bucket.versioning:
-        found[f"{prefix}version-id"] = info.version or "null"
-    if info.traits.storage_class != "STANDARD":
-        found[f"{prefix}storage-class"] = shown_class(info.traits.storage_class, request.dialect)
-    found.update({f"{prefix}{name}": value for name, value in info.traits.encryption.items()})
+    found = {"ETag": f'"{info.etag}"', **version_header(request, bucket, info.version), **_kept_as(request, info)}
     if incoming:
         found.update(checksum_headers(request, incoming))
     return found
@@ -218,10 +203,7 @@ def overrides(request: ObsRequest) -> dict[str, str]:
 
 def clean(name: str, value: str) -> str:
     """A value fit to be sent as a header: a line break in it would begin a header of its own."""
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidArgument(name, ascii(value), "The value is not valid UTF-8.") from error
+    text_bytes(value, name, "The value is not valid UTF-8.")
     if any(ord(letter) < 32 and letter != "\t" for letter in value) or "\x7f" in value:
         raise InvalidArgument(name, ascii(value), "The value holds control characters.")
     return value
@@ -233,17 +215,13 @@ def is_frozen(info: ObjectInfo) -> bool:
 
 def _trait_headers(request: ObsRequest, info: ObjectInfo) -> dict[str, str]:
     prefix, traits = request.dialect.value, info.traits
-    found = {f"{prefix}{name}": value for name, value in traits.encryption.items()}
-    if traits.storage_class != "STANDARD":
-        found[f"{prefix}storage-class"] = shown_class(traits.storage_class, request.dialect)
-    if traits.crc64:
-        found[f"{prefix}checksum-crc64ecma"] = traits.crc64
-    if traits.upload_id:
-        found[f"{prefix}uploadId"] = traits.upload_id
-    if traits.redirect:
-        found[f"{prefix}website-redirect-location"] = traits.redirect
-    if traits.tags:
-        found[f"{prefix}tagging-count"] = str(len(traits.tags))
+    told = {
+        "checksum-crc64ecma": traits.crc64,
+        "uploadId": traits.upload_id,
+        "website-redirect-location": traits.redirect,
+        "tagging-count": str(len(traits.tags) or ""),
+    }
+    found = {**_kept_as(request, info), **{f"{prefix}{name}": value for name, value in told.items() if value}}
     if traits.is_appendable:
         found["x-obs-object-type"] = "Appendable"
         found["x-obs-next-append-position"] = str(info.size)
@@ -254,6 +232,14 @@ def _trait_headers(request: ObsRequest, info: ObjectInfo) -> dict[str, str]:
     if traits.checksums and (request.raw.header("x-amz-checksum-mode") or "").upper() == "ENABLED":
         found.update({f"x-amz-checksum-{name}": value for name, value in traits.checksums.items()})
         found["x-amz-checksum-type"] = traits.checksum_type or "FULL_OBJECT"
+    return found
+
+
+def _kept_as(request: ObsRequest, info: ObjectInfo) -> dict[str, str]:
+    prefix, traits = request.dialect.value, info.traits
+    found = {f"{prefix}{name}": value for name, value in traits.encryption.items()}
+    if traits.storage_class != "STANDARD":
+        found[f"{prefix}storage-class"] = shown_class(traits.storage_class, request.dialect)
     return found
 
 

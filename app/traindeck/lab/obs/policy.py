@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
+import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import translate
-from functools import lru_cache
+from functools import lru_cache, partial
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 from traindeck.lab.obs.errors import ObsError
@@ -63,9 +65,8 @@ def _check(statement: object, bucket: str) -> None:
         if (name in statement) == (f"Not{name}" in statement):
             raise MalformedPolicy(f"A statement needs either {name} or Not{name}.")
     principal = statement.get("Principal", statement.get("NotPrincipal"))
-    if principal != "*" and not (isinstance(principal, dict) and principal):
-        raise MalformedPolicy("Invalid principal in policy.")
-    if isinstance(principal, dict) and not all(_texts(values) for values in principal.values()):
+    is_named = isinstance(principal, dict) and principal and all(_texts(values) for values in principal.values())
+    if principal != "*" and not is_named:
         raise MalformedPolicy("Invalid principal in policy.")
     for name in ("Action", "Resource"):
         values = _texts(statement.get(name, statement.get(f"Not{name}")))
@@ -76,9 +77,9 @@ def _check(statement: object, bucket: str) -> None:
     conditions = statement.get("Condition", {})
     if not isinstance(conditions, dict):
         raise MalformedPolicy("A condition is not an object.")
-    for operator, keys in conditions.items():
-        if operator.removesuffix("IfExists") not in _OPERATORS or not isinstance(keys, dict):
-            raise MalformedPolicy(f"Invalid condition operator: {operator}")
+    for name, keys in conditions.items():
+        if name.removesuffix("IfExists") not in _OPERATORS or not isinstance(keys, dict):
+            raise MalformedPolicy(f"Invalid condition operator: {name}")
 
 
 class Policy:
@@ -108,33 +109,26 @@ class Policy:
         return allowed
 
 
-@lru_cache(maxsize=256)
-def policy_of(text: str) -> Policy:
-    return Policy(text)
+policy_of = lru_cache(maxsize=256)(Policy)
 
 
 def _applies(statement: Mapping[str, Any], asker: Asker, action: str, resource: str) -> bool:
-    if "Principal" in statement:
-        if not _is_principal(statement["Principal"], asker):
-            return False
-    elif _is_principal(statement["NotPrincipal"], asker):
+    is_meant = "Principal" in statement
+    if _is_principal(statement["Principal" if is_meant else "NotPrincipal"], asker) != is_meant:
         return False
-    if _any_like(statement, "Action", lambda one: _like(_PREFIX.sub("", one).lower(), action.lower())) is False:
+    if not _any_like(statement, "Action", lambda one: _like(_PREFIX.sub("", one).lower(), action.lower())):
         return False
-    if _any_like(statement, "Resource", lambda one: _like(_ARN.sub("", one), resource)) is False:
+    if not _any_like(statement, "Resource", lambda one: _like(_ARN.sub("", one), resource)):
         return False
     conditions: Mapping[str, Mapping[str, Any]] = statement.get("Condition", {})
     return all(
-        _holds(operator, key, values, asker.context)
-        for operator, keys in conditions.items()
-        for key, values in keys.items()
+        _holds(test, key, values, asker.context) for test, keys in conditions.items() for key, values in keys.items()
     )
 
 
 def _any_like(statement: Mapping[str, Any], name: str, is_like: Callable[[str], bool]) -> bool:
-    if name in statement:
-        return any(is_like(one) for one in _texts(statement[name]))
-    return not any(is_like(one) for one in _texts(statement[f"Not{name}"]))
+    is_meant = name in statement
+    return any(map(is_like, _texts(statement[name if is_meant else f"Not{name}"]))) == is_meant
 
 
 def _is_everyone(principal: object) -> bool:
@@ -161,63 +155,58 @@ def _is_principal(principal: object, asker: Asker) -> bool:
     return any(_like(one, name) for values in principal.values() for one in _texts(values) for name in own)
 
 
-def _holds(operator: str, key: str, values: object, context: Mapping[str, str]) -> bool:
-    name = operator.removesuffix("IfExists")
+def _holds(wanted: str, key: str, values: object, context: Mapping[str, str]) -> bool:
+    name = wanted.removesuffix("IfExists")
     actual = context.get(_PREFIX.sub("", key).lower())
     if name == "Null":
         return (actual is None) == (_texts(values) == ["true"])
     if actual is None:
-        return operator.endswith("IfExists") or name.startswith(("StringNot", "NotIp", "NumericNot", "DateNot"))
-    test = _OPERATORS[name]
-    found = any(_safely(test, actual, value) for value in _texts(values))
+        return wanted.endswith("IfExists") or name.startswith(("StringNot", "NotIp", "NumericNot", "DateNot"))
+    found = any(_safely(_OPERATORS[name], actual, value) for value in _texts(values))
     return not found if "Not" in name else found
 
 
 def _safely(test: Callable[[str, str], bool], actual: str, wanted: str) -> bool:
-    try:
+    with suppress(ValueError):
         return test(actual, wanted)
-    except ValueError:
-        return False
-
-
-def _ip(actual: str, wanted: str) -> bool:
-    return ipaddress.ip_address(actual) in ipaddress.ip_network(wanted, strict=False)
+    return False
 
 
 def _moment(text: str) -> float:
     return float(text) if text.replace(".", "").isdigit() else datetime.fromisoformat(text).timestamp()
 
 
+def _compared(read: Callable[[str], Any], test: Callable[[Any, Any], bool], actual: str, wanted: str) -> bool:
+    return test(read(actual), read(wanted))
+
+
+_ORDERS = {
+    **dict.fromkeys(("Equals", "NotEquals"), operator.eq),
+    "LessThan": operator.lt,
+    "LessThanEquals": operator.le,
+    "GreaterThan": operator.gt,
+    "GreaterThanEquals": operator.ge,
+}
 # A negated operator is tested as its plain form, and the result turned around.
 _OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
-    **dict.fromkeys(("StringEquals", "StringNotEquals"), lambda actual, wanted: actual == wanted),
+    **dict.fromkeys(("StringEquals", "StringNotEquals"), operator.eq),
     **dict.fromkeys(
-        ("StringEqualsIgnoreCase", "StringNotEqualsIgnoreCase"),
-        lambda actual, wanted: actual.lower() == wanted.lower(),
+        ("StringEqualsIgnoreCase", "StringNotEqualsIgnoreCase", "Bool"), partial(_compared, str.lower, operator.eq)
     ),
     **dict.fromkeys(("StringLike", "StringNotLike"), lambda actual, wanted: _like(wanted, actual)),
-    **dict.fromkeys(("NumericEquals", "NumericNotEquals"), lambda actual, wanted: float(actual) == float(wanted)),
-    "NumericLessThan": lambda actual, wanted: float(actual) < float(wanted),
-    "NumericLessThanEquals": lambda actual, wanted: float(actual) <= float(wanted),
-    "NumericGreaterThan": lambda actual, wanted: float(actual) > float(wanted),
-    "NumericGreaterThanEquals": lambda actual, wanted: float(actual) >= float(wanted),
-    **dict.fromkeys(("DateEquals", "DateNotEquals"), lambda actual, wanted: _moment(actual) == _moment(wanted)),
-    "DateLessThan": lambda actual, wanted: _moment(actual) < _moment(wanted),
-    "DateLessThanEquals": lambda actual, wanted: _moment(actual) <= _moment(wanted),
-    "DateGreaterThan": lambda actual, wanted: _moment(actual) > _moment(wanted),
-    "DateGreaterThanEquals": lambda actual, wanted: _moment(actual) >= _moment(wanted),
-    "Bool": lambda actual, wanted: actual.lower() == wanted.lower(),
-    **dict.fromkeys(("IpAddress", "NotIpAddress"), _ip),
+    **{f"Numeric{name}": partial(_compared, float, test) for name, test in _ORDERS.items()},
+    **{f"Date{name}": partial(_compared, _moment, test) for name, test in _ORDERS.items()},
+    **dict.fromkeys(
+        ("IpAddress", "NotIpAddress"), lambda actual, wanted: ip_address(actual) in ip_network(wanted, False)
+    ),
     "Null": lambda actual, wanted: False,
 }
 
 
 def _texts(values: object) -> Sequence[str]:
-    if isinstance(values, str):
-        return [values]
     if isinstance(values, bool):
         return ["true" if values else "false"]
-    if isinstance(values, (int, float)):
+    if isinstance(values, (str, int, float)):
         return [str(values)]
     if isinstance(values, list) and all(isinstance(one, (str, int, float)) for one in values):
         return [str(one) for one in values]

@@ -6,16 +6,17 @@ import ipaddress
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
-from typing import Any
 
 from traindeck.lab.obs.errors import InvalidArgument, InvalidBucketName, KeyTooLong
 
 DEFAULT_CONTENT_TYPE = "binary/octet-stream"
 ENABLED = "Enabled"
 SUSPENDED = "Suspended"
-NOTHING: Mapping[str, str] = {}
+# How a version without an id is called.
+NULL = "null"
 NO_BODY = -1
 
 
@@ -29,10 +30,6 @@ class BucketInfo:
     number: int = field(repr=False, compare=False)
     versioning: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def created(self) -> datetime:
-        return datetime.fromtimestamp(self.created_ms / 1000, UTC)
 
     @property
     def storage_class(self) -> str:
@@ -63,11 +60,7 @@ class Traits:
 
     def text(self) -> str:
         """As JSON, "" where all is as usual."""
-        said: dict[str, Any] = {}
-        for name, usual in _TRAITS.items():
-            value = getattr(self, name)
-            if value != usual:
-                said[name] = value
+        said = {name: getattr(self, name) for name, usual in _TRAITS.items() if getattr(self, name) != usual}
         return json.dumps(said) if said else ""
 
     @staticmethod
@@ -110,10 +103,6 @@ class ObjectInfo:
     def modified(self) -> datetime:
         return datetime.fromtimestamp(self.modified_ms / 1000, UTC)
 
-    @property
-    def attributes(self) -> Attributes:
-        return Attributes(self.content_type, self.metadata, self.headers, self.traits)
-
 
 @dataclass(frozen=True, slots=True)
 class VersionEntry:
@@ -138,10 +127,6 @@ class UploadInfo:
     attributes: Attributes
     checksum_algorithm: str = ""
 
-    @property
-    def initiated(self) -> datetime:
-        return datetime.fromtimestamp(self.initiated_ms / 1000, UTC)
-
 
 @dataclass(frozen=True, slots=True)
 class PartInfo:
@@ -155,37 +140,22 @@ class PartInfo:
     crc64: str = ""
     checksums: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def modified(self) -> datetime:
-        return datetime.fromtimestamp(self.modified_ms / 1000, UTC)
-
 
 MAX_KEY_BYTES = 1024
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
 
-def is_bucket_name(name: str) -> bool:
+def check_bucket_name(name: str) -> None:
     if not _BUCKET.fullmatch(name) or ".." in name or ".-" in name or "-." in name:
-        return False
-    try:
-        ipaddress.IPv4Address(name)
-    except ValueError:
-        return True
-    return False
-
-
-def checked_bucket_name(name: str) -> str:
-    if not is_bucket_name(name):
         raise InvalidBucketName(name)
-    return name
+    with suppress(ValueError):
+        ipaddress.IPv4Address(name)
+        raise InvalidBucketName(name)
 
 
 def key_bytes(key: str) -> bytes:
     """The bytes of a key that may be stored: they, not the characters, give the order and the length."""
-    try:
-        encoded = key.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidArgument("key", ascii(key), "The key is not valid UTF-8.") from error
+    encoded = text_bytes(key, "key", "The key is not valid UTF-8.")
     if not encoded:
         raise InvalidArgument("key", "", "The key is empty.")
     if len(encoded) > MAX_KEY_BYTES:
@@ -193,12 +163,12 @@ def key_bytes(key: str) -> bytes:
     return encoded
 
 
-def text_bytes(text: str) -> bytes:
+def text_bytes(text: str, name: str = "text", refusal: str = "The parameter is not valid UTF-8.") -> bytes:
     """A prefix, marker or delimiter as bytes; unlike a key it may be empty or long."""
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise InvalidArgument("text", ascii(text), "The parameter is not valid UTF-8.") from error
+        raise InvalidArgument(name, ascii(text), refusal) from error
 
 
 MOST = 2**63 - 1

@@ -1,24 +1,28 @@
-"""One request to the object store, understood: who, which bucket, which key, which dialect."""
+"""One request to the object store, understood, and what is sent back: headers of the dialect and XML documents."""
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
-from urllib.parse import unquote_plus, unquote_to_bytes
+from urllib.parse import quote, unquote_plus, unquote_to_bytes
+from xml.sax.saxutils import escape
 
 from aiohttp import web
 
 from traindeck.lab.accounts import LabAccount
 from traindeck.lab.faults import NO_TROUBLE, Trouble
-from traindeck.lab.obs.errors import AccessDenied, InvalidArgument, NotImplementedHere
-from traindeck.lab.ports import is_foreign_origin, loopback_host
-from traindeck.lab.signing.signatures import Dialect, RawRequest, Verified, dialect_of, raw_request
+from traindeck.lab.obs.errors import AccessDenied, NotImplementedHere, ObsError
+from traindeck.lab.obs.records import NULL, BucketInfo, text_bytes
+from traindeck.lab.ports import FOREIGN, bound_port, is_foreign_origin, loopback_host
+from traindeck.lab.signing.request import RawRequest, Verified, raw_request
+from traindeck.lab.signing.signatures import Dialect, dialect_of
 
 # They sign a URL or name the operation for logs; none of them is a sub-resource.
 _NOT_SUB_RESOURCES = frozenset({"accesskeyid", "awsaccesskeyid", "expires", "signature", "x-id"})
-FOREIGN = "The Lab answers its own computer only: foreign Host or Origin header."
 _SIGNING_PREFIXES = ("x-amz-", "x-obs-security-token")
 
 
@@ -77,6 +81,10 @@ class ObsRequest:
         """The version of the object asked for, None for the newest."""
         return self.query.get("versionId")
 
+    @property
+    def asker(self) -> str | None:
+        return self.account.domain_id if self.account else None
+
     def our_headers(self) -> Mapping[str, str]:
         prefix = self.dialect.value
         return {
@@ -92,10 +100,10 @@ class ObsRequest:
         return self.account
 
 
-def understood(http: web.BaseRequest, port: int) -> ObsRequest:
-    hosts = http.headers.getall("Host", [])
+def understood(http: web.BaseRequest) -> ObsRequest:
+    port, hosts = bound_port(http), http.headers.getall("Host", [])
     host = loopback_host(hosts[0], port, with_bucket=True) if len(hosts) == 1 else None
-    raw = raw_request(http, host_bucket=host.bucket if host else None)
+    raw = raw_request(http, host_bucket=host or "")
     # Not a secret; asking the system for randomness lets go of the interpreter, which a small request feels.
     request_id = f"{random.getrandbits(128):032X}"
     request = ObsRequest(http, raw, "", "", dialect_of(raw), request_id)
@@ -106,11 +114,9 @@ def understood(http: web.BaseRequest, port: int) -> ObsRequest:
     # Only the owner of a bucket can let a web page in, by the CORS rules of the bucket.
     request.foreign_origin = foreign[0] if len(foreign) == 1 else ""
     request.is_foreign = len(foreign) > 1
-    if host.bucket is None:
-        bucket, _, key = raw.raw_path.removeprefix("/").partition("/")
-        request.bucket, request.key = _lenient(bucket), _lenient(key)
-    else:
-        request.bucket, request.key = host.bucket, _lenient(raw.raw_path.removeprefix("/"))
+    path = raw.raw_path.removeprefix("/")
+    bucket, _, key = ("", "", path) if host else path.partition("/")
+    request.bucket, request.key = host or _lenient(bucket), _lenient(key)
     return request
 
 
@@ -118,12 +124,95 @@ def check_understood(request: ObsRequest) -> None:
     """Raise what made the request unfit to be served; apart from `understood`, so that the answer has its id."""
     if request.is_foreign:
         raise AccessDenied(FOREIGN)
-    try:
-        request.key.encode("utf-8")
-        request.bucket.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidArgument("key", ascii(request.key), "The key is not valid UTF-8.") from error
+    for text in (request.key, request.bucket):
+        text_bytes(text, "key", "The key is not valid UTF-8.")
 
 
 def _lenient(encoded: str) -> str:
     return unquote_to_bytes(encoded).decode("utf-8", "surrogateescape")
+
+
+NAMESPACES = {
+    Dialect.OBS: "http://obs.myhwclouds.com/doc/2015-06-30/",
+    Dialect.S3: "http://s3.amazonaws.com/doc/2006-03-01/",
+}
+_DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
+# What a parser would change or refuse if it stood there as it is.
+_DELICATE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+def text(value: str) -> str:
+    """Character data; most keys need no second look."""
+    escaped = escape(value) if "&" in value or "<" in value or ">" in value else value
+    return _DELICATE.sub(lambda match: f"&#x{ord(match[0]):X};", escaped) if _DELICATE.search(escaped) else escaped
+
+
+def element(name: str, value: str | int | bool) -> str:
+    if isinstance(value, bool):
+        value = "true" if value else "false"
+    return f"<{name}>{text(str(value))}</{name}>"
+
+
+def elements(**values: str | int | bool) -> str:
+    """In this order."""
+    return "".join(element(name, value) for name, value in values.items())
+
+
+def stamp(moment_ms: int) -> str:
+    """The dates inside documents: always with a fraction, as the SDK parses no others."""
+    moment = datetime.fromtimestamp(moment_ms // 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment_ms % 1000:03d}Z"
+
+
+def etag_element(etag: str) -> str:
+    return f"<ETag>&quot;{etag}&quot;</ETag>"
+
+
+def identity(owner: str, dialect: Dialect) -> str:
+    return element("ID", owner) + (element("DisplayName", owner) if dialect is Dialect.S3 else "")
+
+
+def url_text(value: str) -> str:
+    """A text inside a document of `encoding-type=url`."""
+    return quote(value, safe="/")
+
+
+def answer_headers(request: ObsRequest) -> dict[str, str]:
+    prefix = request.dialect.value
+    return {
+        f"{prefix}request-id": request.request_id,
+        f"{prefix}id-2": f"lab-{request.request_id[:16].lower()}",
+        "Server": "OBS",
+        **request.with_answer,
+    }
+
+
+def version_header(request: ObsRequest, bucket: BucketInfo, version: str) -> dict[str, str]:
+    return {f"{request.dialect.value}version-id": version or NULL} if bucket.versioning else {}
+
+
+def empty(request: ObsRequest, status: int, headers: Mapping[str, str] | None = None) -> web.Response:
+    return web.Response(status=status, headers={**answer_headers(request), **(headers or {})})
+
+
+def document(request: ObsRequest, root: str, content: str, headers: Mapping[str, str] | None = None) -> web.Response:
+    """One root with the namespace of the dialect; the SDK finds nothing in a document that declares more."""
+    body = f'{_DECLARATION}<{root} xmlns="{NAMESPACES[request.dialect]}">{content}</{root}>'
+    return web.Response(
+        body=body.encode("utf-8"),
+        headers={**answer_headers(request), **(headers or {}), "Content-Type": "application/xml"},
+    )
+
+
+def error_answer(request: ObsRequest, error: ObsError) -> web.Response:
+    headers = {**answer_headers(request), **error.headers}
+    prefix = request.dialect.value
+    if request.method == "HEAD":
+        headers[f"{prefix}error-code"] = error.code
+        headers[f"{prefix}error-message"] = error.message
+        return web.Response(status=error.status, headers=headers)
+    told = {"Code": error.code, "Message": error.message, "Resource": request.resource}
+    told |= {"RequestId": request.request_id, "HostId": headers[f"{prefix}id-2"], **error.details}
+    body = f"{_DECLARATION}<Error>{elements(**told)}</Error>"
+    headers["Content-Type"] = "application/xml"
+    return web.Response(status=error.status, body=body.encode("utf-8", "backslashreplace"), headers=headers)

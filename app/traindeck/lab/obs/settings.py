@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from traindeck.lab.obs.answers import element, text
-from traindeck.lab.obs.errors import InvalidArgument, MalformedXML, ObsError
+from traindeck.lab.obs.errors import InvalidArgument, InvalidRequest, MalformedXML, ObsError
 from traindeck.lab.obs.records import whole_number
+from traindeck.lab.obs.request import element, text
 
 Node = ElementTree.Element
 # More than any document of the dialects needs.
@@ -48,6 +48,10 @@ def child(node: Node, name: str) -> str | None:
     return None if found is None else found.text or ""
 
 
+def texts(node: Node, name: str) -> tuple[str, ...]:
+    return tuple((one.text or "").strip() for one in children(node, name))
+
+
 def needed(node: Node, name: str) -> str:
     value = child(node, name)
     if not value or not value.strip():
@@ -75,16 +79,16 @@ class Setting:
     name: str
     root: str
     action: str
-    check: Callable[[Node], None]
+    # What is kept of the document, None where all of it is; raises where it breaks the rules.
+    read: Callable[[Node], str | None] = lambda root: None
     missing: str = ""
     usual: str = ""
+    # Around what is kept, where that is a value alone.
+    element: str = ""
     put_status: int = 200
-    is_removable: bool = True
+    # Whose right it is to remove it: who may "Put", or who may "Delete" it; "" where it stays.
+    removing: str = "Put"
     digest_needed: bool = False
-
-
-def _anything(root: Node) -> None:
-    """The content is the client's affair."""
 
 
 def _lifecycle(root: Node) -> None:
@@ -113,32 +117,26 @@ def _cors(root: Node) -> None:
     if not rules or len(rules) > 100:
         raise MalformedXML
     for rule in rules:
-        methods = [(one.text or "").strip() for one in children(rule, "AllowedMethod")]
-        origins = [(one.text or "").strip() for one in children(rule, "AllowedOrigin")]
-        headers = [(one.text or "").strip() for one in children(rule, "AllowedHeader")]
+        methods, origins = texts(rule, "AllowedMethod"), texts(rule, "AllowedOrigin")
         if not methods or not origins:
             raise MalformedXML
         if any(method not in ("GET", "PUT", "HEAD", "POST", "DELETE") for method in methods):
-            raise ObsError(400, "InvalidRequest", "Found unsupported HTTP method in CORS config.")
-        exposed = [(one.text or "").strip() for one in children(rule, "ExposeHeader")]
-        if not all(_TOKEN.fullmatch(one) for one in exposed):
-            raise ObsError(400, "InvalidRequest", "An ExposeHeader is not the name of a header.")
+            raise InvalidRequest("Found unsupported HTTP method in CORS config.")
+        if not all(_TOKEN.fullmatch(one) for one in texts(rule, "ExposeHeader")):
+            raise InvalidRequest("An ExposeHeader is not the name of a header.")
         age = child(rule, "MaxAgeSeconds")
         if age is not None and whole_number(age.strip()) is None:
             raise InvalidArgument("MaxAgeSeconds", age)
-        if any(one.count("*") > 1 for one in (*origins, *headers)):
-            raise ObsError(400, "InvalidRequest", "An AllowedOrigin or AllowedHeader can hold one wildcard.")
+        if any(one.count("*") > 1 for one in (*origins, *texts(rule, "AllowedHeader"))):
+            raise InvalidRequest("An AllowedOrigin or AllowedHeader can hold one wildcard.")
 
 
-def _website(root: Node) -> None:
-    if first(root, "IndexDocument") is None and first(root, "RedirectAllRequestsTo") is None:
-        raise MalformedXML
+def _with_one_of(*paths: str) -> Callable[[Node], None]:
+    def check(root: Node) -> None:
+        if all(root.find(path) is None for path in paths):
+            raise MalformedXML
 
-
-def _encryption(root: Node) -> None:
-    rule = first(root, "Rule")
-    if rule is None or first(rule, "ApplyServerSideEncryptionByDefault") is None:
-        raise MalformedXML
+    return check
 
 
 def _payer(root: Node) -> None:
@@ -153,44 +151,12 @@ def _access_block(root: Node) -> None:
             raise MalformedXML
 
 
-def _rules(root: Node) -> None:
-    if next(children(root, "Rule"), None) is None:
-        raise MalformedXML
-
-
-SETTINGS = {
-    setting.name: setting
-    for setting in (
-        Setting(
-            *("lifecycle", "LifecycleConfiguration", "LifecycleConfiguration", _lifecycle),
-            missing="NoSuchLifecycleConfiguration",
-            digest_needed=True,
-        ),
-        Setting(
-            *("cors", "CORSConfiguration", "BucketCORS", _cors), missing="NoSuchCORSConfiguration", digest_needed=True
-        ),
-        Setting(*("website", "WebsiteConfiguration", "BucketWebsite", _website), missing="NoSuchWebsiteConfiguration"),
-        Setting(
-            *("encryption", "ServerSideEncryptionConfiguration", "EncryptionConfiguration", _encryption),
-            missing="NoSuchEncryptionConfiguration",
-        ),
-        Setting(
-            *("replication", "ReplicationConfiguration", "ReplicationConfiguration", _rules),
-            missing="ReplicationConfigurationNotFoundError",
-        ),
-        Setting(
-            *("publicAccessBlock", "PublicAccessBlockConfiguration", "BucketPublicAccessBlock", _access_block),
-            missing="NoSuchPublicAccessBlockConfiguration",
-        ),
-        Setting(*("logging", "BucketLoggingStatus", "BucketLogging", _anything), is_removable=False),
-        Setting(*("notification", "NotificationConfiguration", "BucketNotification", _anything), is_removable=False),
-        Setting(
-            *("requestPayment", "RequestPaymentConfiguration", "BucketRequestPayment", _payer),
-            usual="<Payer>BucketOwner</Payer>",
-            is_removable=False,
-        ),
-    )
-}
+def _quota(root: Node) -> str:
+    text = needed(root, "StorageQuota")
+    quota = whole_number(text)
+    if quota is None:
+        raise InvalidArgument("StorageQuota", text)
+    return str(quota or "")
 
 
 MAX_OF_BUCKET = 20
@@ -198,8 +164,8 @@ MAX_OF_OBJECT = 10
 _FORBIDDEN = frozenset(",|<>=*\\")
 
 
-def parsed_tags(body: bytes, *, of_object: bool) -> dict[str, str]:
-    listed = first(parsed(body, "Tagging"), "TagSet")
+def tags_of(root: Node, *, of_object: bool) -> dict[str, str]:
+    listed = first(root, "TagSet")
     if listed is None:
         raise MalformedXML
     tags: dict[str, str] = {}
@@ -233,3 +199,47 @@ def tags_xml(tags: Mapping[str, str]) -> str:
 
 def _invalid(message: str) -> ObsError:
     return ObsError(400, "InvalidTagError", message)
+
+
+SETTINGS = (
+    Setting(
+        *("lifecycle", "LifecycleConfiguration", "LifecycleConfiguration", _lifecycle, "NoSuchLifecycleConfiguration"),
+        digest_needed=True,
+    ),
+    Setting("cors", "CORSConfiguration", "BucketCORS", _cors, "NoSuchCORSConfiguration", digest_needed=True),
+    Setting(
+        *("website", "WebsiteConfiguration", "BucketWebsite"),
+        _with_one_of("{*}IndexDocument", "{*}RedirectAllRequestsTo"),
+        missing="NoSuchWebsiteConfiguration",
+        removing="Delete",
+    ),
+    Setting(
+        *("encryption", "ServerSideEncryptionConfiguration", "EncryptionConfiguration"),
+        _with_one_of("{*}Rule/{*}ApplyServerSideEncryptionByDefault"),
+        missing="NoSuchEncryptionConfiguration",
+    ),
+    Setting(
+        *("replication", "ReplicationConfiguration", "ReplicationConfiguration", _with_one_of("{*}Rule")),
+        missing="ReplicationConfigurationNotFoundError",
+    ),
+    Setting(
+        *("publicAccessBlock", "PublicAccessBlockConfiguration", "BucketPublicAccessBlock", _access_block),
+        missing="NoSuchPublicAccessBlockConfiguration",
+    ),
+    Setting(
+        *("tagging", "Tagging", "BucketTagging"),
+        lambda root: tags_xml(tags_of(root, of_object=False)),
+        "NoSuchTagSet",
+        put_status=204,
+        removing="Delete",
+        digest_needed=True,
+    ),
+    Setting("quota", "Quota", "BucketQuota", _quota, usual="0", element="StorageQuota", removing=""),
+    Setting("logging", "BucketLoggingStatus", "BucketLogging", removing=""),
+    Setting("notification", "NotificationConfiguration", "BucketNotification", removing=""),
+    Setting(
+        *("requestPayment", "RequestPaymentConfiguration", "BucketRequestPayment", _payer),
+        usual="<Payer>BucketOwner</Payer>",
+        removing="",
+    ),
+)

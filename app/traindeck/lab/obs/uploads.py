@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
-import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from io import FileIO
+from functools import partial
 from itertools import pairwise
-from pathlib import Path
 
-from traindeck.lab.obs import index as rows
-from traindeck.lab.obs import index as upload_rows
-from traindeck.lab.obs import listing as object_listing
-from traindeck.lab.obs import storage as versions
-from traindeck.lab.obs.checksums import CRC64_ECMA, joined_checksums
-from traindeck.lab.obs.errors import BadDigest, InvalidArgument, NoSuchUpload, ObsError
-from traindeck.lab.obs.listing import Listing
-from traindeck.lab.obs.records import (
-    Attributes,
-    BucketInfo,
-    ObjectInfo,
-    PartInfo,
-    UploadInfo,
-    key_bytes,
-    text_bytes,
-)
-from traindeck.lab.obs.storage import Storage, full_disk_told, now_ms
+from traindeck.lab.obs.checksums import CRC64_ECMA, joined_checksums, joined_etag
+from traindeck.lab.obs.errors import NOTHING, BadDigest, InvalidArgument, ObsError, Texts
+from traindeck.lab.obs.index import Listing, Rows, page
+from traindeck.lab.obs.records import Attributes, BucketInfo, ObjectInfo, PartInfo, UploadInfo
+from traindeck.lab.obs.storage import BodyWriter, Condition, Storage, now_ms
 
 MAX_PARTS = 10_000
 MIN_PART = 100 * 1024
@@ -44,15 +29,6 @@ class WantedPart:
     checksums: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """What a client asks for when all its parts are there."""
-
-    parts: Sequence[WantedPart]
-    crc64: str = ""
-    checksums: Mapping[str, str] = field(default_factory=dict)
-
-
 class Uploads:
     """The uploads of one store."""
 
@@ -62,113 +38,85 @@ class Uploads:
     def begin(
         self, bucket: str, key: str, initiator: str, attributes: Attributes, checksum_algorithm: str
     ) -> UploadInfo:
-        key_bytes(key)
         upload = UploadInfo(secrets.token_hex(16).upper(), key, initiator, now_ms(), attributes, checksum_algorithm)
         with self._storage.changing() as change:
-            upload_rows.insert_upload(change.connection, change.bucket(bucket), upload)
+            change.insert_upload(self._storage.existing(bucket), upload)
         return upload
 
     def upload(self, bucket: str, key: str, upload_id: str) -> UploadInfo:
-        with self._storage.index.reading() as connection:
-            found = self._storage.existing(bucket)
-            upload = upload_rows.upload_row(connection, found, key_bytes(key), upload_id)
-        if upload is None:
-            raise NoSuchUpload(upload_id)
-        return upload
+        with self._storage.index.reading() as rows:
+            return rows.upload(self._storage.existing(bucket), key, upload_id)
 
-    def put_part(self, bucket: str, key: str, upload_id: str, part: PartInfo) -> None:
-        """The part's body is complete on disk; the last one given for a number counts."""
+    def put_part(
+        self, bucket: str, key: str, upload_id: str, number: int, writer: BodyWriter, crc64: str, checksums: Texts
+    ) -> PartInfo:
+        """The last one given for a number counts."""
+        part = PartInfo(number, writer.size, writer.md5.hex(), now_ms(), writer.closed(), crc64, checksums)
         with self._storage.changing() as change:
-            found = change.bucket(bucket)
-            if upload_rows.upload_row(change.connection, found, key_bytes(key), upload_id) is None:
-                raise NoSuchUpload(upload_id)
-            old = upload_rows.part_row(change.connection, upload_id, part.number)
-            if old:
-                change.discard(old.body)
-            upload_rows.replace_part(change.connection, upload_id, part)
-        self._storage.bodies.settle()
+            change.upload(self._storage.existing(bucket), key, upload_id)
+            before = change.parts(upload_id, part.number - 1, 1)
+            change.discarded += [one.body for one in before if one.number == part.number]
+            change.keep_part(upload_id, part)
+        writer.keep()
+        return part
 
     def parts(self, upload_id: str, after: int = 0, limit: int = -1) -> list[PartInfo]:
-        with self._storage.index.reading() as connection:
-            return upload_rows.part_rows(connection, upload_id, after, limit)
+        with self._storage.index.reading() as rows:
+            return rows.parts(upload_id, after, limit)
 
     def listing(
         self, bucket: str, prefix: str, key_marker: str, upload_marker: str, delimiter: str, limit: int
     ) -> Listing[UploadInfo]:
-        texts = (text_bytes(prefix), text_bytes(key_marker), text_bytes(delimiter))
-        with self._storage.index.reading() as connection:
-            found = self._storage.existing(bucket)
+        def later(of_key: list[UploadInfo]) -> list[UploadInfo]:
+            return [upload for upload in of_key if upload.upload_id > upload_marker]
 
-            def entries(start: bytes, after: bool, end: bytes | None) -> Iterator[UploadInfo]:
-                return upload_rows.upload_rows(connection, found, start, after=after, end=end)
-
-            rest: list[UploadInfo] = []
-            if upload_marker and key_marker and texts[1].startswith(texts[0]):
-                same_key = entries(texts[1], False, texts[1] + b"\x00")
-                rest = [upload for upload in same_key if upload.upload_id > upload_marker]
-            return object_listing.page(entries, *texts, limit, rest)
+        behind = later if upload_marker and key_marker else None
+        with self._storage.index.reading() as rows:
+            entries = partial(rows.uploads, self._storage.existing(bucket))
+            return page(entries, prefix, key_marker, delimiter, limit, behind)
 
     def abort(self, bucket: str, key: str, upload_id: str) -> None:
         with self._storage.changing() as change:
-            found = change.bucket(bucket)
-            if upload_rows.upload_row(change.connection, found, key_bytes(key), upload_id) is None:
-                raise NoSuchUpload(upload_id)
-            for part in upload_rows.part_rows(change.connection, upload_id):
-                change.discard(part.body)
-            upload_rows.delete_upload(change.connection, upload_id)
+            change.upload(self._storage.existing(bucket), key, upload_id)
+            change.discarded += [part.body for part in change.parts(upload_id)]
+            change.delete_upload(upload_id)
 
     def complete(
         self,
         bucket: str,
         key: str,
         upload_id: str,
-        completion: Completion,
-        condition: Callable[[ObjectInfo | None], None],
+        wanted: Sequence[WantedPart],
+        condition: Condition,
+        crc64: str = "",
+        checksums: Texts = NOTHING,
     ) -> ObjectInfo:
+        """Join the parts; the checksums are those that the client tells of the whole."""
         upload = self.upload(bucket, key, upload_id)
         present = {part.number: part for part in self.parts(upload_id)}
-        chosen = _chosen(completion.parts, present)
-        traits = replace(
-            upload.attributes.traits,
-            upload_id=upload_id,
-            checksums=(joined := joined_checksums(upload.checksum_algorithm, chosen)).values,
-            checksum_type=joined.kind,
-        )
-        for name, value in completion.checksums.items():
-            if traits.checksums.get(name, value) != value:
-                raise BadDigest(message=f"The {name} you specified did not match the calculated checksum.")
+        chosen = _chosen(wanted, present)
+        joined, kind = joined_checksums(upload.checksum_algorithm, chosen)
+        traits = replace(upload.attributes.traits, upload_id=upload_id, checksums=joined, checksum_type=kind)
+        for name, value in checksums.items():
+            if joined.get(name, value) != value:
+                raise BadDigest(f"The {name} you specified did not match the calculated checksum.")
         with self._told_if_gone(bucket, key, upload_id, chosen):
-            traits = replace(traits, crc64=self._checked_crc64(chosen, completion.crc64))
-        number, file = self._new_body()
-        try:
+            traits = replace(traits, crc64=self._checked_crc64(chosen, crc64))
+        with self._storage.new_body() as writer:
             with self._told_if_gone(bucket, key, upload_id, chosen):
-                self._join(chosen, file)
-            info = ObjectInfo(
-                key,
-                sum(part.size for part in chosen),
-                _etag(chosen),
-                now_ms(),
-                upload.attributes.content_type,
-                upload.attributes.metadata,
-                upload.attributes.headers,
-                number,
-                traits=traits,
-            )
+                self._join(chosen, writer)
+            info = writer.info(key, replace(upload.attributes, traits=traits))
+            etag = joined_etag(b"".join(bytes.fromhex(part.etag) for part in chosen), len(chosen))
+            info = replace(info, size=sum(part.size for part in chosen), etag=etag)
             with self._storage.changing() as change:
-                found = change.bucket(bucket)
-                encoded = key_bytes(key)
-                now_there = _unchanged_parts(change.connection, found, encoded, upload_id, chosen)
-                old = rows.object_row(change.connection, found, encoded)
+                found = self._storage.existing(bucket)
+                now_there = _unchanged_parts(change, found, key, upload_id, chosen)
+                old = change.current(found, key)
                 condition(old)
-                for part in now_there:
-                    change.discard(part.body)
-                upload_rows.delete_upload(change.connection, upload_id)
-                placed = versions.place(change, found, old, info)
-        except BaseException:
-            self._path(number).unlink(missing_ok=True)
-            raise
-        finally:
-            self._storage.bodies.settle()
+                change.discarded += [part.body for part in now_there]
+                change.delete_upload(upload_id)
+                placed = change.place(found, old, info)
+            writer.keep()
         return placed
 
     @contextmanager
@@ -177,8 +125,8 @@ class Uploads:
         try:
             yield
         except FileNotFoundError:
-            with self._storage.index.reading() as connection:
-                _unchanged_parts(connection, self._storage.existing(bucket), key_bytes(key), upload_id, chosen)
+            with self._storage.index.reading() as rows:
+                _unchanged_parts(rows, self._storage.existing(bucket), key, upload_id, chosen)
             raise
 
     def _checked_crc64(self, chosen: Sequence[PartInfo], announced: str) -> str:
@@ -189,33 +137,21 @@ class Uploads:
             crc = int(part.crc64) if part.crc64 else self._crc64_of(part)
             value = CRC64_ECMA.joined(value, crc, part.size)
         if announced and announced != str(value):
-            raise BadDigest("InvalidCRC64", "The CRC64 you specified did not match that of the joined parts.")
+            raise ObsError(400, "InvalidCRC64", "The CRC64 you specified did not match that of the joined parts.")
         return str(value)
 
     def _crc64_of(self, part: PartInfo) -> int:
         value = 0
-        with self._path(part.body).open("rb") as file:
+        with self._storage.bodies.path(part.body).open("rb") as file:
             while block := file.read(_BLOCK):
                 value = CRC64_ECMA.crc(block, value)
         return value
 
-    def _new_body(self) -> tuple[int, FileIO]:
-        with full_disk_told():
-            return self._storage.bodies.create()
-
-    def _join(self, chosen: Sequence[PartInfo], file: FileIO) -> None:
-        buffer = bytearray(_BLOCK)
-        view = memoryview(buffer)
-        with full_disk_told(), file:
-            for part in chosen:
-                with FileIO(self._path(part.body)) as source:
-                    while got := source.readinto(buffer):
-                        left = view[:got]
-                        while left:
-                            left = left[file.write(left) or 0 :]
-
-    def _path(self, body: int) -> Path:
-        return self._storage.bodies.path(body)
+    def _join(self, chosen: Sequence[PartInfo], writer: BodyWriter) -> None:
+        for part in chosen:
+            with self._storage.bodies.path(part.body).open("rb") as source:
+                while block := source.read(_BLOCK):
+                    writer.keep_bytes([block])
 
 
 def _chosen(wanted: Sequence[WantedPart], present: Mapping[int, PartInfo]) -> list[PartInfo]:
@@ -245,17 +181,11 @@ def _chosen(wanted: Sequence[WantedPart], present: Mapping[int, PartInfo]) -> li
 
 
 def _unchanged_parts(
-    connection: sqlite3.Connection, bucket: BucketInfo, key: bytes, upload_id: str, chosen: Sequence[PartInfo]
+    rows: Rows, bucket: BucketInfo, key: str, upload_id: str, chosen: Sequence[PartInfo]
 ) -> list[PartInfo]:
     """All parts as they are now; raises where those chosen are not among them any more."""
-    if upload_rows.upload_row(connection, bucket, key, upload_id) is None:
-        raise NoSuchUpload(upload_id)
-    there = {part.number: part for part in upload_rows.part_rows(connection, upload_id)}
+    rows.upload(bucket, key, upload_id)
+    there = {part.number: part for part in rows.parts(upload_id)}
     if any(there.get(part.number) != part for part in chosen):
         raise ObsError(409, "OperationAborted", "A part was replaced while the upload was completed.")
     return list(there.values())
-
-
-def _etag(parts: Sequence[PartInfo]) -> str:
-    joined = b"".join(bytes.fromhex(part.etag) for part in parts)
-    return f"{hashlib.md5(joined, usedforsecurity=False).hexdigest()}-{len(parts)}"

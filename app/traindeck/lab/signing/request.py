@@ -1,10 +1,11 @@
-"""What every signature check shares: the request as it came over the wire, and the verdict."""
+"""What every signature check shares: the request as it came over the wire, and who signed it or why not."""
 
 from __future__ import annotations
 
 import hmac
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -12,7 +13,10 @@ from enum import Enum
 from functools import cached_property
 from urllib.parse import quote, unquote, unquote_to_bytes
 
+from aiohttp import web
+
 MAX_SKEW = timedelta(minutes=15)
+UNSIGNED_PAYLOAD = "UNSIGNED-PAYLOAD"
 SecretOf = Callable[[str], str | None]
 
 
@@ -27,8 +31,8 @@ class Refusal(Enum):
     EXPIRED = "expired"
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+@dataclass(eq=False)
+class Refused(Exception):
     """No: with the reason, and with the text that was to be signed, for the client to compare."""
 
     refusal: Refusal
@@ -50,14 +54,11 @@ class ChunkSeed:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Yes: who asks, and which hash of the body was signed ("" where the scheme signs none)."""
+    """Who asks, and which hash of the body was signed ("" where the scheme signs none)."""
 
     access_key: str
     payload_hash: str = ""
     chunk_seed: ChunkSeed | None = None
-
-
-Verdict = Verified | Refused
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class RawRequest:
     raw_path: str
     raw_query: str
     headers: Sequence[tuple[str, str]]
-    host_bucket: str | None = None
+    host_bucket: str = ""
     body_sha256: str = ""
 
     @cached_property
@@ -85,12 +86,8 @@ class RawRequest:
     @cached_property
     def query_pairs(self) -> Sequence[tuple[str, str | None]]:
         """Names and values still percent-encoded; None where there is no equals sign."""
-        pairs: list[tuple[str, str | None]] = []
-        for part in self.raw_query.split("&"):
-            if part:
-                name, equals, value = part.partition("=")
-                pairs.append((name, value if equals else None))
-        return pairs
+        parts = (part.partition("=") for part in self.raw_query.split("&") if part)
+        return [(name, value if equals else None) for name, equals, value in parts]
 
     def query(self, name: str) -> str | None:
         """The decoded value of a parameter, with a plus taken as it stands: signatures and dates need it so."""
@@ -109,14 +106,36 @@ def text_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def any_equal(candidates: Iterable[str], given: str) -> bool:
+def is_equal(wanted: str, given: str) -> bool:
     """Compares in a time that does not tell how much of a guess was right."""
-    wanted = text_bytes(given)
-    return any(hmac.compare_digest(text_bytes(candidate), wanted) for candidate in candidates)
+    return hmac.compare_digest(text_bytes(wanted), text_bytes(given))
 
 
-def is_skewed(signed_at: datetime, now: datetime) -> bool:
-    return abs(now - signed_at) > MAX_SKEW
+def believed(
+    access_key: str, signature: str, secret_of: SecretOf, signed: Callable[[str], Iterable[tuple[str, str, Verified]]]
+) -> Verified:
+    """Who asks, if one of the texts that may have been signed was.
+
+    `signed` tells them, from the secret and the likeliest first: the text, its signature, what it then comes to.
+    """
+    secret = secret_of(access_key)
+    if secret is None:
+        raise Refused(Refusal.UNKNOWN_KEY, access_key=access_key)
+    first = ""
+    for text, wanted, verified in signed(secret):
+        if is_equal(wanted, signature):
+            return verified
+        first = first or text
+    raise Refused(Refusal.MISMATCH, access_key=access_key, string_to_sign=first)
+
+
+def check_skew(access_key: str, signed_at: datetime, now: datetime) -> None:
+    if abs(now - signed_at) > MAX_SKEW:
+        raise Refused(Refusal.SKEWED, access_key=access_key, signed_at=signed_at)
+
+
+def keyed(algorithm: str, key: bytes | str, text: str) -> bytes:
+    return hmac.digest(text_bytes(key) if isinstance(key, str) else key, text_bytes(text), algorithm)
 
 
 _BASIC = re.compile(r"\d{8}T\d{6}Z")
@@ -124,10 +143,30 @@ _BASIC = re.compile(r"\d{8}T\d{6}Z")
 
 def parsed_date(text: str) -> datetime | None:
     """An RFC 1123 or ISO basic time; None where it is neither."""
+    if not _BASIC.fullmatch(text):
+        return http_date(text)
+    with suppress(ValueError):
+        return datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    return None
+
+
+def http_date(text: str) -> datetime | None:
     try:
-        if _BASIC.fullmatch(text):
-            return datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
         moment = parsedate_to_datetime(text)
     except ValueError:
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def raw_request(request: web.BaseRequest, *, host_bucket: str = "", body_sha256: str = "") -> RawRequest:
+    target = request.raw_path
+    # The absolute form a client uses towards a proxy: what counts is the path behind the host.
+    if not target.startswith("/") and "://" in target:
+        rest = target.partition("://")[2]
+        slash = rest.find("/")
+        target = "/" if slash < 0 else rest[slash:]
+    path, _, query = target.partition("?")
+    headers = tuple(
+        (name.decode("latin-1"), value.decode("utf-8", "surrogateescape")) for name, value in request.raw_headers
+    )
+    return RawRequest(request.method, path, query, headers, host_bucket, body_sha256)

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import re
+from collections.abc import Iterator
 from datetime import datetime
 from urllib.parse import quote, unquote_to_bytes
 
 from traindeck.lab.signing.request import (
+    UNSIGNED_PAYLOAD,
     RawRequest,
     Refusal,
     Refused,
     SecretOf,
-    Verdict,
     Verified,
-    any_equal,
-    is_skewed,
+    believed,
+    check_skew,
+    keyed,
     parsed_date,
     text_bytes,
 )
 
 ALGORITHM = "SDK-HMAC-SHA256"
-UNSIGNED_PAYLOAD = "UNSIGNED-PAYLOAD"
 EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 _AUTHORIZATION = re.compile(
     rf"{ALGORITHM} +Access=(?P<access>[^,]+), *SignedHeaders=(?P<headers>[^,]+),"
@@ -30,33 +30,31 @@ _AUTHORIZATION = re.compile(
 )
 
 
-def verify_gateway(request: RawRequest, secret_of: SecretOf, now: datetime) -> Verdict:
-    """Who signed a request to the API gateway, or why it is refused; needs the request's `body_sha256`."""
+def verify_gateway(request: RawRequest, secret_of: SecretOf, now: datetime) -> Verified:
+    """Who signed a request to the API gateway; needs the request's `body_sha256`."""
     authorization = request.header("authorization")
     if authorization is None:
-        return Refused(Refusal.UNSIGNED, "authorization header is missing")
+        raise Refused(Refusal.UNSIGNED, "authorization header is missing")
     match = _AUTHORIZATION.fullmatch(authorization)
     if match is None:
-        return Refused(Refusal.MALFORMED, "authorization header is not of the form SDK-HMAC-SHA256")
+        raise Refused(Refusal.MALFORMED, "authorization header is not of the form SDK-HMAC-SHA256")
     access_key = match["access"].strip()
     names = match["headers"].strip().split(";")
     date = request.header("x-sdk-date") or ""
     signed_at = parsed_date(date)
     if signed_at is None or not {"x-sdk-date", "host"} <= set(names):
-        return Refused(Refusal.MALFORMED, "host and x-sdk-date must be present and signed", access_key)
+        raise Refused(Refusal.MALFORMED, "host and x-sdk-date must be present and signed", access_key)
     if len(request.by_name.get("x-sdk-date", [])) != 1 or any(name not in request.by_name for name in names):
-        return Refused(Refusal.MALFORMED, "a signed header is missing or given twice", access_key)
-    secret = secret_of(access_key)
-    if secret is None:
-        return Refused(Refusal.UNKNOWN_KEY, access_key=access_key)
-    canonical = canonical_request(request, names)
-    to_sign = f"{ALGORITHM}\n{date}\n{hashlib.sha256(text_bytes(canonical)).hexdigest()}"
-    expected = hmac.new(text_bytes(secret), text_bytes(to_sign), hashlib.sha256).hexdigest()
-    if not any_equal([expected], match["signature"]):
-        return Refused(Refusal.MISMATCH, access_key=access_key, string_to_sign=canonical)
-    if is_skewed(signed_at, now):
-        return Refused(Refusal.SKEWED, access_key=access_key, signed_at=signed_at)
-    return Verified(access_key, _payload_hash(request))
+        raise Refused(Refusal.MALFORMED, "a signed header is missing or given twice", access_key)
+
+    def signed(secret: str) -> Iterator[tuple[str, str, Verified]]:
+        canonical = canonical_request(request, names)
+        to_sign = f"{ALGORITHM}\n{date}\n{hashlib.sha256(text_bytes(canonical)).hexdigest()}"
+        yield canonical, keyed("sha256", secret, to_sign).hex(), Verified(access_key, _payload_hash(request))
+
+    verified = believed(access_key, match["signature"], secret_of, signed)
+    check_skew(access_key, signed_at, now)
+    return verified
 
 
 def canonical_request(request: RawRequest, signed_headers: list[str]) -> str:

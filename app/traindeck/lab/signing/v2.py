@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
-import hmac
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,12 +14,11 @@ from traindeck.lab.signing.request import (
     Refusal,
     Refused,
     SecretOf,
-    Verdict,
     Verified,
-    any_equal,
-    is_skewed,
+    believed,
+    check_skew,
+    keyed,
     parsed_date,
-    text_bytes,
 )
 
 # fmt: off
@@ -58,54 +55,47 @@ OBS = Scheme("OBS", "x-obs-", "AccessKeyId")
 AWS2 = Scheme("AWS", "x-amz-", "AWSAccessKeyId")
 
 
-def verify_header(request: RawRequest, scheme: Scheme, secret_of: SecretOf, now: datetime) -> Verdict:
+def verify_header(request: RawRequest, scheme: Scheme, secret_of: SecretOf, now: datetime) -> Verified:
     authorization = request.header("authorization") or ""
     access_key, colon, signature = authorization.removeprefix(scheme.word).strip().rpartition(":")
     if not colon or not access_key or not signature:
-        return Refused(Refusal.MALFORMED, "The Authorization header is malformed.")
+        raise Refused(Refusal.MALFORMED, "The Authorization header is malformed.")
     prefixed = request.header(scheme.prefix + "date")
     plain = request.header("date")
     signed_at = parsed_date(prefixed or plain or "")
     if signed_at is None:
         message = f"AWS authentication requires a valid Date or {scheme.prefix}date header."
-        return Refused(Refusal.MALFORMED, message if scheme is AWS2 else message.removeprefix("AWS "), access_key)
-    refused = _mismatch(request, scheme, access_key, signature, "" if prefixed else plain or "", secret_of)
-    if refused:
-        return refused
-    if is_skewed(signed_at, now):
-        return Refused(Refusal.SKEWED, access_key=access_key, signed_at=signed_at)
-    return Verified(access_key)
+        raise Refused(Refusal.MALFORMED, message if scheme is AWS2 else message.removeprefix("AWS "), access_key)
+    verified = _verified(request, scheme, access_key, signature, "" if prefixed else plain or "", secret_of)
+    check_skew(access_key, signed_at, now)
+    return verified
 
 
-def verify_url(request: RawRequest, scheme: Scheme, secret_of: SecretOf, now: datetime) -> Verdict:
+def verify_url(request: RawRequest, scheme: Scheme, secret_of: SecretOf, now: datetime) -> Verified:
     access_key = request.query(scheme.key_parameter) or ""
     signature = request.query("Signature")
     expires = request.query("Expires") or ""
     if not access_key or not signature or not (expires.isascii() and expires.isdigit() and len(expires) <= 12):
         message = f"Query-string authentication requires Signature, Expires and {scheme.key_parameter}."
-        return Refused(Refusal.MALFORMED, message)
-    refused = _mismatch(request, scheme, access_key, signature, expires, secret_of)
-    if refused:
-        return refused
+        raise Refused(Refusal.MALFORMED, message)
+    verified = _verified(request, scheme, access_key, signature, expires, secret_of)
     if now.timestamp() > int(expires):
-        return Refused(Refusal.EXPIRED, "Request has expired.", access_key)
-    return Verified(access_key)
+        raise Refused(Refusal.EXPIRED, "Request has expired.", access_key)
+    return verified
 
 
-def _mismatch(
+def _verified(
     request: RawRequest, scheme: Scheme, access_key: str, signature: str, date_line: str, secret_of: SecretOf
-) -> Refused | None:
-    secret = secret_of(access_key)
-    if secret is None:
-        return Refused(Refusal.UNKNOWN_KEY, access_key=access_key)
-    key = text_bytes(secret)
-    first = ""
-    for text in strings_to_sign(request, scheme, date_line):
-        first = first or text
-        digest = hmac.new(key, text_bytes(text), hashlib.sha1).digest()
-        if any_equal([base64.b64encode(digest).decode("ascii")], signature):
-            return None
-    return Refused(Refusal.MISMATCH, access_key=access_key, string_to_sign=first)
+) -> Verified:
+    def signed(secret: str) -> Iterator[tuple[str, str, Verified]]:
+        for text in strings_to_sign(request, scheme, date_line):
+            yield text, in_base64(secret, text), Verified(access_key)
+
+    return believed(access_key, signature, secret_of, signed)
+
+
+def in_base64(secret: str, text: str) -> str:
+    return base64.b64encode(keyed("sha1", secret, text)).decode("ascii")
 
 
 def strings_to_sign(request: RawRequest, scheme: Scheme, date_line: str) -> Iterator[str]:
@@ -130,7 +120,7 @@ def strings_to_sign(request: RawRequest, scheme: Scheme, date_line: str) -> Iter
 def _resources(request: RawRequest) -> list[str]:
     found: list[str] = []
     for path in request.paths():
-        resource = path if request.host_bucket is None else f"/{request.host_bucket}{path}"
+        resource = f"/{request.host_bucket}{path}" if request.host_bucket else path
         found.append(resource)
         # A bucket alone is signed with a slash by some and without by others.
         bucket, slash, key = resource[1:].partition("/")
@@ -150,13 +140,8 @@ def _sub_resources(request: RawRequest, scheme: Scheme) -> list[str]:
             signed.append(pair)
         elif lower in DISPUTED_NAMES:
             disputed.append(pair)
-    found: list[str] = []
-    for pairs in (signed, signed + disputed):
-        for empty_is_bare in (False, True):
-            text = _joined(pairs, empty_is_bare)
-            if text not in found:
-                found.append(text)
-    return found
+    tried = product((signed, signed + disputed), (False, True))
+    return list(dict.fromkeys(_joined(pairs, empty_is_bare) for pairs, empty_is_bare in tried))
 
 
 def _joined(pairs: list[tuple[str, str | None]], empty_is_bare: bool) -> str:

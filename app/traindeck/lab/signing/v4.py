@@ -3,109 +3,101 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import product
 from urllib.parse import quote, unquote_to_bytes
 
 from traindeck.lab.signing.request import (
+    MAX_SKEW,
+    UNSIGNED_PAYLOAD,
     ChunkSeed,
     RawRequest,
     Refusal,
     Refused,
     SecretOf,
-    Verdict,
     Verified,
-    any_equal,
-    is_skewed,
+    believed,
+    check_skew,
+    keyed,
     parsed_date,
     text_bytes,
 )
 
 ALGORITHM = "AWS4-HMAC-SHA256"
-UNSIGNED_PAYLOAD = "UNSIGNED-PAYLOAD"
 MAX_URL_LIFE_S = 7 * 24 * 3600
 _AUTHORIZATION = re.compile(
     rf"{ALGORITHM} +Credential=(?P<credential>[^, ]+) *, *SignedHeaders=(?P<headers>[^, ]+) *,"
     r" *Signature=(?P<signature>[0-9a-f]{64})"
 )
-_CREDENTIAL = re.compile(r"(?P<access>.+)/(?P<day>\d{8})/(?P<region>[^/]+)/s3/aws4_request")
+CREDENTIAL = re.compile(r"(?P<access>.+)/(?P<day>\d{8})/(?P<region>[^/]+)/s3/aws4_request")
 _BLANKS = re.compile(" {2,}")
 
 
-def verify_header(request: RawRequest, secret_of: SecretOf, now: datetime) -> Verdict:
+def verify_header(request: RawRequest, secret_of: SecretOf, now: datetime) -> Verified:
     match = _AUTHORIZATION.fullmatch(request.header("authorization") or "")
-    credential = _CREDENTIAL.fullmatch(match["credential"]) if match else None
+    credential = CREDENTIAL.fullmatch(match["credential"]) if match else None
     if match is None or credential is None:
-        return Refused(Refusal.MALFORMED, "The Authorization header is malformed.")
+        raise Refused(Refusal.MALFORMED, "The Authorization header is malformed.")
     signed_at = parsed_date(request.header("x-amz-date") or request.header("date") or "")
     if signed_at is None:
-        return Refused(Refusal.MALFORMED, "A valid Date or x-amz-date header is required.", credential["access"])
-    payload_hash = request.header("x-amz-content-sha256") or UNSIGNED_PAYLOAD
-    verdict = _verify(request, match["headers"], match["signature"], credential, signed_at, payload_hash, secret_of)
-    if isinstance(verdict, Verified) and is_skewed(signed_at, now):
-        return Refused(Refusal.SKEWED, access_key=verdict.access_key, signed_at=signed_at)
-    return verdict
+        raise Refused(Refusal.MALFORMED, "A valid Date or x-amz-date header is required.", credential["access"])
+    hashes = [request.header("x-amz-content-sha256") or UNSIGNED_PAYLOAD]
+    verified = _verified(request, match["headers"], match["signature"], credential, signed_at, hashes, secret_of)
+    check_skew(verified.access_key, signed_at, now)
+    return verified
 
 
-def verify_url(request: RawRequest, secret_of: SecretOf, now: datetime) -> Verdict:
-    credential = _CREDENTIAL.fullmatch(request.query("X-Amz-Credential") or "")
+def verify_url(request: RawRequest, secret_of: SecretOf, now: datetime) -> Verified:
+    credential = CREDENTIAL.fullmatch(request.query("X-Amz-Credential") or "")
     signed_at = parsed_date(request.query("X-Amz-Date") or "")
     life = request.query("X-Amz-Expires") or ""
     signature = request.query("X-Amz-Signature") or ""
     names = request.query("X-Amz-SignedHeaders") or ""
     if credential is None or signed_at is None or request.query("X-Amz-Algorithm") != ALGORITHM:
-        return Refused(Refusal.MALFORMED, "The query-string authentication is malformed.")
+        raise Refused(Refusal.MALFORMED, "The query-string authentication is malformed.")
     if not (life.isascii() and life.isdigit() and len(life) <= 6 and 1 <= int(life) <= MAX_URL_LIFE_S):
-        return Refused(Refusal.MALFORMED, "X-Amz-Expires must be between 1 and 604800 seconds.", credential["access"])
-    payload_hash = request.header("x-amz-content-sha256") or UNSIGNED_PAYLOAD
-    hashes = dict.fromkeys((UNSIGNED_PAYLOAD, payload_hash))
-    verdict: Verdict = Refused(Refusal.MISMATCH, access_key=credential["access"])
-    for one in hashes:
-        verdict = _verify(request, names, signature, credential, signed_at, one, secret_of)
-        if isinstance(verdict, Verified):
-            break
-    if isinstance(verdict, Verified):
-        if signed_at - now > timedelta(minutes=15):
-            return Refused(Refusal.SKEWED, access_key=verdict.access_key, signed_at=signed_at)
-        if now > signed_at + timedelta(seconds=int(life)):
-            return Refused(Refusal.EXPIRED, "Request has expired.", verdict.access_key)
-    return verdict
+        raise Refused(Refusal.MALFORMED, "X-Amz-Expires must be between 1 and 604800 seconds.", credential["access"])
+    hashes = dict.fromkeys((UNSIGNED_PAYLOAD, request.header("x-amz-content-sha256") or UNSIGNED_PAYLOAD))
+    verified = _verified(request, names, signature, credential, signed_at, hashes, secret_of)
+    if signed_at - now > MAX_SKEW:
+        raise Refused(Refusal.SKEWED, access_key=verified.access_key, signed_at=signed_at)
+    if now > signed_at + timedelta(seconds=int(life)):
+        raise Refused(Refusal.EXPIRED, "Request has expired.", verified.access_key)
+    return verified
 
 
-def _verify(
+def _verified(
     request: RawRequest,
     header_list: str,
     signature: str,
     credential: re.Match[str],
     signed_at: datetime,
-    payload_hash: str,
+    hashes: Iterable[str],
     secret_of: SecretOf,
-) -> Verdict:
-    access_key = credential["access"]
+) -> Verified:
+    access_key, day, region = credential.group("access", "day", "region")
     names = header_list.split(";")
     if unsigned := _unsigned_headers(request, names):
         message = f"There were headers present in the request which were not signed: {', '.join(unsigned)}."
-        return Refused(Refusal.MALFORMED, message, access_key)
+        raise Refused(Refusal.MALFORMED, message, access_key)
     if any(name not in request.by_name for name in names):
-        return Refused(Refusal.MALFORMED, "A signed header is missing.", access_key)
-    if signed_at.strftime("%Y%m%d") != credential["day"]:
-        return Refused(Refusal.MALFORMED, "The date of the credential is not that of the request.", access_key)
-    secret = secret_of(access_key)
-    if secret is None:
-        return Refused(Refusal.UNKNOWN_KEY, access_key=access_key)
-    scope = f"{credential['day']}/{credential['region']}/s3/aws4_request"
+        raise Refused(Refusal.MALFORMED, "A signed header is missing.", access_key)
+    if signed_at.strftime("%Y%m%d") != day:
+        raise Refused(Refusal.MALFORMED, "The date of the credential is not that of the request.", access_key)
+    scope = f"{day}/{region}/s3/aws4_request"
     date = signed_at.strftime("%Y%m%dT%H%M%SZ")
-    key = signing_key(secret, credential["day"], credential["region"])
-    first = ""
-    for canonical in canonical_requests(request, names, payload_hash):
-        text = f"{ALGORITHM}\n{date}\n{scope}\n{hashlib.sha256(text_bytes(canonical)).hexdigest()}"
-        first = first or text
-        if any_equal([_hex(key, text)], signature):
-            return Verified(access_key, payload_hash, ChunkSeed(key, date, scope, signature))
-    return Refused(Refusal.MISMATCH, access_key=access_key, string_to_sign=first)
+
+    def signed(secret: str) -> Iterator[tuple[str, str, Verified]]:
+        key = signing_key(secret, day, region)
+        seed = ChunkSeed(key, date, scope, signature)
+        for payload_hash in hashes:
+            for canonical in canonical_requests(request, names, payload_hash):
+                text = f"{ALGORITHM}\n{date}\n{scope}\n{hashlib.sha256(text_bytes(canonical)).hexdigest()}"
+                yield text, keyed("sha256", key, text).hex(), Verified(access_key, payload_hash, seed)
+
+    return believed(access_key, signature, secret_of, signed)
 
 
 def canonical_requests(request: RawRequest, names: list[str], payload_hash: str) -> Iterator[str]:
@@ -120,35 +112,31 @@ def canonical_requests(request: RawRequest, names: list[str], payload_hash: str)
 def signing_key(secret: str, day: str, region: str) -> bytes:
     key = text_bytes("AWS4" + secret)
     for part in (day, region, "s3", "aws4_request"):
-        key = hmac.new(key, text_bytes(part), hashlib.sha256).digest()
+        key = keyed("sha256", key, part)
     return key
 
 
 def chunk_signature(seed: ChunkSeed, previous: str, chunk_sha256: str) -> str:
     empty = hashlib.sha256(b"").hexdigest()
     text = f"{ALGORITHM}-PAYLOAD\n{seed.date}\n{seed.scope}\n{previous}\n{empty}\n{chunk_sha256}"
-    return _hex(seed.key, text)
+    return keyed("sha256", seed.key, text).hex()
 
 
 def trailer_signature(seed: ChunkSeed, previous: str, trailer: bytes) -> str:
-    digest = hashlib.sha256(trailer).hexdigest()
-    return _hex(seed.key, f"{ALGORITHM}-TRAILER\n{seed.date}\n{seed.scope}\n{previous}\n{digest}")
+    text = f"{ALGORITHM}-TRAILER\n{seed.date}\n{seed.scope}\n{previous}\n{hashlib.sha256(trailer).hexdigest()}"
+    return keyed("sha256", seed.key, text).hex()
 
 
 def _unsigned_headers(request: RawRequest, names: list[str]) -> list[str]:
     """Headers that change what a request means and that anybody could have added on the way."""
-    url_signed = request.header("authorization") is None
-    free = {"x-amz-content-sha256"} if url_signed else set()
+    free = {"x-amz-content-sha256"} if request.header("authorization") is None else set()
     wanted = {name for name in request.by_name if name.startswith("x-amz-")} - free | {"host"}
     return sorted(wanted.difference(names))
 
 
 def _queries(request: RawRequest) -> list[str]:
     pairs = [pair for pair in request.query_pairs if pair[0].lower() != "x-amz-signature"]
-    found = [_canonical_query(pairs, b"+")]
-    if "+" in request.raw_query:
-        found.append(_canonical_query(pairs, b" "))
-    return found
+    return [_canonical_query(pairs, plus) for plus in ((b"+", b" ") if "+" in request.raw_query else (b"+",))]
 
 
 def _canonical_query(pairs: list[tuple[str, str | None]], plus: bytes) -> str:
@@ -156,7 +144,3 @@ def _canonical_query(pairs: list[tuple[str, str | None]], plus: bytes) -> str:
         return quote(unquote_to_bytes(text.replace("+", quote(plus))), safe="~")
 
     return "&".join(f"{name}={value}" for name, value in sorted((encoded(n), encoded(v or "")) for n, v in pairs))
-
-
-def _hex(key: bytes, text: str) -> str:
-    return hmac.new(key, text_bytes(text), hashlib.sha256).hexdigest()

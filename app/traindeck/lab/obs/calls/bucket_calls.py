@@ -7,26 +7,12 @@ from contextlib import suppress
 from aiohttp import web
 
 from traindeck.lab.life import Workers
-from traindeck.lab.obs.access import Access
-from traindeck.lab.obs.acl import canned_acl, granted_acl
-from traindeck.lab.obs.answers import document, element, empty, stamp
-from traindeck.lab.obs.body_streams import Operations, Receiver
-from traindeck.lab.obs.calls.list_calls import max_keys, owner_xml
-from traindeck.lab.obs.errors import (
-    BucketAlreadyOwnedByYou,
-    InvalidArgument,
-    NoSuchBucket,
-    NotImplementedHere,
-    ObsError,
-)
-from traindeck.lab.obs.object_headers import (
-    CREATE_HEADERS,
-    check_headers,
-    shown_class,
-    storage_class,
-)
-from traindeck.lab.obs.records import BucketInfo
-from traindeck.lab.obs.request import ObsRequest
+from traindeck.lab.obs.access import canned_acl, granted_acl
+from traindeck.lab.obs.body_streams import Operations
+from traindeck.lab.obs.calls.list_calls import max_keys
+from traindeck.lab.obs.errors import BucketAlreadyOwnedByYou, InvalidArgument, NotImplementedHere, ObsError
+from traindeck.lab.obs.object_headers import CREATE_HEADERS, check_headers, shown_class, storage_class
+from traindeck.lab.obs.request import ObsRequest, document, element, elements, empty, identity, stamp
 from traindeck.lab.obs.settings import child, parsed
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.signing.signatures import Dialect
@@ -38,8 +24,8 @@ _ZONES = "azRedundancy"
 class Buckets(Operations):
     """The operations on the service and on a bucket."""
 
-    def __init__(self, store: ObjectStore, access: Access, receiver: Receiver, workers: Workers, region: str) -> None:
-        super().__init__(store, access, receiver, workers)
+    def __init__(self, store: ObjectStore, workers: Workers, region: str) -> None:
+        super().__init__(store, workers)
         self._region = region
 
     async def list_all(self, request: ObsRequest) -> web.StreamResponse:
@@ -54,11 +40,14 @@ class Buckets(Operations):
         name = "max-keys" if "max-keys" in request.query else "max-buckets"
         limit = max_keys(request.query, name) if name in request.query else len(found)
         shown = found[:limit]
-        buckets = "".join(f"<Bucket>{self._bucket_elements(bucket)}</Bucket>" for bucket in shown)
-        content = f"<Owner>{owner_xml(request, owner)}</Owner><Buckets>{buckets}</Buckets>"
+        buckets = ""
+        for one in shown:
+            told = elements(Name=one.name, CreationDate=stamp(one.created_ms), Location=self._region)
+            buckets += f"<Bucket>{told}{element('BucketType', 'OBJECT')}</Bucket>"
+        content = f"<Owner>{identity(owner, request.dialect)}</Owner><Buckets>{buckets}</Buckets>"
         if len(shown) < len(found):
             last = shown[-1].name if shown else ""
-            content += element("IsTruncated", True) + element("NextMarker", last) + element("ContinuationToken", last)
+            content += elements(IsTruncated=True, NextMarker=last, ContinuationToken=last)
         return document(request, "ListAllMyBucketsResult", content)
 
     async def create(self, request: ObsRequest) -> web.StreamResponse:
@@ -67,10 +56,15 @@ class Buckets(Operations):
         if (request.in_any_dialect("fs-file-interface") or "").lower() == "enabled":
             raise NotImplementedHere("parallel file systems")
         check_headers(request, CREATE_HEADERS)
-        self._check_location(await self._receiver.document(request))
+        body = await self._document(request)
+        root = parsed(body, "CreateBucketConfiguration") if body.strip() else None
+        wanted = root is not None and (child(root, "Location") or child(root, "LocationConstraint"))
+        if wanted and wanted != self._region:
+            message = f"The Lab has one region, {self._region}; {wanted} is not it."
+            raise ObsError(400, "InvalidLocationConstraint", message)
         settings: dict[str, str] = {}
-        if wanted := request.ours("storage-class") or request.raw.header("x-default-storage-class"):
-            settings["storageClass"] = storage_class(wanted)
+        if storage := request.ours("storage-class") or request.raw.header("x-default-storage-class"):
+            settings["storageClass"] = storage_class(storage)
         if zones := request.in_any_dialect("az-redundancy"):
             if zones != "3az":
                 raise InvalidArgument("az-redundancy", zones)
@@ -92,19 +86,17 @@ class Buckets(Operations):
         request.only_these()
         bucket = self._access.bucket(request, "HeadBucket")
         location = "bucket-location" if request.dialect is Dialect.OBS else "bucket-region"
+        storage = "x-obs-storage-class" if request.dialect is Dialect.OBS else "x-default-storage-class"
         headers = {f"{request.dialect.value}{location}": self._region, "x-obs-version": "3.0"}
         if zones := bucket.settings.get(_ZONES):
             headers["x-obs-az-redundancy"] = zones
-        if request.dialect is Dialect.OBS:
-            headers["x-obs-storage-class"] = bucket.storage_class
-        else:
-            headers["x-default-storage-class"] = shown_class(bucket.storage_class, request.dialect)
+        headers[storage] = shown_class(bucket.storage_class, request.dialect)
         return empty(request, 200, headers)
 
     async def probe(self, request: ObsRequest) -> web.StreamResponse:
         """The unsigned question which dialect is spoken here."""
-        if request.bucket and self._store.bucket(request.bucket) is None:
-            raise NoSuchBucket(request.bucket)
+        if request.bucket:
+            self._store.existing(request.bucket)
         return empty(request, 200, {"x-obs-api": "3.0"})
 
     async def location(self, request: ObsRequest) -> web.StreamResponse:
@@ -125,21 +117,4 @@ class Buckets(Operations):
         request.only_these("storageinfo")
         bucket = self._access.bucket(request, "GetBucketStorage")
         size, count = await self._workers.run(self._store.used, bucket.name)
-        return document(request, "GetBucketStorageInfoResult", element("Size", size) + element("ObjectNumber", count))
-
-    def _check_location(self, body: bytes) -> None:
-        if not body.strip():
-            return
-        root = parsed(body, "CreateBucketConfiguration")
-        wanted = child(root, "Location") or child(root, "LocationConstraint") or self._region
-        if wanted != self._region:
-            message = f"The Lab has one region, {self._region}; {wanted} is not it."
-            raise ObsError(400, "InvalidLocationConstraint", message)
-
-    def _bucket_elements(self, bucket: BucketInfo) -> str:
-        return (
-            element("Name", bucket.name)
-            + element("CreationDate", stamp(bucket.created))
-            + element("Location", self._region)
-            + element("BucketType", "OBJECT")
-        )
+        return document(request, "GetBucketStorageInfoResult", elements(Size=size, ObjectNumber=count))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -13,16 +13,16 @@ from urllib.parse import quote, urlencode
 from aiohttp import BodyPartReader, web
 
 from traindeck.lab.life import Workers
-from traindeck.lab.obs.access import Access
-from traindeck.lab.obs.answers import document, element, empty
+from traindeck.lab.obs.body_streams import MAX_BODY, Operations, too_large
 from traindeck.lab.obs.calls.object_calls import replacement
 from traindeck.lab.obs.errors import AccessDenied, InvalidArgument, ObsError
-from traindeck.lab.obs.incoming import MAX_BODY, too_large
 from traindeck.lab.obs.object_headers import attributes, written_headers
 from traindeck.lab.obs.records import BucketInfo, ObjectInfo, key_bytes, whole_number
-from traindeck.lab.obs.request import ObsRequest
-from traindeck.lab.obs.store import BodyWriter, ObjectStore
-from traindeck.lab.signing.signatures import Dialect, RawRequest
+from traindeck.lab.obs.request import ObsRequest, document, elements, empty, etag_element
+from traindeck.lab.obs.storage import BodyWriter
+from traindeck.lab.obs.store import ObjectStore
+from traindeck.lab.signing.request import RawRequest
+from traindeck.lab.signing.signatures import Dialect
 
 _MAX_FIELDS = 20 * 1024
 _BLOCK = 256 * 1024
@@ -33,25 +33,14 @@ _FREE = frozenset(
 Authenticate = Callable[[ObsRequest, Mapping[str, str]], None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    least: int = 0
-    most: int = MAX_BODY
+_NO_LIMITS = (0, MAX_BODY)
 
 
-class FormUploads:
+class FormUploads(Operations):
     """The operation behind a form; `authenticate` sets the account of the request."""
 
-    def __init__(
-        self,
-        store: ObjectStore,
-        access: Access,
-        workers: Workers,
-        authenticate: Authenticate,
-    ) -> None:
-        self._store = store
-        self._access = access
-        self._workers = workers
+    def __init__(self, store: ObjectStore, workers: Workers, authenticate: Authenticate) -> None:
+        super().__init__(store, workers)
         self._authenticate = authenticate
 
     async def post(self, request: ObsRequest) -> web.StreamResponse:
@@ -66,9 +55,7 @@ class FormUploads:
         is_s3 = any(name.startswith("x-amz-") or name == "awsaccesskeyid" for name in fields)
         request.dialect = Dialect.S3 if is_s3 else Dialect.OBS
         self._authenticate(request, fields)
-        limits = _Limits()
-        if "policy" in fields or "token" in fields:
-            limits = _checked(fields, request.bucket)
+        limits = _checked(fields, request.bucket) if "policy" in fields or "token" in fields else _NO_LIMITS
         # From here on the fields are what headers are to a PUT.
         request.raw = _as_headers(request, fields)
         bucket = self._access.bucket(request, "PutObject", key=key)
@@ -76,11 +63,7 @@ class FormUploads:
         writer = await self._workers.run(self._store.new_body)
         try:
             await self._take(file, writer, limits)
-
-            def commit() -> ObjectInfo:
-                return writer.commit(bucket.name, key, given, condition=replacement(request))
-
-            info = await self._workers.run(commit)
+            info = await self._workers.run(writer.commit, bucket.name, key, given, condition=replacement(request))
         finally:
             await self._workers.run(writer.discard)
         return _answer(request, bucket, info, fields)
@@ -91,28 +74,29 @@ class FormUploads:
             size = 0
             while (part := await reader.next()) is not None:
                 if not isinstance(part, BodyPartReader) or part.name is None:
-                    raise _malformed("The form holds a part without a name.")
+                    raise ObsError(400, "MalformedPOSTRequest", "The form holds a part without a name.")
                 if part.name.lower() == "file":
                     return part
                 value = bytes(await part.read())
                 size += len(part.name) + len(value)
                 if size > _MAX_FIELDS:
-                    raise _malformed("The fields before the file are too large.")
+                    raise ObsError(400, "MalformedPOSTRequest", "The fields before the file are too large.")
                 fields[part.name.lower()] = value.decode("utf-8")
         except (ValueError, RuntimeError) as error:
-            raise _malformed("The body is not a form.") from error
+            raise ObsError(400, "MalformedPOSTRequest", "The body is not a form.") from error
         raise InvalidArgument("file", "", "POST requires exactly one file upload per request.")
 
-    async def _take(self, file: BodyPartReader, writer: BodyWriter, limits: _Limits) -> None:
+    async def _take(self, file: BodyPartReader, writer: BodyWriter, limits: tuple[int, int]) -> None:
+        least, most = limits
         while block := await file.read_chunk(_BLOCK):
             await self._workers.run(writer.write, bytes(block))
-            if writer.size > limits.most:
+            if writer.size > most:
                 raise too_large()
-        if writer.size < limits.least:
+        if writer.size < least:
             raise ObsError(400, "EntityTooSmall", "Your proposed upload is smaller than the policy allows.")
 
 
-def _checked(fields: Mapping[str, str], bucket: str) -> _Limits:
+def _checked(fields: Mapping[str, str], bucket: str) -> tuple[int, int]:
     """Raise where the form does not keep to its own policy."""
     encoded = fields["token"].split(":", 2)[2] if "token" in fields else fields["policy"]
     try:
@@ -125,11 +109,11 @@ def _checked(fields: Mapping[str, str], bucket: str) -> _Limits:
         raise AccessDenied("Invalid according to Policy: Policy expired.")
     given = {**fields, "bucket": bucket}
     named = {"bucket"}
-    limits = _Limits()
+    limits = _NO_LIMITS
     for condition in conditions:
         kind, name, wanted = _condition(condition)
         if kind == "content-length-range":
-            limits = _Limits(int(name), min(int(wanted), MAX_BODY))
+            limits = int(name), min(int(wanted), MAX_BODY)
             continue
         named.add(name)
         actual = given.get(name, "")
@@ -173,11 +157,7 @@ def _answer(request: ObsRequest, bucket: BucketInfo, info: ObjectInfo, fields: M
     status = fields.get("success_action_status", "")
     if status != "201":
         return empty(request, 200 if status == "200" else 204, headers)
-    content = element("Location", location) + element("Bucket", bucket.name) + element("Key", info.key)
-    response = document(request, "PostResponse", content + f"<ETag>&quot;{info.etag}&quot;</ETag>", headers)
+    content = elements(Location=location, Bucket=bucket.name, Key=info.key) + etag_element(info.etag)
+    response = document(request, "PostResponse", content, headers)
     response.set_status(201)
     return response
-
-
-def _malformed(message: str) -> ObsError:
-    return ObsError(400, "MalformedPOSTRequest", message)

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import unquote_plus
 
 from aiohttp import web
 
-from traindeck.lab.obs.answers import document, element, stamp, url_text
 from traindeck.lab.obs.body_streams import Operations
 from traindeck.lab.obs.errors import InvalidArgument, MalformedXML, ObsError
-from traindeck.lab.obs.listing import Listing
 from traindeck.lab.obs.object_headers import shown_class
-from traindeck.lab.obs.records import NO_TRAITS, BucketInfo, ObjectInfo, VersionEntry
-from traindeck.lab.obs.request import ObsRequest
+from traindeck.lab.obs.records import NO_TRAITS, NULL, BucketInfo, ObjectInfo
+from traindeck.lab.obs.request import ObsRequest, document, element, elements, etag_element, identity, stamp, url_text
 from traindeck.lab.obs.settings import child, children, parsed
-from traindeck.lab.obs.storage import NULL
-from traindeck.lab.signing.signatures import Dialect
 
 MAX_PAGE = 1000
 MAX_BATCH = 1000
@@ -35,14 +31,12 @@ class Listings(Operations):
         if is_v2 and request.query["list-type"] != "2":
             raise InvalidArgument("list-type", request.query["list-type"])
         bucket = self._access.bucket(request, "ListBucket")
-        shown_by(request)
         body = await self._workers.run(self._object_page, request, bucket, is_v2)
         return document(request, "ListBucketResult", body)
 
     async def versions(self, request: ObsRequest) -> web.StreamResponse:
         request.only_these(*_VERSION_NAMES)
         bucket = self._access.bucket(request, "ListBucketVersions")
-        shown_by(request)
         body = await self._workers.run(self._version_page, request, bucket)
         return document(request, "ListVersionsResult", body)
 
@@ -51,30 +45,66 @@ class Listings(Operations):
         bucket = self._store.bucket(request.bucket)
         # Only a policy tells one key from another.
         if bucket is None or "policy" not in bucket.settings:
-            bucket = self._access.bucket(request, "DeleteObject")
-        body = await self._receiver.document(request, digest_needed=True)
-        content = await self._workers.run(self._deleted, request, bucket, body)
-        return document(request, "DeleteResult", content)
+            self._access.bucket(request, "DeleteObject")
+        body = await self._document(request, digest_needed=True)
+        return document(request, "DeleteResult", await self._workers.run(self._deleted, request, body))
 
     def _object_page(self, request: ObsRequest, bucket: BucketInfo, is_v2: bool) -> str:
-        query = request.query
-        limit = max_keys(query)
-        marker = _v2_marker(query) if is_v2 else query.get("marker", "")
-        page = self._store.listing(bucket.name, query.get("prefix", ""), marker, query.get("delimiter", ""), limit)
-        return _list_body(request, bucket, page, is_v2, limit)
+        query, shown, limit = request.query, shown_by(request), max_keys(request.query)
+        prefix, marker = query.get("prefix", ""), _v2_marker(query) if is_v2 else query.get("marker", "")
+        page = self._store.listing(bucket.name, prefix, marker, query.get("delimiter", ""), limit)
+        with_owner = not is_v2 or query.get("fetch-owner") == "true"
+        parts = [elements(Name=bucket.name, Prefix=shown(prefix))]
+        if is_v2:
+            parts.append(element("KeyCount", len(page.contents) + len(page.common_prefixes)))
+            if "start-after" in query:
+                parts.append(element("StartAfter", shown(query["start-after"])))
+            if "continuation-token" in query:
+                parts.append(element("ContinuationToken", query["continuation-token"]))
+            if page.is_truncated:
+                token = base64.urlsafe_b64encode(page.next_marker.encode("utf-8")).decode("ascii")
+                parts.append(element("NextContinuationToken", token))
+        else:
+            parts.append(element("Marker", shown(marker)))
+            if page.is_truncated:
+                parts.append(element("NextMarker", shown(page.next_marker)))
+        parts += [element("MaxKeys", limit), _tail(request, page.is_truncated)]
+        owners = {"": f"<Owner>{identity(bucket.owner, request.dialect)}</Owner>" if with_owner else ""}
+        for info in page.contents:
+            owner = info.traits.owner if with_owner else ""
+            if owner not in owners:
+                owners[owner] = f"<Owner>{identity(owner, request.dialect)}</Owner>"
+            parts.append(f"<Contents>{_entry(request, info, shown(info.key), owners[owner])}</Contents>")
+        return "".join(parts) + prefix_elements(page.common_prefixes, shown)
 
     def _version_page(self, request: ObsRequest, bucket: BucketInfo) -> str:
-        query = request.query
-        limit = max_keys(query)
+        query, shown, limit = request.query, shown_by(request), max_keys(request.query)
         prefix, delimiter, marker, id_marker = (
             query.get(name, "") for name in ("prefix", "delimiter", "key-marker", "version-id-marker")
         )
         if id_marker and not marker:
             raise InvalidArgument("version-id-marker", id_marker, "A version-id marker needs a key marker.")
         page = self._store.version_listing(bucket.name, prefix, marker, id_marker, delimiter, limit)
-        return _version_body(request, bucket, page, limit)
+        told = elements(Name=bucket.name, Prefix=shown(prefix), KeyMarker=shown(marker), VersionIdMarker=id_marker)
+        parts = [told]
+        if page.is_truncated:
+            last = page.contents[-1].info if page.contents else None
+            parts.append(element("NextKeyMarker", shown(page.next_marker)))
+            if last and last.key == page.next_marker:
+                parts.append(element("NextVersionIdMarker", last.version or NULL))
+        parts += [element("MaxKeys", limit), _tail(request, page.is_truncated)]
+        for entry in page.contents:
+            info, key = entry.info, shown(entry.key)
+            owner = f"<Owner>{identity(info.traits.owner or bucket.owner, request.dialect)}</Owner>"
+            version = elements(VersionId=info.version or NULL, IsLatest=entry.is_latest)
+            if info.is_marker:
+                modified = element("LastModified", stamp(info.modified_ms))
+                parts.append(f"<DeleteMarker>{element('Key', key)}{version}{modified}{owner}</DeleteMarker>")
+            else:
+                parts.append(f"<Version>{_entry(request, info, key, owner, version)}</Version>")
+        return "".join(parts) + prefix_elements(page.common_prefixes, shown)
 
-    def _deleted(self, request: ObsRequest, bucket: BucketInfo, body: bytes) -> str:
+    def _deleted(self, request: ObsRequest, body: bytes) -> str:
         root = parsed(body, "Delete")
         quiet = (child(root, "Quiet") or "").strip().lower() == "true"
         is_encoded = child(root, "EncodingType") == "url"
@@ -82,7 +112,7 @@ class Listings(Operations):
         objects = list(children(root, "Object"))
         if not objects or len(objects) > MAX_BATCH:
             raise MalformedXML
-        parts: list[str] = []
+        parts = [element("EncodingType", "url") if is_encoded else ""]
         for node in objects:
             given = child(node, "Key")
             if given is None:
@@ -93,29 +123,17 @@ class Listings(Operations):
             try:
                 told = self._delete_one(request, key, version)
             except ObsError as error:
-                detail = element("Code", error.code) + element("Message", error.message)
-                parts.append(f"<Error>{named}{detail}</Error>")
+                parts.append(f"<Error>{named}{elements(Code=error.code, Message=error.message)}</Error>")
             else:
-                if not quiet:
-                    parts.append(f"<Deleted>{named}{told}</Deleted>")
-        return (element("EncodingType", "url") if is_encoded else "") + "".join(parts)
+                parts.append("" if quiet else f"<Deleted>{named}{told}</Deleted>")
+        return "".join(parts)
 
     def _delete_one(self, request: ObsRequest, key: str, version: str | None) -> str:
-        if version is None:
-            self._access.bucket(request, "DeleteObject", key=key)
-            marker = self._store.delete(request.bucket, key)
-            if marker is None:
-                return ""
-            return element("DeleteMarker", True) + element("DeleteMarkerVersionId", marker.version or NULL)
-        self._access.bucket(request, "DeleteObjectVersion", key=key)
-        gone = self._store.delete_version(request.bucket, key, version)
+        self._access.bucket(request, "DeleteObject" if version is None else "DeleteObjectVersion", key=key)
+        gone = self._store.delete(request.bucket, key, version)
         if gone is None or not gone.is_marker:
             return ""
-        return element("DeleteMarker", True) + element("DeleteMarkerVersionId", version)
-
-
-def owner_xml(request: ObsRequest, owner: str) -> str:
-    return element("ID", owner) + (element("DisplayName", owner) if request.dialect is Dialect.S3 else "")
+        return elements(DeleteMarker=True, DeleteMarkerVersionId=version or gone.version or NULL)
 
 
 def max_keys(query: Mapping[str, str], name: str = "max-keys") -> int:
@@ -137,70 +155,15 @@ def shown_by(request: ObsRequest) -> Callable[[str], str]:
     return url_text if encoding else str
 
 
-def _list_body(request: ObsRequest, bucket: BucketInfo, page: Listing[ObjectInfo], is_v2: bool, limit: int) -> str:
-    query = request.query
-    shown = shown_by(request)
-    with_owner = not is_v2 or query.get("fetch-owner") == "true"
-    head = [element("Name", bucket.name), element("Prefix", shown(query.get("prefix", "")))]
-    if is_v2:
-        head.append(element("KeyCount", len(page.contents) + len(page.common_prefixes)))
-        for name, parameter in (("StartAfter", "start-after"), ("ContinuationToken", "continuation-token")):
-            if parameter in query:
-                head.append(element(name, shown(query[parameter]) if name == "StartAfter" else query[parameter]))
-        if page.is_truncated:
-            head.append(element("NextContinuationToken", _token(page.next_marker)))
-    else:
-        head.append(element("Marker", shown(query.get("marker", ""))))
-        if page.is_truncated:
-            head.append(element("NextMarker", shown(page.next_marker)))
-    head.append(element("MaxKeys", limit))
-    head += _tail(request, page.is_truncated)
-    owners = {"": f"<Owner>{owner_xml(request, bucket.owner)}</Owner>" if with_owner else ""}
-    for info in page.contents:
-        owner = info.traits.owner if with_owner else ""
-        if owner not in owners:
-            owners[owner] = f"<Owner>{owner_xml(request, owner)}</Owner>"
-        head.append(f"<Contents>{_entry(request, info, shown(info.key), owners[owner])}</Contents>")
-    head += [f"<CommonPrefixes>{element('Prefix', shown(one))}</CommonPrefixes>" for one in page.common_prefixes]
-    return "".join(head)
+def prefix_elements(prefixes: Sequence[str], shown: Callable[[str], str]) -> str:
+    return "".join(f"<CommonPrefixes>{element('Prefix', shown(one))}</CommonPrefixes>" for one in prefixes)
 
 
-def _version_body(request: ObsRequest, bucket: BucketInfo, page: Listing[VersionEntry], limit: int) -> str:
-    query = request.query
-    shown = shown_by(request)
-    head = [
-        element("Name", bucket.name),
-        element("Prefix", shown(query.get("prefix", ""))),
-        element("KeyMarker", shown(query.get("key-marker", ""))),
-        element("VersionIdMarker", query.get("version-id-marker", "")),
-    ]
-    if page.is_truncated:
-        last = page.contents[-1].info if page.contents else None
-        head.append(element("NextKeyMarker", shown(page.next_marker)))
-        if last and last.key == page.next_marker:
-            head.append(element("NextVersionIdMarker", last.version or NULL))
-    head.append(element("MaxKeys", limit))
-    head += _tail(request, page.is_truncated)
-    for entry in page.contents:
-        info = entry.info
-        owner = f"<Owner>{owner_xml(request, info.traits.owner or bucket.owner)}</Owner>"
-        version = element("VersionId", info.version or NULL) + element("IsLatest", entry.is_latest)
-        if info.is_marker:
-            modified = element("LastModified", stamp(info.modified))
-            head.append(f"<DeleteMarker>{element('Key', shown(info.key))}{version}{modified}{owner}</DeleteMarker>")
-        else:
-            head.append(f"<Version>{_entry(request, info, shown(info.key), owner, version)}</Version>")
-    head += [f"<CommonPrefixes>{element('Prefix', shown(one))}</CommonPrefixes>" for one in page.common_prefixes]
-    return "".join(head)
-
-
-def _tail(request: ObsRequest, is_truncated: bool) -> list[str]:
+def _tail(request: ObsRequest, is_truncated: bool) -> str:
     query, shown = request.query, shown_by(request)
-    parts = [element("Delimiter", shown(query["delimiter"]))] if query.get("delimiter") else []
-    parts.append(element("IsTruncated", is_truncated))
-    if query.get("encoding-type"):
-        parts.append(element("EncodingType", "url"))
-    return parts
+    delimiter = element("Delimiter", shown(query["delimiter"])) if query.get("delimiter") else ""
+    encoding = element("EncodingType", "url") if query.get("encoding-type") else ""
+    return delimiter + element("IsTruncated", is_truncated) + encoding
 
 
 def _entry(request: ObsRequest, info: ObjectInfo, key: str, owner: str, version: str = "") -> str:
@@ -209,14 +172,10 @@ def _entry(request: ObsRequest, info: ObjectInfo, key: str, owner: str, version:
         storage = shown_class(info.traits.storage_class, request.dialect)
         kind = "<Type>Appendable</Type>" if info.traits.is_appendable else ""
     return (
-        f"{element('Key', key)}{version}<LastModified>{stamp(info.modified)}</LastModified>"
-        f"<ETag>&quot;{info.etag}&quot;</ETag><Size>{info.size}</Size>{owner}"
+        f"{element('Key', key)}{version}<LastModified>{stamp(info.modified_ms)}</LastModified>"
+        f"{etag_element(info.etag)}<Size>{info.size}</Size>{owner}"
         f"<StorageClass>{storage}</StorageClass>{kind}"
     )
-
-
-def _token(marker: str) -> str:
-    return base64.urlsafe_b64encode(marker.encode("utf-8")).decode("ascii")
 
 
 def _v2_marker(query: Mapping[str, str]) -> str:

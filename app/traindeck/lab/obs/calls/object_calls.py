@@ -1,143 +1,144 @@
-"""Objects over the wire: storing, sending, describing, removing one."""
+"""Objects over the wire: storing, sending, describing, copying, removing one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import BinaryIO
+from urllib.parse import unquote_plus
 
 from aiohttp import web
 
-from traindeck.lab.obs.answers import empty
-from traindeck.lab.obs.body_streams import (
-    SMALL,
-    Operations,
-    body_of,
-    content_range,
-    send,
-    send_parts,
-)
+from traindeck.lab.obs.access import read_action
+from traindeck.lab.obs.body_streams import SMALL, IncomingBody, Operations, content_range, send, too_large
 from traindeck.lab.obs.conditions import ByteRange, byte_ranges, check_replacement, is_not_modified
-from traindeck.lab.obs.errors import InvalidArgument, MalformedXML, NoSuchKey, ObsError
+from traindeck.lab.obs.errors import (
+    InvalidArgument,
+    InvalidRequest,
+    MalformedXML,
+    MethodNotAllowed,
+    NoSuchKey,
+    ObsError,
+    PreconditionFailed,
+)
 from traindeck.lab.obs.object_headers import (
+    COPY_HEADERS,
     OVERRIDES,
     PUT_HEADERS,
-    STORED_HEADERS,
+    acl_text,
     attributes,
     check_headers,
-    clean,
     is_frozen,
     metadata,
     object_headers,
     overrides,
+    owner_of,
     storage_class,
+    stored_headers,
+    writable,
     written_headers,
 )
-from traindeck.lab.obs.records import Attributes, BucketInfo, ObjectInfo, key_bytes, whole_number
-from traindeck.lab.obs.request import ObsRequest
+from traindeck.lab.obs.records import (
+    DEFAULT_CONTENT_TYPE,
+    NULL,
+    Attributes,
+    BucketInfo,
+    ObjectInfo,
+    Traits,
+    whole_number,
+)
+from traindeck.lab.obs.request import ObsRequest, document, element, empty, etag_element, stamp, version_header
 from traindeck.lab.obs.settings import child, first, needed, parsed
-from traindeck.lab.obs.storage import now_ms
-from traindeck.lab.obs.store import BodyWriter, Condition
+from traindeck.lab.obs.storage import BodyWriter, Condition, now_ms
+
+MAX_COPY = 5 * 1024**3
+_RANGE = re.compile(r"bytes=(\d{1,18})-(\d{1,18})")
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
-    """An object made ready to be sent: small ones as bytes, others as an open file."""
+class Source:
+    """What is to be copied."""
 
-    info: ObjectInfo
-    parts: list[ByteRange]
-    is_not_modified: bool = False
-    data: bytes | None = None
-    file: BinaryIO | None = None
+    bucket: str
+    key: str
+    version: str | None
+
+
+PartOf = Callable[[ObjectInfo], ByteRange | None]
+# Made ready to be sent, with the parts that are asked for: small ones as bytes, None where it is not modified.
+_Opened = tuple[ObjectInfo, list[ByteRange], bytes | BinaryIO | None]
 
 
 class Objects(Operations):
     """The operations on one object."""
 
     async def put(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these()
-        key_bytes(request.key)
-        check_headers(request, PUT_HEADERS)
-        bucket = self._access.bucket(request, "PutObject", key=request.key)
+        bucket = writable(request, self._access, PUT_HEADERS)
         given = attributes(request, bucket)
-        incoming = body_of(request)
+        incoming = IncomingBody(request)
 
         def commit(writer: BodyWriter) -> ObjectInfo:
-            traits = given.traits
-            if incoming.crc64 or incoming.checksums:
-                traits = replace(traits, crc64=incoming.crc64, checksums=dict(incoming.checksums))
+            traits = replace(given.traits, crc64=incoming.crc64, checksums=incoming.checksums)
             complete = replace(given, traits=traits)
             return writer.commit(request.bucket, request.key, complete, condition=replacement(request))
 
-        info = await self._receiver.stored(incoming, commit)
+        info = await self._stored(incoming, commit)
         return empty(request, 200, written_headers(request, bucket, info, incoming))
 
     async def append(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("append", "position")
-        key_bytes(request.key)
-        check_headers(request, PUT_HEADERS)
-        bucket = self._access.bucket(request, "PutObject", key=request.key)
+        bucket = writable(request, self._access, PUT_HEADERS, "append", "position")
         text = request.query.get("position", "")
         position = whole_number(text)
         if position is None:
             raise InvalidArgument("position", text)
         given = attributes(request, bucket)
-        incoming = body_of(request)
+        incoming = IncomingBody(request)
 
-        def add(writer: BodyWriter) -> tuple[str, ObjectInfo, int]:
-            info, length = self._store.append(request.bucket, request.key, position, writer, given)
-            return writer.md5.hex(), info, length
+        def add(writer: BodyWriter) -> tuple[str, ObjectInfo]:
+            return writer.md5.hex(), self._store.append(request.bucket, request.key, position, writer, given)
 
-        etag, info, length = await self._receiver.stored(incoming, add)
+        etag, info = await self._stored(incoming, add)
         headers = written_headers(request, bucket, info, incoming)
-        return empty(request, 200, {**headers, "ETag": f'"{etag}"', "x-obs-next-append-position": str(length)})
+        return empty(request, 200, {**headers, "ETag": f'"{etag}"', "x-obs-next-append-position": str(info.size)})
 
     async def get(self, request: ObsRequest) -> web.StreamResponse:
         request.only_these("versionId", "attname", *OVERRIDES)
         overridden = overrides(request)
-        bucket = self._access_to_read(request)
-        opened = await self._workers.run(self._opened, request, bucket)
+        # With the object comes the decision; without the bucket there is nothing to decide.
+        bucket = self._store.existing(request.bucket)
+        info, parts, body = await self._workers.run(self._opened, request, bucket)
         with ExitStack() as stack:
-            if opened.file:
-                stack.callback(opened.file.close)
-            headers = {**object_headers(request, bucket, opened.info), **overridden}
-            if opened.is_not_modified:
+            if body and not isinstance(body, bytes):
+                stack.callback(body.close)
+            headers = {**object_headers(request, bucket, info), **overridden}
+            if body is None:
                 return _not_modified(headers)
-            if opened.info.traits.redirect and request.account is None:
-                headers["Location"] = opened.info.traits.redirect
-            if opened.parts:
-                _drop_checksums(headers)
-            if len(opened.parts) > 1 and opened.file:
-                size = opened.info.size
-                return await send_parts(request.http, headers, opened.file, opened.parts, size, self._workers)
-            part = opened.parts[0] if opened.parts else None
-            length = part.length if part else opened.info.size
-            if part:
-                headers["Content-Range"] = content_range(part, opened.info.size)
+            if info.traits.redirect and request.account is None:
+                headers["Location"] = info.traits.redirect
+            part = _told_of_parts(headers, parts, info.size)
             status = 206 if part else 200
-            if opened.data is not None:
-                return web.Response(status=status, body=opened.data, headers=headers)
-            if opened.file is None:
-                raise NoSuchKey(request.key)
-            return await send(request, status, headers, opened.file, part.first if part else 0, length)
+            if isinstance(body, bytes):
+                return web.Response(status=status, body=body, headers=headers)
+            if len(parts) > 1:
+                return await self._send_parts(request, headers, body, parts, info.size)
+            whole = ByteRange(0, info.size - 1)
+            return await send(request, status, headers, body, part or whole)
 
     async def head(self, request: ObsRequest) -> web.StreamResponse:
         request.only_these("versionId", *OVERRIDES)
         overridden = overrides(request)
-        bucket = self._access_to_read(request)
+        bucket = self._store.existing(request.bucket)
         info = await self._workers.run(self._found, request, bucket)
         headers = {**object_headers(request, bucket, info), **overridden}
         if is_not_modified(request.raw.header, info, now=datetime.now(UTC)):
             return _not_modified(headers)
         parts = byte_ranges(request.raw.header, info)
-        part = parts[0] if len(parts) == 1 else None
+        part = _told_of_parts(headers, parts if len(parts) == 1 else [], info.size)
         headers["Content-Length"] = str(part.length if part else info.size)
-        if part:
-            headers["Content-Range"] = content_range(part, info.size)
-            _drop_checksums(headers)
         return web.Response(status=206 if part else 200, headers=headers)
 
     async def delete(self, request: ObsRequest) -> web.StreamResponse:
@@ -145,17 +146,10 @@ class Objects(Operations):
         version = request.version
         action = "DeleteObject" if version is None else "DeleteObjectVersion"
         bucket = self._access.bucket(request, action, key=request.key)
-        prefix = request.dialect.value
-        if version is None:
-            marker = await self._workers.run(self._store.delete, request.bucket, request.key)
-            if marker is None:
-                return empty(request, 204)
-            told = {f"{prefix}version-id": marker.version or "null", f"{prefix}delete-marker": "true"}
-            return empty(request, 204, told)
-        gone = await self._workers.run(self._store.delete_version, request.bucket, request.key, version)
-        told = {f"{prefix}version-id": version} if bucket.versioning else {}
+        gone = await self._workers.run(self._store.delete, request.bucket, request.key, version)
+        told = version_header(request, bucket, version or (gone.version if gone else "")) if version or gone else {}
         if gone and gone.is_marker:
-            told[f"{prefix}delete-marker"] = "true"
+            told[f"{request.dialect.value}delete-marker"] = "true"
         return empty(request, 204, told)
 
     async def set_metadata(self, request: ObsRequest) -> web.StreamResponse:
@@ -165,7 +159,7 @@ class Objects(Operations):
         directive = request.ours("metadata-directive") or "REPLACE_NEW"
         if directive not in ("REPLACE", "REPLACE_NEW"):
             raise InvalidArgument("metadata-directive", directive)
-        await self._receiver.document(request)
+        await self._document(request)
         bucket = self._access.bucket(request, "ModifyObjectMetaData", key=request.key)
         given = _metadata_change(request, keep_unnamed=directive == "REPLACE_NEW")
         info = await self._workers.run(self._store.update, request.bucket, request.key, request.version, given)
@@ -174,7 +168,7 @@ class Objects(Operations):
     async def restore(self, request: ObsRequest) -> web.StreamResponse:
         request.only_these("restore", "versionId")
         self._access.bucket(request, "RestoreObject", key=request.key)
-        root = parsed(await self._receiver.document(request), "RestoreRequest")
+        root = parsed(await self._document(request), "RestoreRequest")
         days = whole_number(needed(root, "Days"), most=30)
         if not days:
             raise InvalidArgument("Days", needed(root, "Days"))
@@ -194,20 +188,68 @@ class Objects(Operations):
         await self._workers.run(self._store.update, request.bucket, request.key, request.version, restored)
         return empty(request, 200 if was_restored else 202)
 
-    def _access_to_read(self, request: ObsRequest) -> BucketInfo:
-        bucket = self._store.bucket(request.bucket)
-        # With the object comes the decision; without the bucket there is nothing to decide.
-        return bucket or self._access.bucket(request, "GetObject", key=request.key)
+    async def copy(self, request: ObsRequest) -> web.StreamResponse:
+        bucket = writable(request, self._access, COPY_HEADERS)
+        source = source_of(request)
+        directive = request.ours("metadata-directive") or "COPY"
+        if directive not in ("COPY", "REPLACE", "REPLACE_NEW"):
+            raise InvalidArgument("metadata-directive", directive)
+        changes = directive != "COPY" or request.ours("storage-class") or request.ours("website-redirect-location")
+        if not changes and (source.bucket, source.key) == (request.bucket, request.key) and source.version is None:
+            raise InvalidRequest("An object can be copied onto itself only with new metadata.")
+        given = attributes(request, bucket)
+        await self._document(request)
+
+        def copied() -> tuple[ObjectInfo, ObjectInfo]:
+            with self._store.new_body() as writer:
+                read = self.read(request, source, writer)
+                kept = _kept(request, bucket, read, given, directive)
+                return read, writer.commit(request.bucket, request.key, kept, condition=replacement(request))
+
+        read, info = await self._workers.run(copied)
+        content = element("LastModified", stamp(info.modified_ms)) + etag_element(info.etag)
+        headers = written_headers(request, bucket, info)
+        del headers["ETag"]
+        source_bucket = self._store.bucket(source.bucket)
+        if source_bucket and source_bucket.versioning:
+            headers[f"{request.dialect.value}copy-source-version-id"] = read.version or NULL
+        return document(request, "CopyObjectResult", content, headers)
+
+    def read(
+        self, request: ObsRequest, source: Source, writer: BodyWriter, part: PartOf = lambda info: None
+    ) -> ObjectInfo:
+        """Fill the writer from the source, where the request may read it and its conditions hold."""
+        bucket = self._store.existing(source.bucket)
+        try:
+            info, file = self._store.open(source.bucket, source.key, source.version)
+        except NoSuchKey as error:
+            raise self._access.missing(request, bucket, error) from error
+        with file:
+            self._access.object(request, bucket, info, read_action(source.version))
+            if is_not_modified(lambda name: request.ours(f"copy-source-{name}"), info, now=datetime.now(UTC)):
+                raise PreconditionFailed("copy-source-If-None-Match")
+            if is_frozen(info):
+                raise ObsError(403, "InvalidObjectState", "The source of the copy must be restored first.")
+            chosen = part(info)
+            length = chosen.length if chosen else info.size
+            if length > MAX_COPY:
+                raise too_large()
+            file.seek(chosen.first if chosen else 0)
+            writer.take_from(file, length)
+        return info
 
     def _found(self, request: ObsRequest, bucket: BucketInfo) -> ObjectInfo:
+        prefix = request.dialect.value
         try:
             info = self._store.found(request.bucket, request.key, request.version)
         except NoSuchKey as error:
-            raise self._missing(request, bucket, error) from error
+            if error.marker:
+                error.headers = {f"{prefix}delete-marker": "true", f"{prefix}version-id": error.marker}
+            raise self._access.missing(request, bucket, error) from error
         if info.is_marker:
-            raise self._marker_error(request, info)
-        action = "GetObject" if request.version is None else "GetObjectVersion"
-        self._access.object(request, bucket, info, action)
+            told = {f"{prefix}delete-marker": "true", f"{prefix}version-id": info.version or NULL, "Allow": "DELETE"}
+            raise MethodNotAllowed(headers=told)
+        self._access.object(request, bucket, info, read_action(request.version))
         return info
 
     def _opened(self, request: ObsRequest, bucket: BucketInfo) -> _Opened:
@@ -216,7 +258,7 @@ class Objects(Operations):
         with ExitStack() as stack:
             stack.callback(file.close)
             if is_not_modified(request.raw.header, info, now=datetime.now(UTC)):
-                return _Opened(info, [], is_not_modified=True)
+                return info, [], None
             if is_frozen(info):
                 message = "The operation is not valid for the object's storage class."
                 raise ObsError(403, "InvalidObjectState", message)
@@ -224,21 +266,82 @@ class Objects(Operations):
             length = parts[0].length if parts else info.size
             if length <= SMALL and len(parts) <= 1:
                 file.seek(parts[0].first if parts else 0)
-                return _Opened(info, parts, data=file.read(length))
+                return info, parts, file.read(length)
             stack.pop_all()
-            return _Opened(info, parts, file=file)
+            return info, parts, file
 
-    def _missing(self, request: ObsRequest, bucket: BucketInfo, error: NoSuchKey) -> Exception:
-        if error.marker:
-            prefix = request.dialect.value
-            error.headers = {f"{prefix}delete-marker": "true", f"{prefix}version-id": error.marker}
-        return self._access.missing(request, bucket, error)
 
-    def _marker_error(self, request: ObsRequest, info: ObjectInfo) -> ObsError:
-        prefix = request.dialect.value
-        headers = {f"{prefix}delete-marker": "true", f"{prefix}version-id": info.version or "null", "Allow": "DELETE"}
-        message = "The specified method is not allowed against this resource."
-        return ObsError(405, "MethodNotAllowed", message, headers=headers)
+def source_of(request: ObsRequest) -> Source:
+    given = request.ours("copy-source") or ""
+    path, question, query = given.partition("?")
+    version: str | None = None
+    if question:
+        name, _, value = query.partition("=")
+        if name != "versionId":
+            raise InvalidArgument("copy-source", ascii(given))
+        version = value or None
+    # A plus is a blank here: careful clients send %2B, others encode blanks as plus.
+    bucket, slash, key = unquote_plus(path).removeprefix("/").partition("/")
+    if not bucket or not slash or not key:
+        raise InvalidArgument("copy-source", ascii(given), "The copy source must be /bucket/key, percent-encoded.")
+    return Source(bucket, key, version)
+
+
+def source_range(request: ObsRequest) -> PartOf:
+    """The range of a copied part, which must lie within the source."""
+    text = request.ours("copy-source-range")
+    match = _RANGE.fullmatch(text.strip()) if text else None
+    if text and (match is None or int(match[1]) > int(match[2])):
+        raise InvalidArgument("copy-source-range", text)
+
+    def chosen(info: ObjectInfo) -> ByteRange | None:
+        if match is None:
+            return None
+        if int(match[2]) >= info.size:
+            message = f"Range specified is not valid for source object of size: {info.size}"
+            raise InvalidArgument("copy-source-range", text or "", message)
+        return ByteRange(int(match[1]), int(match[2]))
+
+    return chosen
+
+
+def _kept(request: ObsRequest, bucket: BucketInfo, source: ObjectInfo, given: Attributes, directive: str) -> Attributes:
+    """Metadata come from the source or from the request; the ACL never comes from the source."""
+    old = source.traits
+    wanted_class = request.ours("storage-class")
+    tags = given.traits.tags if request.ours("tagging-directive") == "REPLACE" else old.tags
+    owner = owner_of(request, bucket)
+    if directive == "COPY":
+        traits = replace(
+            old,
+            owner="" if owner == bucket.owner else owner,
+            acl=acl_text(request, bucket),
+            storage_class=storage_class(wanted_class) if wanted_class else bucket.storage_class,
+            tags=tags,
+            redirect=given.traits.redirect,
+            upload_id="",
+            appended=0,
+            restored_days=0,
+            encryption=given.traits.encryption or old.encryption,
+        )
+        return Attributes(source.content_type, source.metadata, source.headers, _of_copy(traits))
+    traits = replace(given.traits, tags=tags, crc64=old.crc64, checksums=old.checksums, checksum_type=old.checksum_type)
+    fresh = replace(given, traits=_of_copy(traits))
+    if directive == "REPLACE":
+        return fresh
+    has_type = request.raw.header("content-type") is not None
+    return replace(
+        fresh,
+        content_type=given.content_type if has_type else source.content_type,
+        metadata={**source.metadata, **given.metadata},
+        headers={**source.headers, **given.headers},
+    )
+
+
+def _of_copy(traits: Traits) -> Traits:
+    """A copy is one piece: checksums of parts say nothing about it."""
+    is_composite = traits.checksum_type == "COMPOSITE"
+    return replace(traits, checksums={}, checksum_type="") if is_composite else traits
 
 
 def replacement(request: ObsRequest) -> Condition:
@@ -253,17 +356,14 @@ def replacement(request: ObsRequest) -> Condition:
 
 def _metadata_change(request: ObsRequest, *, keep_unnamed: bool) -> Callable[[ObjectInfo], ObjectInfo]:
     told = metadata(request)
-    named = {
-        name: clean(name, value) for name in STORED_HEADERS if (value := request.raw.header(name.lower())) is not None
-    }
+    named = stored_headers(request)
     content_type = request.raw.header("content-type")
     wanted_class = request.ours("storage-class")
     redirect = request.ours("website-redirect-location")
     days = request.raw.header("x-obs-expires")
 
     def changed(info: ObjectInfo) -> ObjectInfo:
-        before = info.attributes if keep_unnamed else Attributes(traits=info.traits)
-        traits = before.traits
+        traits = info.traits
         if wanted_class:
             if is_frozen(info) and storage_class(wanted_class) != traits.storage_class:
                 raise ObsError(403, "InvalidObjectState", "The object must be restored before its class is changed.")
@@ -275,19 +375,24 @@ def _metadata_change(request: ObsRequest, *, keep_unnamed: bool) -> Callable[[Ob
         return replace(
             info,
             modified_ms=now_ms(),
-            content_type=content_type or before.content_type,
+            content_type=content_type or (info.content_type if keep_unnamed else DEFAULT_CONTENT_TYPE),
             metadata=told if told or not keep_unnamed else info.metadata,
-            headers={**before.headers, **named},
+            headers={**info.headers, **named} if keep_unnamed else named,
             traits=traits,
         )
 
     return changed
 
 
-def _drop_checksums(headers: dict[str, str]) -> None:
-    """They are those of the whole object, and a client would compare them with the part."""
-    for name in [name for name in headers if name.startswith("x-amz-checksum-")]:
+def _told_of_parts(headers: dict[str, str], parts: Sequence[ByteRange], size: int) -> ByteRange | None:
+    """The part, where it is one, said in the headers."""
+    part = parts[0] if len(parts) == 1 else None
+    # Checksums are those of the whole object, and a client would compare them with the part.
+    for name in [name for name in headers if parts and name.startswith("x-amz-checksum-")]:
         del headers[name]
+    if part:
+        headers["Content-Range"] = content_range(part, size)
+    return part
 
 
 def _not_modified(headers: Mapping[str, str]) -> web.Response:

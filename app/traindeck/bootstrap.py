@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import faulthandler
+import gc
 import logging
 import os
 import sys
@@ -28,9 +29,7 @@ from traindeck.store.settings import SettingsFile
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.qt import loop as qt_loop
 from traindeck.ui.qt.texts import QtTexts
-from traindeck.ui.qt.watchdog import keep_what_is_there
-from traindeck.ui.shell.main_window import MainWindow
-from traindeck.ui.shell.window_frame import make_frame
+from traindeck.ui.shell.main_window import MainWindow, make_frame
 from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import WindowState
 
@@ -39,7 +38,7 @@ if TYPE_CHECKING:  # loaded while the frame is in sight already
     from traindeck.ui.qt.watchdog import Stall
     from traindeck.ui.shell.feature import Shell
     from traindeck.viewmodels.jobs.run_list import RunList
-    from traindeck.workspace import Models, OpenPages, Workspace
+    from traindeck.workspace import Models, Workspace
 
 log = logging.getLogger(__name__)
 
@@ -165,18 +164,18 @@ async def _main(
         from traindeck.workspace import Models, Workspace
 
         shown = replace(settings, language=chosen, theme=start_options.theme or settings.theme)
-        models = Models.over(core, scope, notices, layout, shown, runs)
+        models = Models(core, scope, notices, layout, shown, runs)
         owned.callback(models.close)
         models.preferences.language_changed.connect(lambda: qt_texts.speak(models.preferences.language))
         await asyncio.sleep(0)
         workspace = Workspace(shell, models)
         await workspace.build()
         program = Program(application, core, models, workspace, theme, stop)
-        furniture.callback(lambda: program.workspace.dispose())
+        furniture.callback(lambda: program.workspace.shell.dispose())
         _in_use(program, scope, start)
         watchdog = StallWatchdog(partial(_note_stall, program), rest_s=REST_BEAT_S)
         owned.callback(watchdog.close)
-        keep_what_is_there()
+        gc.freeze()  # what came after the collector, while the window filled, lives to the end as well
         start_lab = tell_about_lab(core, models, scope)
         start_lab()
         scope.start("watch the runs", core.watch.run)
@@ -261,6 +260,9 @@ def _first_runs(core: Core, scope: TaskScope, shell: Shell) -> RunList:
 
 def _in_use(program: Program, scope: TaskScope, start: _Start) -> None:
     """From now on the window answers to everything, also to another language."""
+    from traindeck.ui.shell.feature import Shell
+    from traindeck.workspace import OpenPages, Workspace
+
     core, models, theme = program.core, program.models, program.theme
 
     def show(workspace: Workspace, pages: OpenPages) -> None:
@@ -294,11 +296,9 @@ def _in_use(program: Program, scope: TaskScope, start: _Start) -> None:
             old.window.save_layout()
             scope.start("keep the layout", partial(models.layout.keep, core.disk))
             pages = old.open_pages()
-            from traindeck.ui.shell.feature import Shell
-
             window = make_frame(theme, models.notices, models.layout, start.request_quit)
             await asyncio.sleep(0)
-            fresh = type(old)(Shell(window, theme, scope, start.request_quit), models)
+            fresh = Workspace(Shell(window, theme, scope, start.request_quit), models)
             await fresh.build()
             for panel_id in old.window.panels_made():
                 window.panel(panel_id)
@@ -306,7 +306,7 @@ def _in_use(program: Program, scope: TaskScope, start: _Start) -> None:
             program.workspace = fresh
             show(program.workspace, pages)
             await asyncio.sleep(0)
-            old.dispose()
+            old.shell.dispose()
             note_visibility()
 
     def on_language() -> None:
@@ -316,7 +316,7 @@ def _in_use(program: Program, scope: TaskScope, start: _Start) -> None:
         scope.start("close", partial(_close, program))
 
     start.close = close
-    show(program.workspace, type(program.workspace).first_pages())
+    show(program.workspace, OpenPages())
     models.preferences.language_changed.connect(on_language)
     models.preferences.until_free = until_free
     models.preferences.theme_changed.connect(theme.choose)
@@ -351,7 +351,7 @@ async def _close(program: Program) -> None:
     from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, asked
 
     core, window = program.core, program.workspace.window
-    if not await program.workspace.properties.may_go():
+    if not await program.workspace.storage.properties.may_go():
         return
     try:
         live = [run for run in await core.records.live() if run.state.is_remote]

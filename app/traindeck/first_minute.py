@@ -43,8 +43,8 @@ async def _walk(program: Program) -> int:
     _tell(say("No display: walking through the first minute here."))
     await core.lab.address()
     _tell(say("The Lab is running."))
-    base = await program.workspace.prepare_sample()
-    await _until(models.form.changed, lambda: models.form.state.offer is not None)
+    base = await program.workspace.jobs.prepare_sample()
+    await _until(models.jobs.form.changed, lambda: models.jobs.form.state.offer is not None)
     _tell(say("Submitting the sample project from {folder}", folder=str(base)))
     run = await _submitted(program)
     if run is None:
@@ -78,7 +78,7 @@ async def _take_picture(program: Program) -> bool:
 
 async def _submitted(program: Program) -> Run | None:
     """Press Submit; None when what came back was an error."""
-    form, notices = program.models.form, program.models.notices
+    form, notices = program.models.jobs.form, program.models.notices
     sent: list[Run] = []
     form.submitted.connect(sent.append)
     try:
@@ -101,7 +101,7 @@ async def _submitted(program: Program) -> Run | None:
 
 async def _painted(program: Program) -> None:
     """Let the news of the end reach the widgets: one more beat of the log and the list."""
-    async with _woken_by(program.models.log.changed, program.models.runs.ticked) as woken:
+    async with _woken_by(program.models.jobs.log.changed, program.models.jobs.runs.ticked) as woken:
         try:
             async with asyncio.timeout(1):
                 await woken.wait()

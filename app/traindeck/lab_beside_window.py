@@ -25,7 +25,7 @@ def tell_about_lab(core: Core, models: Models, scope: TaskScope) -> Callable[[],
         models.notices.settled(START)
         models.status.lab_stopped(news.address is None)
         models.status.load()
-        if news.address is not None and models.accounts.is_lab:
+        if news.address is not None and models.accounts.accounts.is_lab:
             _look_again(models)
 
     models.notices.can_retry(START, try_again)
@@ -35,7 +35,7 @@ def tell_about_lab(core: Core, models: Models, scope: TaskScope) -> Callable[[],
 
 def _look_again(models: Models) -> None:
     """What could not be read while the Lab was not there."""
-    if models.buckets.level(None).trouble is not None:
-        models.buckets.refresh()
-    if models.form.state.offer_trouble is not None:
-        models.form.load_offer()
+    if models.storage.buckets.level(None).trouble is not None:
+        models.storage.buckets.refresh()
+    if models.jobs.form.state.offer_trouble is not None:
+        models.jobs.form.load_offer()

@@ -6,37 +6,26 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtWidgets import QDialog
 
 from traindeck.assembly.core import Core
-from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.storage.place_facts import PlaceService
 from traindeck.store.settings import Settings
 from traindeck.ui.accounts.feature import AccountsFeature
 from traindeck.ui.jobs.feature import JobsFeature
-from traindeck.ui.jobs.job_form_view import JobFormView
-from traindeck.ui.jobs.run_list_view import RunListView
 from traindeck.ui.kit.dialogs import until_closed
-from traindeck.ui.kit.property_dialog import PropertyDialogs
 from traindeck.ui.lab.feature import LabFeature
-from traindeck.ui.logs.log_view import LogView
 from traindeck.ui.previews.feature import PreviewsFeature
 from traindeck.ui.previews.pictures import drawn_picture
-from traindeck.ui.previews.preview_view import PreviewView
 from traindeck.ui.shell.feature import Feature, Shell
 from traindeck.ui.shell.frame_feature import WELCOME, FrameFeature
-from traindeck.ui.storage.browser_tabs import BrowserTabs
-from traindeck.ui.storage.bucket_view import BucketView
-from traindeck.ui.storage.buckets import BucketSettingsDialogs
 from traindeck.ui.storage.feature import StorageFeature
 from traindeck.ui.transfers.feature import TransfersFeature
 from traindeck.ui.transfers.sync_dialog import SyncDialog
-from traindeck.ui.transfers.transfer_view import TransferView
 from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
 from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes
@@ -65,93 +54,43 @@ from traindeck.viewmodels.transfers.dragged_files import DraggedFiles
 from traindeck.viewmodels.transfers.sync_form import SyncForm
 from traindeck.viewmodels.transfers.transfer_list import TransferList
 
-PanelWidget = TypeVar("PanelWidget", bound=QWidget)
 Room = TypeVar("Room", bound=Feature)
 
 
-@dataclass(frozen=True, slots=True)
 class Models:
     """The view-models; they live as long as the program, windows come and go with the language."""
 
-    notices: Notices
-    layout: WindowState
-    preferences: Preferences
-    status: Status
-    accounts_room: AccountsRoom
-    jobs: JobsRoom
-    storage: StorageRoom
-    transfers_room: TransfersRoom
-    previews: PreviewsRoom
-    lab: LabPage
-
-    @classmethod
-    def over(
-        cls,
+    def __init__(
+        self,
         core: Core,
         scope: TaskScope,
         notices: Notices,
         layout: WindowState,
         settings: Settings,
         runs: RunList,
-    ) -> Models:
+    ) -> None:
         """`runs` is there already: the list is what is looked for first."""
-        preferences = Preferences(core.settings, core.disk, scope, settings)
+        self.notices, self.layout = notices, layout
+        self.preferences = Preferences(core.settings, core.disk, scope, settings)
+        keep_rate = partial(self.preferences.keep, "bytes_per_s")
+        transfers = TransferList(core.transfers, scope, rate_limit=settings.bytes_per_s, keep_rate=keep_rate)
+        self.transfers = TransfersRoom(transfers, core.transfers, scope)
         form = JobForm(core.submission, core.choices, core.profiles, core.disk, scope)
         places = PlaceNotes(form, PlaceService(core.connections, core.planes), scope)
         log = LogFeed(core.logs, core.watch, core.disk, scope)
-        transfers = TransferList(
-            core.transfers, scope, rate_limit=settings.bytes_per_s, keep_rate=preferences.keep_rate
-        )
+        self.jobs = JobsRoom(form, places, runs, log, core.run_service, core.watch, core.sample, scope)
+        self.storage = _storage(core, scope, notices, settings)
         preview = Preview(core.planes, core.previews, scope, drawn_picture)
+        self.previews = PreviewsRoom(preview, core.planes, scope)
+        self.status = Status(core.profiles, core.run_service, core.watch, core.transfers.changed, scope)
         accounts = Accounts(core.profiles, scope)
-        status = Status(core.profiles, core.run_service, core.watch, core.transfers.changed, scope)
-        accounts.changed.connect(status.load)
-        return cls(
-            notices,
-            layout,
-            preferences,
-            status,
-            AccountsRoom(accounts, KeyNews(core.connections, notices), core.profiles, scope),
-            JobsRoom(form, places, runs, log, core.run_service, core.watch, core.sample, scope),
-            _storage(core, scope, notices, settings),
-            TransfersRoom(transfers, core.transfers, scope),
-            PreviewsRoom(preview, core.planes, scope),
-            LabPage(core.lab_keeper, scope),
-        )
-
-    # by their own names, as those who use the program as a person would ask for them
-
-    @property
-    def accounts(self) -> Accounts:
-        return self.accounts_room.accounts
-
-    @property
-    def form(self) -> JobForm:
-        return self.jobs.form
-
-    @property
-    def runs(self) -> RunList:
-        return self.jobs.runs
-
-    @property
-    def log(self) -> LogFeed:
-        return self.jobs.log
-
-    @property
-    def buckets(self) -> BucketTree:
-        return self.storage.buckets
-
-    @property
-    def removals(self) -> BucketRemovals:
-        return self.storage.removals
-
-    @property
-    def transfers(self) -> TransferList:
-        return self.transfers_room.list
+        accounts.changed.connect(self.status.load)
+        self.accounts = AccountsRoom(accounts, KeyNews(core.connections, notices), core.profiles, scope)
+        self.lab = LabPage(core.lab_keeper, scope)
 
     def close(self) -> None:
         for model in (
-            self.accounts_room.keys, self.status, self.runs, self.log, self.transfers, self.storage.changes,
+            self.accounts.keys, self.status, self.jobs.runs, self.jobs.log, self.transfers.list, self.storage.changes,
         ):  # fmt: skip
             model.close()
 
@@ -201,31 +140,18 @@ class Workspace:
         self._models = models
         self.shell = shell
         self.window = shell.window
-        self.commands = shell.commands
 
     async def build(self) -> None:
         """Room by room, so that a window in use can answer in between."""
         models, shell = self._models, self.shell
-        self.jobs = await _added(shell, lambda: JobsFeature(shell, models.jobs, models.storage))
-        self.storage = await _added(shell, lambda: StorageFeature(shell, models.storage, models.accounts))
-        self._transfers = await _added(shell, lambda: TransfersFeature(shell, models.transfers_room))
-        await _added(shell, lambda: PreviewsFeature(shell, models.previews, models.storage))
-        accounts = await _added(
-            shell, lambda: AccountsFeature(shell, models.accounts_room, models.jobs, models.storage)
-        )
-        lab = await _added(shell, lambda: LabFeature(shell, models.lab, self._lab_emptied))
-        await _added(
-            shell,
-            lambda: FrameFeature(
-                shell,
-                models.preferences,
-                models.status,
-                self.jobs.fill_in_sample,
-                accounts.connect_account,
-                lab.open,
-            ),
-        )
-        self.connect_account = accounts.connect_account
+        self.jobs = await _added(shell, JobsFeature(shell, models.jobs, models.storage))
+        self.storage = await _added(shell, StorageFeature(shell, models.storage, models.accounts.accounts))
+        self._transfers = await _added(shell, TransfersFeature(shell, models.transfers))
+        await _added(shell, PreviewsFeature(shell, models.previews, models.storage))
+        self.accounts = await _added(shell, AccountsFeature(shell, models.accounts, models.jobs, models.storage))
+        lab = await _added(shell, LabFeature(shell, models.lab, self._lab_emptied))
+        sample, connect = self.jobs.fill_in_sample, self.accounts.connect_account
+        await _added(shell, FrameFeature(shell, models.preferences, models.status, sample, connect, lab.open))
         shell.add_commands()
 
     def start(self, pages: OpenPages) -> None:
@@ -238,13 +164,9 @@ class Workspace:
             self._transfers.open_sync(form)
         models = self._models
         models.status.load()
-        models.form.start()
-        models.runs.refresh()
-        models.buckets.use_profile(models.accounts.current)
-
-    @staticmethod
-    def first_pages() -> OpenPages:
-        return OpenPages()
+        models.jobs.form.start()
+        models.jobs.runs.refresh()
+        models.storage.buckets.use_profile(models.accounts.accounts.current)
 
     def open_pages(self) -> OpenPages:
         keys = self.window.open_tabs()
@@ -254,8 +176,8 @@ class Workspace:
     async def until_free(self, tell: Callable[[str], None]) -> None:
         """Until nothing that was typed would go with the window; `tell` gets the title of what it waits for."""
         while True:
-            if not await self.properties.may_go():
-                for dialog in self.properties.unsaved():
+            if not await self.storage.properties.may_go():
+                for dialog in self.storage.properties.unsaved():
                     tell(dialog.windowTitle())
                     await until_closed(dialog)
                     break
@@ -265,71 +187,17 @@ class Workspace:
                 return
             await until_closed(modal[0])
 
-    def dispose(self) -> None:
-        """Take the window down; the view-models go on."""
-        self.shell.dispose()
-
     def _lab_emptied(self) -> None:
         """Its buckets and jobs are gone: nothing of them may stay in sight."""
         models = self._models
-        if models.accounts.is_lab:
-            models.buckets.use_profile(models.accounts.current)
+        if models.accounts.accounts.is_lab:
+            models.storage.buckets.use_profile(models.accounts.accounts.current)
         self.jobs.read_outputs()
         models.jobs.refresh()
         models.status.load()
 
-    # by their own names, as those who use the window as a person would look for them
 
-    @property
-    def runs(self) -> RunListView:
-        return self._panel("runs", RunListView)
-
-    @property
-    def log(self) -> LogView:
-        return self._panel("log", LogView)
-
-    @property
-    def form(self) -> JobFormView:
-        return self._panel("job", JobFormView)
-
-    @property
-    def buckets(self) -> BucketView:
-        return self._panel("buckets", BucketView)
-
-    @property
-    def transfers(self) -> TransferView:
-        return self._panel("transfers", TransferView)
-
-    @property
-    def preview(self) -> PreviewView:
-        return self._panel("preview", PreviewView)
-
-    @property
-    def browsers(self) -> BrowserTabs:
-        return self.storage.browsers
-
-    @property
-    def settings(self) -> BucketSettingsDialogs:
-        return self.storage.settings
-
-    @property
-    def properties(self) -> PropertyDialogs:
-        return self.storage.properties
-
-    def open_bucket(self, place: ObjectPath) -> None:
-        self.storage.open_bucket(place)
-
-    async def prepare_sample(self) -> Path:
-        return await self.jobs.prepare_sample()
-
-    def _panel(self, panel_id: str, kind: type[PanelWidget]) -> PanelWidget:
-        panel = self.window.panel(panel_id)
-        assert isinstance(panel, kind)
-        return panel
-
-
-async def _added(shell: Shell, make: Callable[[], Room]) -> Room:
-    room = make()
+async def _added(shell: Shell, room: Room) -> Room:
     shell.add(room)
     await asyncio.sleep(0)
     return room

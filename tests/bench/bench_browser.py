@@ -58,15 +58,15 @@ def measure(objects: int, table_rows: list[str]) -> int:
     async def visit(program: Program) -> int:
         window = program.workspace.window
         window.resize(1280, 800)
-        await seen(lambda: program.models.buckets.level(None).is_known)
+        await seen(lambda: program.models.storage.buckets.level(None).is_known)
         await asyncio.sleep(1)
         print(_HEAD, flush=True)
         program.stalls.clear()
         empty_mb = memory_mb()
-        program.models.buckets.open(ObjectPath(BUCKET, "images/"))
+        program.models.storage.buckets.open(ObjectPath(BUCKET, "images/"))
         view = window.tabs.currentWidget()
         assert isinstance(view, BrowserView)
-        browser, table = program.workspace.browsers.browser(BUCKET), view.table
+        browser, table = program.workspace.storage.browsers.browser(BUCKET), view.table
         first_s = await seen(lambda: browser.rows.count and browser.rows.row(0))
         table.viewport().repaint()
         row("first rows", f"{first_s * 1000:.0f} ms", program, "≤ 300 ms")

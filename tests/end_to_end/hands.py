@@ -57,6 +57,10 @@ class Hands:
     def window(self) -> MainWindow:
         return self.program.workspace.window
 
+    def panel(self, panel_id: str) -> Any:
+        """What is in this dock."""
+        return self.window.panel(panel_id)
+
     async def until(self, condition: Callable[[], object], timeout_s: float = STEP_S) -> None:
         end = time.monotonic() + timeout_s
         while not condition():

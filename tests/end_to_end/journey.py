@@ -26,6 +26,7 @@ from traindeck.ui.jobs.run_page_view import RunPageView
 from traindeck.ui.kit.dialogs import Question
 from traindeck.ui.kit.fields import PairTable
 from traindeck.ui.kit.property_dialog import PropertyDialog
+from traindeck.ui.kit.theme import DARK_COLORS
 from traindeck.ui.lab.lab_page_view import LabPageView
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.ui.storage.browser_view import BrowserView
@@ -41,21 +42,21 @@ async def sample_twice(hands: Hands, epochs: str, who: str) -> None:
     await hands.until(hands.window.isActiveWindow)
     await fill_in_sample(hands)
     await set_parameter(hands, "epochs", epochs)
-    submit = hands.program.workspace.form.submit
+    submit = hands.panel("job").submit
     if who == "outside":
         tell("submit wanted", **place_of(submit))
     else:
         await hands.click(submit)
     await hands.until(lambda: state_of(hands, 0))
     tell("sent", state=state_of(hands, 0))
-    pane = hands.program.workspace.log.pane
+    pane = hands.panel("log").pane
     await hands.until(lambda: f"epoch 1/{epochs} " in pane.toPlainText())
     tell("log", words=pane.toPlainText(), in_log=log_state(hands), in_list=state_of(hands, 0))
     await hands.until(lambda: state_of(hands, 0) == log_state(hands) == "Completed")
     await hands.until(lambda: "finished: test_accuracy" in pane.toPlainText())
     first = hands.window.tabs.currentWidget()
     await hands.until(lambda: "metrics.json" in all_texts(first))
-    table = hands.program.workspace.runs.table
+    table = hands.panel("runs").table
     await hands.choose_cell(table, 0, RunTableModel.STATE)
     if who == "outside":
         tell("again wanted", **place_of(table.viewport()))
@@ -93,20 +94,20 @@ async def submit_only(hands: Hands, epochs: str) -> None:
     """Press Submit and wait; what comes of it is seen from outside."""
     await fill_in_sample(hands)
     await set_parameter(hands, "epochs", epochs)
-    await hands.click(hands.program.workspace.form.submit)
+    await hands.click(hands.panel("job").submit)
     tell("pressed")
     await stay(hands)
 
 
 async def watch_to_the_end(hands: Hands, wanted: str, phase: str) -> None:
     """What the list shows becomes `wanted`; the log is opened and told once it holds its last line."""
-    runs = hands.program.workspace.runs
+    runs = hands.panel("runs")
     await hands.until(lambda: runs.table.model().rowCount() > 0)
     tell("first seen", state=state_of(hands, 0))
     await hands.until(lambda: state_of(hands, 0) == wanted)
     await hands.choose_cell(runs.table, 0, RunTableModel.STATE)
-    await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.action("run.log")))
-    log = hands.program.workspace.log
+    await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.actions["run.log"]))
+    log = hands.panel("log")
     await hands.until(lambda: log_state(hands) == wanted)
     await hands.until(lambda: f"the job ends as {phase}" in log.pane.toPlainText())
     tell("log", words=log.pane.toPlainText())
@@ -117,13 +118,13 @@ async def outlive_the_lab(hands: Hands, epochs: str) -> None:
     """The Lab is killed from outside; the run ends, and the window is still a window."""
     await submit_sample(hands, epochs)
     await hands.until(lambda: state_of(hands, 0) not in ("Running", "Pending", ""))
-    log = hands.program.workspace.log
+    log = hands.panel("log")
     await hands.until(lambda: log_state(hands) == state_of(hands, 0))
     await hands.until(lambda: "[ModelArts Service Log]" in log.pane.toPlainText().splitlines()[-1])
     tell("over", state=state_of(hands, 0), log=log.pane.toPlainText())
-    await hands.choose_cell(hands.program.workspace.runs.table, 0, RunTableModel.STATE)
+    await hands.choose_cell(hands.panel("runs").table, 0, RunTableModel.STATE)
     await hands.press(Qt.Key.Key_R)
-    await hands.until(lambda: hands.program.workspace.runs.table.model().rowCount() == 2)
+    await hands.until(lambda: hands.panel("runs").table.model().rowCount() == 2)
     await hands.until(lambda: f"epoch 1/{epochs} " in log.pane.toPlainText() and log_state(hands) == "Running")
     tell("again", state=state_of(hands, 0))
 
@@ -154,7 +155,7 @@ async def read_the_bar(hands: Hands, words: str) -> None:
 async def submit_in_vain(hands: Hands, words: str, field: str = "", value: str = "", go: str = "") -> None:
     """Submit what cannot be sent, once the file `go` is there; the window says why and stays a window."""
     await fill_in_sample(hands)
-    form = hands.program.workspace.form
+    form = hands.panel("job")
     if field:
         await hands.fill(field_edit(form.fields[field]), value)
     if go:
@@ -193,15 +194,15 @@ async def connect(hands: Hands, access_key: str, project: str, obs: str, modelar
     tell("checked", facts=[label.text() for label in facts], keys_in_sight=typed["secret_key"] in hands.texts(dialog))
     await hands.press(Qt.Key.Key_Escape)
     await hands.until(lambda: hands.dialog() is None)
-    offer = hands.program.workspace.form.offer
-    await hands.until(lambda: offer.text() or hands.program.workspace.form.engine.count())
-    tell("form", offer=offer.text(), target=hands.program.workspace.form.profile.currentText())
+    offer = hands.panel("job").offer
+    await hands.until(lambda: offer.text() or hands.panel("job").engine.count())
+    tell("form", offer=offer.text(), target=hands.panel("job").profile.currentText())
 
 
 async def empty_the_lab(hands: Hands) -> None:
     """The page of the Lab by way of the status bar; stop, start, empty; then a new run of the sample."""
     await submit_sample(hands, "29")
-    buckets = hands.program.workspace.buckets
+    buckets = hands.panel("buckets")
     await hands.until(lambda: buckets.model.rowCount() == 1)
     place = hands.window.statusBar().findChild(QToolButton, "status.lab")
     await hands.click(place)
@@ -222,7 +223,7 @@ async def empty_the_lab(hands: Hands) -> None:
     await hands.until(lambda: facts_of(page).get("Buckets") == "0" and page.chip.text() == "Running")
     await hands.until(lambda: buckets.model.rowCount() == 0 and "No buckets yet." in hands.texts())
     await hands.until(lambda: state_of(hands, 0) == log_state(hands) == "Stopped")
-    log = hands.program.workspace.log.pane.toPlainText()
+    log = hands.panel("log").pane.toPlainText()
     tell("emptied", facts=facts_of(page), bar=bar_words(hands), log=log)
     await hands.click(page.stop)
     await hands.until(lambda: page.chip.text() == "Not running" and place.text() == "Lab (not running)")
@@ -231,13 +232,13 @@ async def empty_the_lab(hands: Hands) -> None:
     await hands.click(page.start)
     await hands.until(lambda: page.chip.text() == "Running" and place.text() == "Lab on this computer")
     await hands.until(lambda: "No buckets yet." in hands.texts(buckets))
-    await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.action("file.sample")))
+    await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.actions["file.sample"]))
     await hands.until(lambda: buckets.model.rowCount() == 1)
-    parameters = hands.program.workspace.form.fields["parameters"].editor
+    parameters = hands.panel("job").fields["parameters"].editor
     await hands.until(lambda: ("epochs", "29") not in parameters.pairs.rows)
     hands.window.activateWindow()  # what a window manager does for a person once a dialog is closed
     await set_parameter(hands, "epochs", "1")
-    await hands.click(hands.program.workspace.form.submit)
+    await hands.click(hands.panel("job").submit)
     await hands.until(lambda: state_of(hands, 1) == "Stopped" and state_of(hands, 0) == "Completed")
     tell("again", states=[state_of(hands, row) for row in range(2)])
 
@@ -257,7 +258,7 @@ async def look_at_the_lab(hands: Hands) -> None:
 
 async def lose_keys(hands: Hands, access_key: str, obs: str, modelarts: str, iam: str, rotated: str) -> None:
     """The keys of an account become others once `rotated` is there: one banner, and everything goes on."""
-    hands.program.workspace.connect_account()
+    hands.program.workspace.accounts.connect_account()
     await hands.until(lambda: isinstance(hands.dialog(), ProfileDialog))
     dialog = hands.dialog()
     assert isinstance(dialog, ProfileDialog)
@@ -273,7 +274,7 @@ async def lose_keys(hands: Hands, access_key: str, obs: str, modelarts: str, iam
     await hands.press(Qt.Key.Key_Escape)
     await hands.until(lambda: hands.dialog() is None)
     await hands.until(Path(rotated).exists)
-    hands.program.workspace.commands.run("run.refresh")
+    hands.window.commands.run("run.refresh")
     bar = hands.window.notice_bar
     await hands.until(lambda: bar.isVisible() and "refused" in bar.title.text())
     tell("refused", title=bar.title.text(), hint=bar.hint.text(), button=bar.retry.text(),
@@ -303,14 +304,14 @@ async def switch_language(hands: Hands) -> None:
     """A half-filled form, an open run, a moved window; then the other language, and back."""
     await fill_in_sample(hands)
     await set_parameter(hands, "epochs", "1")
-    await hands.click(hands.program.workspace.form.submit)
+    await hands.click(hands.panel("job").submit)
     await hands.until(lambda: state_of(hands, 0) == log_state(hands) == "Completed")
-    name_edit = field_edit(hands.program.workspace.form.fields["name"])
-    await hands.bring_into_view(name_edit, hands.program.workspace.form.scroll_area)
+    name_edit = field_edit(hands.panel("job").fields["name"])
+    await hands.bring_into_view(name_edit, hands.panel("job").scroll_area)
     await hands.fill(name_edit, "mine")
     hands.window.setGeometry(37, 41, 1100, 700)
     await hands.until(lambda: hands.window.width() == 1100)
-    await hands.until(lambda: "the job ends as Completed" in hands.program.workspace.log.pane.toPlainText())
+    await hands.until(lambda: "the job ends as Completed" in hands.panel("log").pane.toPlainText())
     tell("before", **picture_of(hands))
     await hands.choose("View", "Language", "简体中文")
     await hands.until(lambda: "视图" in hands.texts())
@@ -325,7 +326,7 @@ async def switch_with_dialogs(hands: Hands, folder: str) -> None:
     """A folder is synchronized beside its open tab; then the language changes while dialogs still read and plan."""
     program, place = hands.program, ObjectPath("team-data", "photos/")
     await (await program.core.connections.open("lab")).storage.create_bucket(place.bucket)
-    program.workspace.open_bucket(place)
+    program.workspace.storage.open_bucket(place)
     await hands.until(lambda: hands.window.findChildren(BrowserView))
     view = hands.window.findChildren(BrowserView)[0]
     dialog = await plan_sync(hands, view, folder)
@@ -334,11 +335,11 @@ async def switch_with_dialogs(hands: Hands, folder: str) -> None:
     tell("arrived", names=[view.model.index(row, 0).data() for row in range(view.model.rowCount())])
     (Path(folder) / "later.txt").write_text("later", "utf-8")
     await plan_sync(hands, view, folder)
-    settings = program.workspace.settings.show("lab", place.bucket)
+    settings = program.workspace.storage.settings.show("lab", place.bucket)
     for row in range(settings.list.count()):
         settings.list.setCurrentRow(row)
     await hands.until(settings.isActiveWindow)
-    program.models.removals.remove("lab", [place.bucket], program.workspace.shell.confirm_loss)
+    program.models.storage.removals.remove("lab", [place.bucket], program.workspace.shell.confirm_loss)
     await hands.until(lambda: settings.findChildren(Question))
     tell("asked", over=settings.findChildren(Question)[0].parent() is settings)
     settings.findChildren(Question)[0].reject()
@@ -354,7 +355,7 @@ async def switch_with_draft(hands: Hands, folder: str) -> None:
     """The language is changed while a dialog holds what is not saved and another what was only typed."""
     program, place = hands.program, ObjectPath("team-data", "photos/")
     await (await program.core.connections.open("lab")).storage.create_bucket(place.bucket)
-    program.workspace.open_bucket(place)
+    program.workspace.storage.open_bucket(place)
     await hands.until(lambda: hands.window.findChildren(BrowserView))
     hands.window.findChildren(BrowserView)[0].commands.run("object.sync")
     await hands.until(lambda: hands.window.findChildren(SyncDialog))
@@ -363,7 +364,7 @@ async def switch_with_draft(hands: Hands, folder: str) -> None:
     sync.compare.setCurrentIndex(2)
     sync.delete.setChecked(True)
     sync.ignore.setPlainText("*.tmp")
-    settings = program.workspace.settings.show("lab", place.bucket, "Tags")
+    settings = program.workspace.storage.settings.show("lab", place.bucket, "Tags")
     await hands.until(settings.reload_button.isEnabled)
     page = settings.current.page
     assert isinstance(page, BucketTagsPage)
@@ -406,28 +407,28 @@ async def switch_with_draft(hands: Hands, folder: str) -> None:
 async def use_without_the_disk(hands: Hands, folder: str) -> None:
     """An everyday round through the window, with an eye on the thread that draws it."""
     program, place = hands.program, ObjectPath("team-data", "photos/")
-    workspace, form = program.workspace, program.models.form
+    workspace, form = program.workspace, program.models.jobs.form
     with disk_watched() as found:
         await submit_sample(hands, "1")
         await hands.until(lambda: state_of(hands, 0) == log_state(hands) == "Completed")
-        workspace.log.find_bar.open_bar()
-        workspace.log.find_bar.words.setText("epoch")
-        await hands.until(lambda: workspace.log.find_bar.hits.text().startswith("Hits:"))
-        workspace.log.find_bar.close_bar()
-        program.models.log.show(form.state.origin or program.models.runs.state.runs[0])
-        await hands.until(lambda: program.models.log.state.is_read)
+        hands.panel("log").find_bar.open_bar()
+        hands.panel("log").find_bar.words.setText("epoch")
+        await hands.until(lambda: hands.panel("log").find_bar.hits.text().startswith("Hits:"))
+        hands.panel("log").find_bar.close_bar()
+        program.models.jobs.log.show(form.state.origin or program.models.jobs.runs.state.runs[0])
+        await hands.until(lambda: program.models.jobs.log.state.is_read)
         form.save_file(Path(folder) / "job.toml")
         await hands.until(lambda: form.state.file is not None)
         form.look_at_dragged(Path(folder))
         form.take_dropped(Path(folder) / "job.toml")
-        await hands.until(lambda: not program.models.form.state.is_dirty)
+        await hands.until(lambda: not program.models.jobs.form.state.is_dirty)
         await (await program.core.connections.open("lab")).storage.create_bucket(place.bucket)
-        workspace.open_bucket(place)
+        workspace.storage.open_bucket(place)
         await hands.until(lambda: hands.window.findChildren(BrowserView))
         dialog = await plan_sync(hands, hands.window.findChildren(BrowserView)[0], folder)
         await hands.click(dialog.begin)
         await hands.until(lambda: any(row.state.value == "done" for row in program.core.transfers.rows()))
-        settings = workspace.settings.show("lab", place.bucket, "Tags")
+        settings = workspace.storage.settings.show("lab", place.bucket, "Tags")
         await hands.until(settings.reload_button.isEnabled)
         settings.close()
         program.models.preferences.choose_theme("dark")
@@ -453,9 +454,9 @@ async def switch_theme(hands: Hands) -> None:
     await fill_in_sample(hands)
     for name in ("Light", "Dark", "Light"):
         await hands.choose("View", "Theme", name)
-        await hands.until(lambda dark=name == "Dark": hands.program.theme.is_dark == dark)
+        await hands.until(lambda dark=name == "Dark": (hands.program.theme.colors is DARK_COLORS) == dark)
         image = hands.window.grab().toImage()
-        form = hands.program.workspace.form
+        form = hands.panel("job")
         spots = [QPoint(3, 3), form.mapTo(hands.window, QPoint(3, 3))]
         tell("theme", name=name, lightness=[image.pixelColor(spot).lightness() for spot in spots])
 
@@ -464,18 +465,17 @@ async def switch_theme(hands: Hands) -> None:
 
 
 async def fill_in_sample(hands: Hands) -> None:
-    workspace = hands.program.workspace
     welcome = hands.window.tabs.currentWidget()
     assert isinstance(welcome, WelcomePage)
     await hands.click(welcome.sample)
-    await hands.until(lambda: field_edit(workspace.form.fields["name"]).text() == "digits")
-    await hands.until(lambda: workspace.form.submit.isEnabled() and workspace.form.version.count() > 0)
-    await hands.until(lambda: workspace.form.boot.count() > 0)
+    await hands.until(lambda: field_edit(hands.panel("job").fields["name"]).text() == "digits")
+    await hands.until(lambda: hands.panel("job").submit.isEnabled() and hands.panel("job").version.count() > 0)
+    await hands.until(lambda: hands.panel("job").boot.count() > 0)
 
 
 async def set_parameter(hands: Hands, name: str, value: str) -> None:
     """By typing into the table of the form."""
-    form = hands.program.workspace.form
+    form = hands.panel("job")
     table = form.fields["parameters"].editor
     assert isinstance(table, PairTable)
     await hands.bring_into_view(table, form.scroll_area)
@@ -491,8 +491,8 @@ async def set_parameter(hands: Hands, name: str, value: str) -> None:
 async def submit_sample(hands: Hands, epochs: str) -> None:
     await fill_in_sample(hands)
     await set_parameter(hands, "epochs", epochs)
-    await hands.click(hands.program.workspace.form.submit)
-    pane = hands.program.workspace.log.pane
+    await hands.click(hands.panel("job").submit)
+    pane = hands.panel("log").pane
     await hands.until(lambda: f"epoch 1/{epochs} " in pane.toPlainText() and state_of(hands, 0) == "Running")
     tell("streams", words=pane.toPlainText())
 
@@ -506,12 +506,12 @@ async def stay(hands: Hands) -> None:
 
 def state_of(hands: Hands, row: int) -> str:
     """What the chip of that row says."""
-    model = hands.program.workspace.runs.table.model()
+    model = hands.panel("runs").table.model()
     return str(model.index(row, RunTableModel.STATE).data() or "") if row < model.rowCount() else ""
 
 
 def log_state(hands: Hands) -> str:
-    return str(hands.program.workspace.log.chip.text())
+    return str(hands.panel("log").chip.text())
 
 
 def facts_of(page: LabPageView) -> dict[str, str]:
@@ -546,16 +546,16 @@ def place_of(widget: QWidget) -> dict[str, int]:
 
 
 def picture_of(hands: Hands) -> dict[str, object]:
-    window, workspace = hands.window, hands.program.workspace
+    window = hands.window
     place = window.geometry()
     return {
         "words": hands.texts(),
         "tabs": window.open_tabs(),
         "current": window.current_tab(),
-        "name": field_edit(workspace.form.fields["name"]).text(),
-        "parameters": workspace.form.fields["parameters"].editor.pairs.rows,
+        "name": field_edit(hands.panel("job").fields["name"]).text(),
+        "parameters": hands.panel("job").fields["parameters"].editor.pairs.rows,
         "place": [place.x(), place.y(), place.width(), place.height()],
-        "log": workspace.log.pane.toPlainText(),
+        "log": hands.panel("log").pane.toPlainText(),
     }
 
 
@@ -582,15 +582,15 @@ async def browse(hands: Hands, bucket: str, count: str) -> None:
     """Look into a bucket of many objects while it is listed: sort it, scroll, choose all, search."""
     workspace = hands.program.workspace
     await hands.until(hands.window.isActiveWindow)
-    await hands.until(lambda: workspace.buckets.model.rowCount())
-    tree = workspace.buckets.rows
+    await hands.until(lambda: hands.panel("buckets").model.rowCount())
+    tree = hands.panel("buckets").rows
     row = tree.visualRect(tree.model().index(0, 0)).center()
     await hands.click(tree.viewport(), row)
     await hands.click(tree.viewport(), row, double=True)
     await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), BrowserView))
     view = hands.window.tabs.currentWidget()
     assert isinstance(view, BrowserView)
-    browser, table = workspace.browsers.browser(bucket), view.table
+    browser, table = workspace.storage.browsers.browser(bucket), view.table
     await hands.until(lambda: browser.rows.count)
     folder = table.visualRect(view.model.index(1, 0)).center()
     await hands.click(table.viewport(), folder)

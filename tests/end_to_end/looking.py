@@ -24,11 +24,11 @@ async def look_and_edit(hands: Hands) -> None:
         await core.planes.run("lab", lambda plane, name=name, content=content: plane.put(
             BUCKET.join(name), BytesBody(content)
         ))  # fmt: skip
-    workspace.open_bucket(BUCKET)
+    workspace.storage.open_bucket(BUCKET)
     view = hands.window.tabs.currentWidget()
     assert isinstance(view, BrowserView)
     await hands.until(lambda: view.model.rowCount() == 2)
-    panel = workspace.preview
+    panel = hands.panel("preview")
     dock = panel.parentWidget()
     assert isinstance(dock, QDockWidget)
     tell("before", shown=dock.isVisible())

@@ -14,8 +14,8 @@ _PAUSED, _GOING = 4, 5  # as numbered by their journal
 
 async def open_old_home(hands: Hands) -> None:
     """Look around; what was under way goes on by itself, what was paused goes on when it is told to."""
-    window, workspace, core, models = hands.window, hands.program.workspace, hands.program.core, hands.program.models
-    table = workspace.transfers.table
+    window, core, models = hands.window, hands.program.core, hands.program.models
+    table = hands.panel("transfers").table
 
     least: dict[int, int] = {}
 
@@ -25,7 +25,7 @@ async def open_old_home(hands: Hands) -> None:
             least[number] = min(found.done_bytes, least.get(number, found.done_bytes))
         return found.state if found is not None else None
 
-    await hands.until(lambda: workspace.runs.table.model().rowCount() == 4)
+    await hands.until(lambda: hands.panel("runs").table.model().rowCount() == 4)
     await hands.until(lambda: state(_GOING) is TransferState.DONE, _LONG_S)
     await hands.until(lambda: table.model().rowCount() == 5)
     place = window.geometry()
@@ -34,11 +34,11 @@ async def open_old_home(hands: Hands) -> None:
         words=hands.texts(),
         size=[place.width(), place.height()],
         docks=sorted(dock.objectName() for dock in window.findChildren(QDockWidget) if not dock.isHidden()),
-        runs=rows_of(workspace.runs.table),
+        runs=rows_of(hands.panel("runs").table),
         transfers=rows_of(table),
         favourites=[str(path) for name in ("lab", "work") for path in models.storage.favourites.of(name)],
-        account=models.accounts.current,
-        rate=models.transfers.rate_limit,
+        account=models.accounts.accounts.current,
+        rate=models.transfers.list.rate_limit,
         background=window.palette().window().color().lightness(),
     )
     window.findChild(QDockWidget, "dock.transfers").raise_()

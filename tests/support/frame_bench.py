@@ -31,7 +31,7 @@ from traindeck.services.transfers import Transfer
 from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.bars import StatusBar
-from traindeck.ui.shell.frame_commands import frame_commands
+from traindeck.ui.shell.frame_feature import frame_commands
 from traindeck.ui.shell.main_window import MainWindow, Panel
 from traindeck.viewmodels.shell.commands import Command, Commands
 from traindeck.viewmodels.shell.notices import Notices
@@ -86,7 +86,16 @@ class Frame:
     asked_to_close: list[int]
 
 
-def panels() -> list[Panel]:
+_PANELS = (
+    ("buckets", "Buckets", LEFT),
+    ("runs", "Runs", LEFT),
+    ("log", "Log", BOTTOM),
+    ("transfers", "Transfers", BOTTOM),
+    ("form", "Job", RIGHT),
+)
+
+
+def fill(window: MainWindow) -> None:
     def tree(*names: str) -> QTreeWidget:
         widget = QTreeWidget()
         widget.setHeaderHidden(True)
@@ -99,13 +108,11 @@ def panels() -> list[Panel]:
         pane.setReadOnly(True)
         return pane
 
-    return [
-        Panel("buckets", say("Buckets"), LEFT, lambda: tree("traindeck-lab", "datasets")),
-        Panel("runs", say("Runs"), LEFT, lambda: tree("digits-1 Running")),
-        Panel("log", say("Log"), BOTTOM, log, raise_=True),
-        Panel("transfers", say("Transfers"), BOTTOM, lambda: tree("digits.txt")),
-        Panel("form", say("Job"), RIGHT, QLineEdit),
-    ]
+    window.provide("buckets", lambda: tree("traindeck-lab", "datasets"))
+    window.provide("runs", lambda: tree("digits-1 Running"))
+    window.provide("log", log)
+    window.provide("transfers", lambda: tree("digits.txt"))
+    window.provide("form", QLineEdit)
 
 
 @contextmanager
@@ -115,7 +122,6 @@ def frame(
     home: Path,
     *,
     theme: str = "light",
-    with_panels: bool = True,
     state: WindowState | None = None,
 ) -> Iterator[Frame]:
     looks = Theme(qapp, ICONS, theme)
@@ -131,16 +137,17 @@ def frame(
         commands=commands,
         notices=notices,
         state=state or WindowState(home / "window.json"),
-        panels=panels() if with_panels else [],
+        panels=[Panel(name, say(title), area, raise_=name == "log") for name, title, area in _PANELS],
         on_close_request=lambda: asked.append(1),
         toolbar=("job.new", "-", "view.palette", "account.add"),
     )
+    fill(window)
     window.setStatusBar(StatusBar(status, window))
     commands.add(
         Command("job.new", say("&New job"), _nothing, shortcut="Ctrl+N", menu="file", icon="plus"),
         Command("account.add", say("&Connect your account"), _nothing, menu="account", icon="key"),
         Command("run.again", say("Run &again"), _nothing, shortcut="R", menu="run", icon="again"),
-        *frame_commands(window, preferences, lambda: asked.append(1), _nothing),
+        *frame_commands(window, preferences, lambda: asked.append(1)),
     )
     try:
         yield Frame(window, looks, commands, notices, status, services, preferences, asked)

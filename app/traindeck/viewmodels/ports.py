@@ -11,6 +11,9 @@ from typing import Protocol
 from traindeck.domain.lab import LabDiskUsage, LabSight
 from traindeck.domain.texts import Text
 
+Rows = tuple[tuple[str, str], ...]
+"""Names and values in the order they were typed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loss:

@@ -144,8 +144,4 @@ class AccountsRoom:
 
     def form(self, name: str = "") -> ProfileForm:
         """For a new account, or other keys and settings for one that is there."""
-        return (
-            ProfileForm(self.service, self.scope, self.service.get(name))
-            if name
-            else ProfileForm(self.service, self.scope)
-        )
+        return ProfileForm(self.service, self.scope, self.service.get(name) if name else None)

@@ -23,7 +23,7 @@ from traindeck.domain.errors import KeyringMissing, KeysRefused
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.accounts.key_checks import OnCheck
-from traindeck.ui.accounts.profile_dialog import CredentialsDrop, ProfileDialog
+from traindeck.ui.accounts.profile_dialog import FileDrop, ProfileDialog, is_credentials
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.bars import NoticeBar
 from traindeck.viewmodels.accounts.profile_form import ProfileForm
@@ -211,8 +211,7 @@ async def test_the_consoles_file_may_fall_anywhere_on_the_window(
     window = QWidget()
     qtbot.addWidget(window)
     taken: list[object] = []
-    drop = CredentialsDrop(window)
-    drop.dropped.connect(taken.append)
+    FileDrop(window, taken.append, is_credentials)
     window.show()
     mime = QMimeData()
     mime.setUrls([QUrl.fromLocalFile(str(tmp_path / name))])

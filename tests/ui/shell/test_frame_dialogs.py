@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,11 +32,12 @@ from traindeck.runtime.tasks import TaskScope
 from traindeck.services.accounts.key_checks import OnCheck
 from traindeck.ui.accounts.profile_dialog import ProfileDialog
 from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, Question, asked
-from traindeck.ui.kit.theme import Theme
+from traindeck.ui.kit.theme import DARK_COLORS, Theme
 from traindeck.ui.shell.command_palette import CommandPalette
-from traindeck.ui.shell.frame_commands import About
+from traindeck.ui.shell.frame_feature import About
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.viewmodels.accounts.profile_form import ProfileForm
+from traindeck.viewmodels.shell.commands import Command
 
 AK, SK = "AKIAEXAMPLE123456789", planted.SECRET_KEY
 
@@ -43,6 +45,31 @@ AK, SK = "AKIAEXAMPLE123456789", planted.SECRET_KEY
 def palette_of(at: Frame) -> CommandPalette:
     at.commands.run("view.palette")
     return at.window.findChildren(CommandPalette)[-1]
+
+
+def darkest(palette: CommandPalette, row: int) -> int:
+    """The lightness of what is written strongest in this row."""
+    view = palette.list
+    place = view.visualRect(view.model().index(row, 0))
+    image = view.viewport().grab(place).toImage()
+    return min(image.pixelColor(x, y).lightness() for x in range(image.width()) for y in range(image.height()))
+
+
+async def test_the_palette_shows_what_cannot_be_done_now(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
+    async with TaskScope(fail_with) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            for name, can in (("a", True), ("b", False)):
+                enabled = partial(bool, can)
+                keys = f"Ctrl+Alt+{name}"
+                at.commands.add(Command(f"wave.{name}", "Wave", lambda: None, enabled=enabled, shortcut=keys))
+            palette = palette_of(at)
+            qtbot.keyClicks(palette.typed, "wave")
+            palette.list.clearSelection()
+            faint = at.theme.color("disabled").lightness()
+            assert darkest(palette, 0) < faint
+            assert darkest(palette, 1) >= faint
+            palette.close()
 
 
 async def test_the_palette_runs_what_was_typed(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
@@ -54,7 +81,7 @@ async def test_the_palette_runs_what_was_typed(qapp: QApplication, qtbot: QtBot,
             qtbot.keyClicks(palette.typed, "theme dark")
             assert palette.list.model().rowCount() == 1
             press(palette.typed, Qt.Key.Key_Return)
-            await until(lambda: at.theme.is_dark)
+            await until(lambda: at.theme.colors is DARK_COLORS)
             await until(lambda: not at.window.findChildren(CommandPalette))
             await until(lambda: not scope.is_running("keep the preferences"))
 
@@ -255,13 +282,14 @@ async def test_the_consoles_file_is_dropped(theme: Theme, tmp_path: Path) -> Non
 
 
 async def test_the_first_page_asks_for_what_was_pressed(theme: Theme, qtbot: QtBot, tmp_path: Path) -> None:
-    page = WelcomePage(theme)
+    asked_for: list[object] = []
+
+    def connect(file: Path | str = "account") -> None:
+        asked_for.append(file)
+
+    page = WelcomePage(theme, lambda: asked_for.append("sample"), connect)
     page.resize(700, 600)
     page.show()
-    asked_for: list[object] = []
-    page.sample_wanted.connect(lambda: asked_for.append("sample"))
-    page.account_wanted.connect(lambda: asked_for.append("account"))
-    page.credentials_dropped.connect(asked_for.append)
     press(page.sample, Qt.Key.Key_Space)
     qtbot.mouseClick(page.account, Qt.MouseButton.LeftButton)
     drop(page.viewport(), tmp_path / "credentials.csv")

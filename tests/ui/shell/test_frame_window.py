@@ -30,10 +30,15 @@ from traindeck.runtime.language import speak
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.transfers import Transfer
 from traindeck.ui.kit.dialogs import ErrorReport
+from traindeck.ui.kit.theme import DARK_COLORS
 from traindeck.ui.shell.bars import StatusBar
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.viewmodels.shell.commands import Command
 from traindeck.viewmodels.shell.preferences import WindowState
+
+
+def welcome(at: Frame) -> WelcomePage:
+    return WelcomePage(at.theme, lambda: None, lambda: None)
 
 
 def lost(where: str = "The Lab does not answer.") -> Unreachable:
@@ -171,7 +176,7 @@ async def test_menus_shortcuts_and_toolbar_come_from_the_commands(
             at.commands.refresh()
             qtbot.keyClick(at.window, Qt.Key.Key_L, Qt.KeyboardModifier.ControlModifier)
             assert done == ["now", "now", "later"]
-            assert at.window.menus.action("account.add") in at.window.menus.toolbar.actions()
+            assert at.window.menus.actions["account.add"] in at.window.menus.toolbar.actions()
             at.commands.remove(["x.now"])
             run_menu = next(action.menu() for action in at.window.menuBar().actions() if action.text() == "&Run")
             assert titles(run_menu) == ["Run &again"]
@@ -180,12 +185,12 @@ async def test_menus_shortcuts_and_toolbar_come_from_the_commands(
 async def test_an_action_shows_what_is_so_not_what_was_clicked(qapp: QApplication, tmp_path: Path) -> None:
     async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
-            light: QAction = at.window.menus.action("view.theme.light")
+            light: QAction = at.window.menus.actions["view.theme.light"]
             assert light.isChecked()
             light.trigger()  # Qt unchecks it; the theme stays
             assert light.isChecked()
-            at.window.menus.action("view.theme.dark").trigger()
-            assert at.theme.is_dark
+            at.window.menus.actions["view.theme.dark"].trigger()
+            assert at.theme.colors is DARK_COLORS
             await until(lambda: (tmp_path / "settings.json").exists())
             await until(lambda: not scope.is_running("keep the preferences"))
         assert json.loads((tmp_path / "settings.json").read_text(encoding="utf-8"))["theme"] == "dark"
@@ -313,7 +318,7 @@ async def test_nothing_is_cut_and_no_letter_is_given_twice(qapp: QApplication, t
     async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             at.window.resize(1280, 800)
-            at.window.open_tab("welcome", "Welcome", lambda: WelcomePage(at.theme))
+            at.window.open_tab("welcome", "Welcome", lambda: welcome(at))
             at.window.show()
             at.notices.report("a", lost())
             await until(lambda: at.window.notice_bar.height() > 20)
@@ -334,7 +339,7 @@ async def test_everything_can_be_reached_and_has_a_name(qapp: QApplication, tmp_
     async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             at.window.show()
-            page = at.window.open_tab("welcome", "Welcome", lambda: WelcomePage(at.theme))
+            page = at.window.open_tab("welcome", "Welcome", lambda: welcome(at))
             assert isinstance(page, WelcomePage)
             at.window.show_dock("runs")
             assert dock(at, "runs").isAncestorOf(at.window.focusWidget())

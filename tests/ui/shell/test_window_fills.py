@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,10 @@ from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, Question, asked, aske
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.command_palette import CommandPalette
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
-from traindeck.ui.shell.main_window import MainWindow, Make, Panel, Skeleton
+from traindeck.ui.shell.main_window import MainWindow, Make, Panel, Skeleton, make_frame
 from traindeck.ui.shell.shortcut_sheet import ShortcutSheet
-from traindeck.ui.shell.window_frame import make_frame
 from traindeck.viewmodels.ports import Loss, Way
-from traindeck.viewmodels.shell.commands import Command, Commands
+from traindeck.viewmodels.shell.commands import Command, Commands, matching
 from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import WindowState
 
@@ -87,12 +87,14 @@ async def test_a_panel_is_made_when_it_is_first_in_sight(qapp: QApplication, qtb
         theme,
         tmp_path,
         [
-            Panel("front", "Front", BOTTOM, lambda: make("front"), raise_=True),
-            Panel("behind", "Behind", BOTTOM, lambda: make("behind")),
-            Panel("hidden", "Hidden", LEFT, lambda: make("hidden"), is_hidden=True),
+            Panel("front", "Front", BOTTOM, raise_=True),
+            Panel("behind", "Behind", BOTTOM),
+            Panel("hidden", "Hidden", LEFT, is_hidden=True),
             Panel("later", "Later", LEFT),
         ],
     )
+    for name in ("front", "behind", "hidden"):
+        window.provide(name, partial(make, name))
     qtbot.addWidget(window)
     assert made == [] and len(window.findChildren(Skeleton)) == 4
     window.show()
@@ -150,7 +152,7 @@ async def test_a_room_registers_once_and_leaves_with_its_window(qapp: QApplicati
         await until(lambda: shell.window.panels_made() == ["runs"])
         menus: dict[str, Any] = {action.text(): action.menu() for action in shell.window.menuBar().actions()}
         assert [action.text() for action in menus["&Run"].actions()] == ["&Look"]
-        assert [command.id for command in shell.commands.matching("look")] == ["room.look"]
+        assert [command.id for command in matching(shell.commands.all(), "look")] == ["room.look"]
         shell.commands.run("room.look")
         model.told.emit("news")
         assert room.heard == ["look", "news"]

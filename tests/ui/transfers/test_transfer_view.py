@@ -256,7 +256,7 @@ async def test_the_buttons_never_make_the_panel_wider(width: int, tmp_path: Path
         assert view.minimumSizeHint().width() <= 352
         view.table.selectRow(0)
         view.resize(width, 200)
-        buttons = [view.rate, *view._tools(), view.clear]
+        buttons = [view.rate, *view.tools, view.clear]
         await until(lambda: width < 600 or view.clear.isVisible())
         seen = [button for button in buttons if button.isVisible()]
         assert {view.rate, view.begin, view.pause, view.cancel} <= set(seen)

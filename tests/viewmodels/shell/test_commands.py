@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from traindeck.viewmodels.shell.commands import Command, Commands
+from traindeck.viewmodels.shell.commands import Command, Commands, matching
 
 
 def nothing() -> None:
@@ -23,17 +23,17 @@ def test_the_palette_finds_every_typed_word_and_puts_beginnings_first() -> None:
         command("log.save", "Log: save a copy"),
         command("run.stop", "&Stop the run"),
     )
-    assert [found.id for found in commands.matching("log")] == ["log.save", "view.log", "log.clear"]
-    assert [found.id for found in commands.matching("LOG show")] == ["view.log"]
-    assert [found.id for found in commands.matching("stop")] == ["run.stop"]
-    assert len(commands.matching("")) == 4
+    assert [found.id for found in matching(commands.all(), "log")] == ["log.save", "view.log", "log.clear"]
+    assert [found.id for found in matching(commands.all(), "LOG show")] == ["view.log"]
+    assert [found.id for found in matching(commands.all(), "stop")] == ["run.stop"]
+    assert len(matching(commands.all(), "")) == 4
 
 
 def test_a_chinese_command_is_found_by_its_english_id_too() -> None:
     commands = Commands()
     commands.add(command("run.stop", "停止(&S)"))
-    assert commands.matching("停止")[0].plain_title == "停止"
-    assert commands.matching("run stop")
+    assert matching(commands.all(), "停止")[0].plain_title == "停止"
+    assert matching(commands.all(), "run stop")
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,15 @@ from functools import partial
 from pathlib import Path
 
 from traindeck.domain.texts import say
-from traindeck.ui.accounts.profile_dialog import CredentialsDrop, ProfileDialog
+from traindeck.ui.accounts.profile_dialog import FileDrop, ProfileDialog, is_credentials
 from traindeck.ui.kit.dialogs import shown
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.viewmodels.accounts.accounts import is_kept_here
 from traindeck.viewmodels.accounts.profile_form import ProfileForm
 from traindeck.viewmodels.rooms import AccountsRoom, JobsRoom, StorageRoom
 from traindeck.viewmodels.shell.commands import Command
+
+_in_menu = partial(Command, menu="account")
 
 
 class AccountsFeature(Feature):
@@ -25,8 +27,7 @@ class AccountsFeature(Feature):
         self._jobs = jobs
         self._storage = storage
         self._names: tuple[str, ...] = ()
-        self._drop = CredentialsDrop(shell.window)
-        self._drop.dropped.connect(self.connect_account)
+        FileDrop(shell.window, self.connect_account, is_credentials)
 
     def news(self) -> Subscriptions:
         return [
@@ -36,26 +37,23 @@ class AccountsFeature(Feature):
         ]
 
     def commands(self) -> Iterable[Command]:
-        can_change = self._can_change
+        accounts, connect = self._room.accounts, self.connect_account
+
+        def can_change() -> bool:
+            return is_kept_here(accounts.current)
+
+        def change() -> None:
+            self.change_account(accounts.current)
+
+        def remove() -> None:
+            accounts.remove_current(self.shell.confirm)
+
         return [
-            Command(
-                "account.connect",
-                say("&Connect your account…"),
-                self.connect_account,
-                menu="account",
-                group=0,
-                icon="account",
+            _in_menu("account.connect", say("&Connect your account…"), connect, icon="account"),
+            _in_menu(
+                "account.change", say("&Keys and settings of this account…"), change, can_change, group=2, icon="key"
             ),
-            Command(
-                "account.change",
-                say("&Keys and settings of this account…"),
-                self._change_current,
-                can_change,
-                menu="account",
-                group=2,
-                icon="key",
-            ),
-            Command("account.remove", say("&Remove this account…"), self._remove, can_change, "", "account", 2),
+            _in_menu("account.remove", say("&Remove this account…"), remove, can_change, group=2),
             *self._switches(),
         ]
 
@@ -72,12 +70,11 @@ class AccountsFeature(Feature):
     def _switches(self) -> list[Command]:
         self._names = self._room.accounts.names
         return [
-            Command(
+            _in_menu(
                 f"account.use.{name}",
                 say("Lab on this computer") if name == "lab" else name,
                 partial(self._room.accounts.use, name),
                 checked=partial(self._is_current, name),
-                menu="account",
                 group=1,
             )
             for name in self._names
@@ -96,11 +93,7 @@ class AccountsFeature(Feature):
     def _show(self, form: ProfileForm) -> None:
         form.added.connect(self._saved)
         dialog = ProfileDialog(form, self.shell.theme, self.shell.window)
-
-        async def show() -> None:
-            await shown(dialog)
-
-        self.shell.tasks.start("connect an account", show)
+        self.shell.tasks.start("connect an account", partial(shown, dialog))
 
     def _saved(self, _: str) -> None:
         self._room.accounts.look()
@@ -118,12 +111,3 @@ class AccountsFeature(Feature):
 
     def _is_current(self, name: str) -> bool:
         return self._room.accounts.current == name
-
-    def _can_change(self) -> bool:
-        return is_kept_here(self._room.accounts.current)
-
-    def _change_current(self) -> None:
-        self.change_account(self._room.accounts.current)
-
-    def _remove(self) -> None:
-        self._room.accounts.remove_current(self.shell.confirm)

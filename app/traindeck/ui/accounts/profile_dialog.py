@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QMimeData, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QDialog,
-    QDialogButtonBox,
     QFormLayout,
     QFrame,
     QGridLayout,
     QLabel,
     QLineEdit,
-    QPushButton,
-    QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
 from traindeck.domain.accounts.keys import is_credentials_name
 from traindeck.domain.accounts.profiles import REGIONS, Check, CheckUp, Signature
 from traindeck.domain.texts import Text, moment_words, say, text
-from traindeck.ui.kit.layouts import column_of
-from traindeck.ui.kit.property_page import sentence
+from traindeck.ui.kit.cards import push_button, show_words
+from traindeck.ui.kit.dialogs import closing
+from traindeck.ui.kit.layouts import column_of, label, scrolling
+from traindeck.ui.kit.property_page import help_label, sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.accounts.profile_form import SECRETS, ProfileForm
 from traindeck.viewmodels.shell.status import region_words
@@ -72,22 +71,14 @@ class CheckCard(QFrame):
 
     def _add(self, row: int, check: Check) -> None:
         icon, color, verdict = _mark_of(check)
-        mark, title, fact = QLabel(), QLabel(say(check.title)), QLabel(_words(check))
+        mark = QLabel()
         mark.setPixmap(self._theme.icon(icon, color).pixmap(_MARK))
         mark.setAccessibleName(say(verdict))
         mark.setToolTip(say(verdict))
-        set_role(title, "strong")
-        if check.is_running:
-            set_role(fact, "dim")
-        fact.setWordWrap(True)
-        fact.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        fact.setTextFormat(Qt.TextFormat.PlainText)
-        for column, label in enumerate((mark, title, fact)):
-            self._grid.addWidget(label, row, column, Qt.AlignmentFlag.AlignTop)
-
-
-def _words(check: Check) -> str:
-    return say(check.fact) if check.hint is None else f"{say(check.fact)} {say(check.hint)}"
+        words = say(check.fact) if check.hint is None else f"{say(check.fact)} {say(check.hint)}"
+        fact = help_label(words, "dim" if check.is_running else "")
+        for column, part in enumerate((mark, label(say(check.title), "strong"), fact)):
+            self._grid.addWidget(part, row, column, Qt.AlignmentFlag.AlignTop)
 
 
 def _mark_of(check: Check) -> tuple[str, str, Text]:
@@ -98,60 +89,30 @@ def _mark_of(check: Check) -> tuple[str, str, Text]:
     return ("check", "good", text("Passed")) if check.passed else ("error", "bad", text("Check failed"))
 
 
-if TYPE_CHECKING:
-    _Widget = QWidget
-else:
-    _Widget = object
+class FileDrop(QObject):
+    """Takes a file that is dropped on a widget, and on nothing in it that takes drops itself; of several the first."""
 
-
-class TakesFile(_Widget):
-    """A widget on which a file of this computer can be dropped; of several it takes the first."""
-
-    def take_file(self, file: Path) -> None:
-        raise NotImplementedError
-
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if _local_files(event.mimeData()):
-            event.acceptProposedAction()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        if files := _local_files(event.mimeData()):
-            event.acceptProposedAction()
-            self.take_file(files[0])
-
-
-class CredentialsDrop(QObject):
-    """Takes what no panel of the window has taken; files of other kinds are left alone."""
-
-    dropped = Signal(object)
-
-    def __init__(self, window: QWidget) -> None:
-        super().__init__(window)
-        window.setAcceptDrops(True)
-        window.installEventFilter(self)
+    def __init__(self, on: QWidget, take: Callable[[Path], None], fits: Callable[[list[Path]], bool] = bool) -> None:
+        super().__init__(on)
+        self._take = take
+        self._fits = fits
+        on.setAcceptDrops(True)
+        on.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QDragEnterEvent | QDragMoveEvent | QDropEvent):
-            path = _credentials_in(event.mimeData())
-            if path is not None:
+            files = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
+            if self._fits(files):
                 event.acceptProposedAction()
                 if event.type() == QEvent.Type.Drop:
-                    self.dropped.emit(path)
+                    self._take(files[0])
                 return True
         return super().eventFilter(watched, event)
 
 
-def _local_files(mime: QMimeData) -> list[Path]:
-    return [Path(url.toLocalFile()) for url in mime.urls() if url.isLocalFile()]
-
-
-def _credentials_in(mime: QMimeData) -> Path | None:
+def is_credentials(files: list[Path]) -> bool:
     """One file of the console's kind."""
-    files = _local_files(mime)
-    if len(files) != 1:
-        return None
-    is_table = files[0].suffix.lower() == ".csv"
-    return files[0] if is_table or is_credentials_name(files[0].name) else None
+    return len(files) == 1 and (files[0].suffix.lower() == ".csv" or is_credentials_name(files[0].name))
 
 
 _WIDTH = 600
@@ -160,7 +121,7 @@ _MORE_HEIGHT = 290
 _SCREEN_SHARE = 0.9
 
 
-class ProfileDialog(TakesFile, QDialog):
+class ProfileDialog(QDialog):
     """Binds a ProfileForm; a credentials.csv can be dropped anywhere on it."""
 
     def __init__(self, form: ProfileForm, theme: Theme, parent: QWidget | None = None) -> None:
@@ -168,22 +129,18 @@ class ProfileDialog(TakesFile, QDialog):
         self._form = form
         title = say("Keys of “{name}”", name=form.state.fields.name)
         self.setWindowTitle(title if form.state.is_change else say("Connect your account"))
-        self.setAcceptDrops(True)
+        FileDrop(self, form.load)
         self.setMinimumWidth(_WIDTH)
         self.fields: dict[str, QLineEdit] = {}
         self._wrong: dict[str, QLabel] = {}
         self.region = QComboBox()
         self.signature = QComboBox()
         self.path_style = QCheckBox(say("&Bucket name in the path, not in the host"))
-        self.more = QPushButton(say("&More settings"))
-        self.more_box = QScrollArea()
-        self.error = QLabel()
+        self.more = push_button(say("&More settings"), role="link")
+        self.error, self.note = help_label("", "error"), sentence("", "small")
         self.checks = CheckCard(theme)
-        self.note = QLabel()
-        self.save = QPushButton()
-        self.session = QPushButton(say("Keep for &this session only"))
-        self.buttons = QDialogButtonBox()
-        self._column = QVBoxLayout(self)
+        self.save = push_button("", form.submit, "primary")
+        self.session = push_button(say("Keep for &this session only"), form.keep_for_session)
         self._build()
         self._bind()
         self._refresh()
@@ -191,44 +148,34 @@ class ProfileDialog(TakesFile, QDialog):
         form.look_for_keyring()
 
     def _build(self) -> None:
-        intro = QLabel(
+        intro = (
             say("Paste new keys, or leave both fields empty to keep those in use ({key}).", key=self._form.key_hint)
             if self._form.state.is_change
             else say("Paste the access key (AK) and the secret key (SK), or drop credentials.csv on this window.")
         )
-        intro.setWordWrap(True)
-        set_role(intro, "dim")
         form = _form_layout()
         self._row(form, "name", say("&Name"), say("How you want to call it, for example campus"))
         self.fields["name"].setReadOnly(self._form.state.is_change)
         self._fill_regions()
-        form.addRow(_buddy(say("R&egion"), self.region), _with_hint(self.region, self._hint("region")))
+        self._add(form, "region", say("R&egion"), self.region)
         stays = say("Empty: stays as it is") if self._form.state.is_change else ""
         self._row(form, "access_key", say("&Access key (AK)"), stays)
         self._row(form, "secret_key", say("&Secret key (SK)"), stays)
         self._build_more(stays)
-        set_role(self.more, "link")
         self.more.setCheckable(True)
-        self.more.setAutoDefault(False)  # else Return in a field would press it
-        set_role(self.error, "error")
-        self.error.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        set_role(self.note, "small")
-        for label in (self.error, self.note):
-            label.setWordWrap(True)
-        set_role(self.save, "primary")
+        self.save.setAutoDefault(True)  # else Return would press “Close”
         self.save.setDefault(True)
-        self.buttons.addButton(self.save, QDialogButtonBox.ButtonRole.ActionRole)
-        self.session.setAutoDefault(False)
-        self.buttons.addButton(self.session, QDialogButtonBox.ButtonRole.ActionRole)
-        self.buttons.addButton(say("Close"), QDialogButtonBox.ButtonRole.RejectRole)
-        layout = self._column
-        layout.setContentsMargins(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE)
-        layout.setSpacing(SPACE + HALF)
-        layout.addWidget(intro)
-        layout.addLayout(form)
-        layout.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
-        for widget in (self.more_box, self.error, self.checks, self.note, self.buttons):
-            layout.addWidget(widget)
+        self.buttons, _ = closing(self, say("Close"), self.save, self.session)
+        parts = (self.more_box, self.error, self.checks, self.note, self.buttons)
+        self._column = column_of(
+            sentence(intro, "dim"),
+            form,
+            (self.more, 0, Qt.AlignmentFlag.AlignLeft),
+            *parts,
+            inside=self,
+            margins=(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE),
+            spacing=SPACE + HALF,
+        )
 
     def _build_more(self, stays: str) -> None:
         form = _form_layout()
@@ -253,13 +200,12 @@ class ProfileDialog(TakesFile, QDialog):
         self._more_names = tuple(name for name in self.fields if name not in ("name", "access_key", "secret_key"))
         inside = QWidget()
         inside.setLayout(form)
-        self.more_box.setWidget(inside)
-        self.more_box.setWidgetResizable(True)
+        self.more_box = scrolling(inside)
         self.more_box.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.more_box.setFixedHeight(_MORE_HEIGHT)
         self.more_box.hide()
 
-    def _row(self, form: QFormLayout, name: str, label: str, placeholder: str = "") -> None:
+    def _row(self, form: QFormLayout, name: str, title: str, placeholder: str = "") -> None:
         edit = QLineEdit()
         edit.setObjectName(f"profile.{name}")
         edit.setPlaceholderText(placeholder)
@@ -267,15 +213,15 @@ class ProfileDialog(TakesFile, QDialog):
             # In this mode Qt gives nothing of it to the clipboard, to drags or to input methods.
             edit.setEchoMode(QLineEdit.EchoMode.Password)
         self.fields[name] = edit
-        form.addRow(_buddy(label, edit), _with_hint(edit, self._hint(name)))
+        self._add(form, name, title, edit)
 
-    def _hint(self, name: str) -> QLabel:
-        hint = QLabel()
-        hint.setWordWrap(True)
+    def _add(self, form: QFormLayout, name: str, title: str, field: QWidget) -> None:
+        """With room for what is wrong below it."""
+        self._wrong[name] = hint = sentence("", "error")
         hint.hide()
-        set_role(hint, "error")
-        self._wrong[name] = hint
-        return hint
+        box = QWidget()
+        column_of(field, hint, inside=box, margins=0, spacing=2)
+        form.addRow(_buddy(title, field), box)
 
     def _fill_regions(self) -> None:
         self.region.setObjectName("profile.region")
@@ -300,29 +246,17 @@ class ProfileDialog(TakesFile, QDialog):
             self.signature.addItem(words, signature.value)
 
     def _bind(self) -> None:
-        for edit in self.fields.values():
-            edit.textEdited.connect(self._on_edited)
+        for name, edit in self.fields.items():
+            edit.textEdited.connect(partial(self._form.set, name))
         self.region.currentTextChanged.connect(self._on_region)
-        self.signature.currentIndexChanged.connect(self._on_signature)
-        self.path_style.toggled.connect(self._form.set_path_style)
+        self.signature.currentIndexChanged.connect(lambda _: self._form.set("signature", self.signature.currentData()))
+        self.path_style.toggled.connect(partial(self._form.set, "path_style"))
         self.more.toggled.connect(self.more_box.setVisible)
-        self.save.clicked.connect(self._form.submit)
-        self.session.clicked.connect(self._form.keep_for_session)
-        self.buttons.rejected.connect(self.reject)
         self._form.changed.connect(self._refresh)
-
-    def _on_edited(self, typed: str) -> None:
-        edit = self.sender()
-        for name, field in self.fields.items():
-            if field is edit:
-                self._form.set(name, typed)
 
     def _on_region(self, shown: str) -> None:
         at = self.region.findText(shown)
         self._form.set("region", str(self.region.itemData(at)) if at >= 0 else shown)
-
-    def _on_signature(self, at: int) -> None:
-        self._form.set("signature", str(self.signature.itemData(at)))
 
     def event(self, event: QEvent) -> bool:
         handled = super().event(event)
@@ -349,8 +283,7 @@ class ProfileDialog(TakesFile, QDialog):
         state = self._form.state
         self._show_values()
         self._show_mistakes()
-        self.error.setText(state.error.sentence() if state.error else "")
-        self.error.setVisible(state.error is not None)
+        show_words(self.error, state.error.sentence() if state.error else "")
         self.note.setText(self._note())
         self.note.setVisible(not state.has_no_keyring)
         self.save.setEnabled(not state.busy)
@@ -375,12 +308,9 @@ class ProfileDialog(TakesFile, QDialog):
         errors = self._form.state.errors
         for name, hint in self._wrong.items():
             message = errors.get(name)
-            hint.setText(say(message) if message else "")
-            hint.setVisible(message is not None)
+            show_words(hint, say(message) if message else "")
             field = self.region if name == "region" else self.fields[name]
-            role = "invalid" if message else ""
-            if (field.property("role") or "") != role:
-                set_role(field, role)
+            set_role(field, "invalid" if message else "")
             field.setAccessibleDescription(hint.text())
         hidden = [name for name in self._more_names if name in errors]
         if hidden:
@@ -389,12 +319,10 @@ class ProfileDialog(TakesFile, QDialog):
 
     def _note(self) -> str:
         state = self._form.state
+        if state.is_temporary and state.expires is not None:
+            ends = moment_words(state.expires)
+            return say("Temporary keys are kept for this session only. These end at {time}.", time=ends)
         if state.is_temporary:
-            if state.expires is not None:
-                return say(
-                    "Temporary keys are kept for this session only. These end at {time}.",
-                    time=moment_words(state.expires),
-                )
             return say("Temporary keys are kept for this session only.")
         if state.keyring:
             return say(
@@ -402,9 +330,6 @@ class ProfileDialog(TakesFile, QDialog):
                 keyring=state.keyring,
             )
         return say("The secret key is kept in the keyring of this computer and nowhere else.")
-
-    def take_file(self, file: Path) -> None:
-        self._form.load(file)
 
 
 def _form_layout() -> QFormLayout:
@@ -417,20 +342,13 @@ def _form_layout() -> QFormLayout:
 
 
 def _head(form: QFormLayout, words: str) -> None:
-    label = QLabel(words)
-    set_role(label, "strong")
-    label.setContentsMargins(0, SPACE if form.rowCount() else 0, 0, 0)
-    form.addRow(label)
+    head = label(words, "strong")
+    head.setContentsMargins(0, SPACE if form.rowCount() else 0, 0, 0)
+    form.addRow(head)
 
 
 def _buddy(title: str, field: QWidget) -> QLabel:
-    label = QLabel(title)
-    label.setBuddy(field)
+    name = QLabel(title)
+    name.setBuddy(field)
     field.setAccessibleName(title.replace("&", ""))
-    return label
-
-
-def _with_hint(field: QWidget, hint: QLabel) -> QWidget:
-    box = QWidget()
-    column_of(field, hint, inside=box, margins=0, spacing=2)
-    return box
+    return name

@@ -30,10 +30,9 @@ from traindeck.ui.kit.fields import (
     PlaceCompletion,
     Prepare,
     WheelGuard,
-    line,
     with_places,
 )
-from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.ui.kit.layouts import column_of, line, row_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.storage.bucket_model import local_paths

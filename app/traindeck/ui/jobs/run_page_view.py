@@ -13,7 +13,7 @@ from traindeck.ui.kit.cells import StateChip
 from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.run_page import RunPage, RunPageState, tone_of
+from traindeck.viewmodels.jobs.run_page import RunPage, RunPageState, state_words, tone_of
 from traindeck.viewmodels.ports import Confirm, Tone
 
 _MOST_OUTPUTS = 200
@@ -83,13 +83,12 @@ class RunPageView(QWidget):
     def _on_changed(self) -> None:
         state = self._page.state
         run = state.run
-        self.chip.show_run(run)
+        self.chip.show_state(tone_of(run), state_words(run))
         self.title.setText(run.name)
         self.reason.setText(str(run.reason))
         self.reason.setVisible(bool(run.reason))
         role = "error" if tone_of(run) is Tone.BAD else "dim"
-        if self.reason.property("role") != role:
-            set_role(self.reason, role)
+        set_role(self.reason, role)
         busy = self._page.busy
         self.busy.setText(str(busy or ""))
         self.busy.setVisible(busy is not None)

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize, Qt, SignalInstance
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import (
-    QFrame,
-    QGridLayout,
-    QLabel,
-    QLayout,
-    QPushButton,
-    QScrollArea,
-    QSizePolicy,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QLayout, QPushButton, QToolButton, QWidget
 
-from traindeck.ui.kit.layouts import column_of
+from traindeck.ui.kit.layouts import column_of, label, scrolling
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+
+Pressed = Callable[..., object] | SignalInstance
+"""What a button does."""
 
 
 class Facts(QWidget):
@@ -43,35 +36,46 @@ class Facts(QWidget):
         while len(self._labels) < len(facts):
             pair = (plain("dim"), plain(""))
             pair[0].setWordWrap(False)
-            for column, label in enumerate(pair):
-                self._grid.addWidget(label, len(self._labels), column, Qt.AlignmentFlag.AlignTop)
+            for column, words in enumerate(pair):
+                self._grid.addWidget(words, len(self._labels), column, Qt.AlignmentFlag.AlignTop)
             self._labels.append(pair)
         while len(self._labels) > len(facts):
-            for label in self._labels.pop():
-                label.deleteLater()
+            for words in self._labels.pop():
+                words.deleteLater()
         for (name, value), (left, right) in zip(facts, self._labels, strict=True):
             left.setText(name)
             right.setText(value)
         self.setVisible(bool(facts))
 
 
-def plain(role: str) -> QLabel:
-    label = QLabel()
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(role != "title")
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
-    set_role(label, role)
-    return label
+def plain(role: str, words: str = "") -> QLabel:
+    """Filled later mostly, and to be copied from."""
+    return label(words, role, wraps=role != "title", copies=True)
+
+
+def show_words(place: QLabel | QPushButton, words: str) -> None:
+    """Nothing to say, nothing to see."""
+    place.setText(words)
+    place.setVisible(bool(words))
+
+
+def push_button(words: str, act: Pressed | None = None, role: str = "", tip: str = "") -> QPushButton:
+    """Return in a field does not press it."""
+    made = QPushButton(words)
+    made.setAutoDefault(False)
+    made.setToolTip(tip)
+    if role:
+        set_role(made, role)
+    if act is not None:
+        made.clicked.connect(act)
+    return made
 
 
 def card(words: str, inside: Sequence[QWidget]) -> QFrame:
     frame = QFrame()
     set_role(frame, "card")
     column = column_of(inside=frame, margins=(2 * SPACE, SPACE + HALF, 2 * SPACE, SPACE + HALF), spacing=SPACE)
-    title = QLabel(words)
-    set_role(title, "heading")
-    column.addWidget(title)
+    column.addWidget(label(words, "heading"))
     for widget in inside:
         align = Qt.AlignmentFlag.AlignLeft if isinstance(widget, QPushButton) else Qt.AlignmentFlag(0)
         column.addWidget(widget, 0, align)
@@ -82,11 +86,7 @@ def fill_scrolling(page: QWidget, column: QLayout) -> None:
     """What does not fit on the page is scrolled to."""
     inside = QWidget()
     inside.setLayout(column)
-    scroll = QScrollArea()
-    scroll.setWidget(inside)
-    scroll.setWidgetResizable(True)
-    scroll.setFrameShape(QFrame.Shape.NoFrame)
-    column_of(scroll, inside=page, margins=0)
+    column_of(scrolling(inside), inside=page, margins=0)
 
 
 class EmptyPage(QWidget):
@@ -95,24 +95,17 @@ class EmptyPage(QWidget):
     def __init__(self, title: str, hint: str) -> None:
         super().__init__()
         self._own = (title, hint)
-        self.title = QLabel()
-        self.hint = QLabel()
+        self.title, self.hint = label("", "heading", wraps=True), label("", "dim", wraps=True)
         set_role(self, "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        set_role(self.title, "heading")
-        set_role(self.hint, "dim")
-        layout = column_of(1, inside=self, margins=2 * SPACE, spacing=HALF)
-        for label in (self.title, self.hint):
-            label.setWordWrap(True)
-            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
-            layout.addWidget(label)
-        layout.addStretch(2)
+        for words in (self.title, self.hint):
+            words.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        column_of(1, self.title, self.hint, 2, inside=self, margins=2 * SPACE, spacing=HALF)
         self.restore()
 
     def say(self, title: str, hint: str) -> None:
         self.title.setText(title)
-        self.hint.setText(hint)
-        self.hint.setVisible(bool(hint))
+        show_words(self.hint, hint)
 
     def restore(self) -> None:
         self.say(*self._own)
@@ -121,9 +114,10 @@ class EmptyPage(QWidget):
 class ElidedLabel(QLabel):
     """Keeps its whole text; the tool tip shows it when it was cut."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, words: str = "", role: str = "") -> None:
+        super().__init__(words)
         self.setTextFormat(Qt.TextFormat.PlainText)
+        set_role(self, role)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(4 * SPACE, super().minimumSizeHint().height())
@@ -141,7 +135,7 @@ class ElidedLabel(QLabel):
 _DRAWN = "drawn"
 
 
-def tool_button(icon: str, words: str, act: Callable[[], None] | None = None) -> QToolButton:
+def tool_button(icon: str, words: str, act: Pressed | None = None) -> QToolButton:
     button = QToolButton()
     button.setToolTip(words)
     button.setAccessibleName(words)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QRect, QSize, Qt
 from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import (
-    QApplication,
-    QLabel,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-)
+from PySide6.QtWidgets import QApplication, QLabel, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-from traindeck.domain.jobs.job import Run
-from traindeck.ui.kit.table_models import BADGE_ROLE, SHARE_ROLE, TONE_ROLE, tone_color
+from traindeck.ui.kit.table_models import BADGE_ROLE, SHARE_ROLE, TONE_ROLE
 from traindeck.ui.kit.tables import Index
 from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.run_page import state_words, tone_of
 from traindeck.viewmodels.ports import Tone
+
+# The ink, the background, and the chip that has them.
+_LOOKS = {
+    Tone.WAITING: ("link", "info_soft", "chip-info"),
+    Tone.RUNNING: ("link", "info_soft", "chip-info"),
+    Tone.GOOD: ("good", "good_soft", "chip-good"),
+    Tone.BAD: ("bad", "bad_soft", "chip-bad"),
+    Tone.DOUBTFUL: ("warn", "warn_soft", "chip-warn"),
+    Tone.QUIET: ("dim", "hover", "chip"),
+}
 
 
 class _CellDelegate(QStyledItemDelegate):
@@ -35,7 +37,7 @@ class _CellDelegate(QStyledItemDelegate):
         style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, option.widget)
 
     def _paint_chip(self, painter: QPainter, option: QStyleOptionViewItem, words: str, tone: Tone) -> None:
-        ink, paper = tone_color(tone)
+        ink, paper, _ = _LOOKS[tone]
         metrics = option.fontMetrics
         room: QRect = option.rect.adjusted(HALF, 0, -HALF, 0)
         height = metrics.height() + HALF
@@ -81,7 +83,7 @@ class ProgressDelegate(_CellDelegate):
         if index.data(BADGE_ROLE):
             self._paint_chip(painter, option, words, tone)
             return
-        ink, _ = tone_color(tone)
+        ink = _LOOKS[tone][0]
         metrics = option.fontMetrics
         room: QRect = option.rect.adjusted(SPACE, 0, -SPACE, 0)
         words_width = metrics.horizontalAdvance("100% ") + SPACE
@@ -105,21 +107,9 @@ class ProgressDelegate(_CellDelegate):
         painter.restore()
 
 
-_ROLES = {
-    Tone.WAITING: "chip-info",
-    Tone.RUNNING: "chip-info",
-    Tone.GOOD: "chip-good",
-    Tone.BAD: "chip-bad",
-    Tone.DOUBTFUL: "chip-warn",
-    Tone.QUIET: "chip",
-}
-
-
 class StateChip(QLabel):
-    """How a run stands."""
+    """How something stands."""
 
-    def show_run(self, run: Run) -> None:
-        role = _ROLES[tone_of(run)]
-        if self.property("role") != role:
-            set_role(self, role)
-        self.setText(state_words(run))
+    def show_state(self, tone: Tone, words: str) -> None:
+        set_role(self, _LOOKS[tone][2])
+        self.setText(words)

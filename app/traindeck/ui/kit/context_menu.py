@@ -4,26 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QKeySequence, QShortcut
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QMenu, QWidget
 
 from traindeck.ui.kit.theme import Theme
 from traindeck.viewmodels.shell.commands import CONTEXT, Command, Commands
 
 
+def keys_words(shortcut: str) -> str:
+    """The keys as this system names them."""
+    return QKeySequence(shortcut).toString(QKeySequence.SequenceFormat.NativeText)
+
+
+def in_groups(commands: Commands, menu: str) -> list[list[Command]]:
+    """Those of one menu; a line parts two groups."""
+    group_of = attrgetter("group")
+    members = sorted((command for command in commands.all() if command.menu == menu), key=group_of)
+    return [list(group) for _, group in groupby(members, group_of)]
+
+
 def context_menu(commands: Commands, theme: Theme, parent: QWidget) -> QMenu:
     """What can be done with what is selected."""
     menu = QMenu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    group = None
-    members = [command for command in commands.all() if command.menu == CONTEXT]
-    for command in sorted(members, key=lambda command: command.group):
-        if group is not None and command.group != group:
+    for group in in_groups(commands, CONTEXT):
+        if menu.actions():
             menu.addSeparator()
-        group = command.group
-        menu.addAction(_action(menu, commands, command, theme))
+        for command in group:
+            # The key is shown, not registered: what shows the menu acts on it.
+            keys = keys_words(command.shortcut)
+            action = menu.addAction(f"{command.title}\t{keys}" if keys else command.title)
+            if command.icon:
+                action.setIcon(theme.icon(command.icon))
+            action.setEnabled(command.enabled())
+            action.triggered.connect(partial(commands.run, command.id))
     return menu
 
 
@@ -54,14 +72,3 @@ class Keys:
                 shortcut = self._bound[keys] = QShortcut(QKeySequence(keys), self._widget)
                 shortcut.setContext(self._context)
                 shortcut.activated.connect(partial(self._commands.run, command_id))
-
-
-def _action(menu: QMenu, commands: Commands, command: Command, theme: Theme) -> QAction:
-    # The key is shown, not registered: what shows the menu acts on it.
-    keys = QKeySequence(command.shortcut).toString(QKeySequence.SequenceFormat.NativeText)
-    action = QAction(f"{command.title}\t{keys}" if keys else command.title, menu)
-    if command.icon:
-        action.setIcon(theme.icon(command.icon))
-    action.setEnabled(command.enabled())
-    action.triggered.connect(partial(commands.run, command.id))
-    return action

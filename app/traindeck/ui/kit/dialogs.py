@@ -26,11 +26,13 @@ from shiboken6 import isValid
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.texts import say
-from traindeck.ui.kit.layouts import column_of
-from traindeck.ui.kit.property_page import sentence
+from traindeck.ui.kit.cards import push_button
+from traindeck.ui.kit.layouts import column_of, label
+from traindeck.ui.kit.property_page import help_label, sentence
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
 
 CANCEL = "cancel"
+DIALOG_MARGINS = (3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE)
 
 
 async def shown(dialog: QDialog) -> int:
@@ -68,11 +70,8 @@ def _ending(dialog: QDialog) -> asyncio.Future[int]:
         if not result.done():
             result.set_result(code)
 
-    def gone() -> None:
-        finish(QDialog.DialogCode.Rejected)
-
     dialog.finished.connect(finish)
-    dialog.destroyed.connect(gone)  # with the window it belongs to
+    dialog.destroyed.connect(lambda: finish(QDialog.DialogCode.Rejected))  # with the window it belongs to
     return result
 
 
@@ -99,21 +98,12 @@ class Question(QDialog):
         self._word = typed
         self.setWindowTitle(title)
         self.setMinimumWidth(420)
-        heading, words = QLabel(title), QLabel(hint)
-        set_role(heading, "heading")
-        for label in (heading, words):
-            label.setWordWrap(True)
-            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        heading, words = help_label(title, "heading"), help_label(hint, "")
         words.setVisible(bool(hint))
-        self.buttons = QDialogButtonBox()
-        for answer in answers:
-            self._add(answer)
-        cancel = self.buttons.addButton(say("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
-        cancel.setAutoDefault(not any(answer.role == "primary" for answer in answers))
-        self.buttons.rejected.connect(self.reject)
-        layout = self._column = column_of(
-            heading, words, inside=self, margins=(3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE), spacing=SPACE
-        )
+        is_advised = any(answer.role == "primary" for answer in answers)
+        self.buttons, cancel = closing(self, say("Cancel"), *(self._made(answer) for answer in answers))
+        cancel.setAutoDefault(not is_advised)
+        layout = self._column = column_of(heading, words, inside=self, margins=DIALOG_MARGINS, spacing=SPACE)
         self.typed = QLineEdit()
         if typed:
             request = QLabel(say("Type “{word}” to confirm:", word=typed))
@@ -126,7 +116,7 @@ class Question(QDialog):
             self._on_typed("")
         layout.addSpacing(SPACE)
         layout.addWidget(self.buttons)
-        if not typed and not any(answer.role == "primary" for answer in answers):
+        if not typed and not is_advised:
             cancel.setFocus()  # a key pressed too early must not do what cannot be undone
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -135,24 +125,20 @@ class Question(QDialog):
         self.resize(self.width(), self._column.totalHeightForWidth(self.width()))
 
     def _on_typed(self, words: str) -> None:
-        for button in self.buttons.findChildren(QPushButton):
-            if button.objectName():  # Cancel has none and is always open
-                button.setEnabled(words.strip().casefold() == self._word.casefold())
+        for answer in self.buttons.findChildren(QPushButton):
+            if answer.objectName():  # Cancel has none and is always open
+                answer.setEnabled(words.strip().casefold() == self._word.casefold())
 
-    def _add(self, answer: AnswerButton) -> None:
-        # All on one side: the system's order by role would tear them apart.
-        button = QPushButton(answer.label)
-        self.buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
-        button.setObjectName(f"answer.{answer.id}")
-        button.setAutoDefault(answer.role == "primary")
-        button.setDefault(answer.role == "primary")
-        set_role(button, answer.role)
-        button.clicked.connect(partial(_choose, self, answer.id))
+    def _made(self, answer: AnswerButton) -> QPushButton:
+        made = push_button(answer.label, partial(self._choose, answer.id), answer.role)
+        made.setObjectName(f"answer.{answer.id}")
+        made.setAutoDefault(answer.role == "primary")
+        made.setDefault(answer.role == "primary")
+        return made
 
-
-def _choose(question: Question, answer: str) -> None:
-    question.answer = answer
-    question.accept()
+    def _choose(self, answer: str) -> None:
+        self.answer = answer
+        self.accept()
 
 
 async def asked(parent: QWidget | None, title: str, hint: str, *answers: AnswerButton, typed: str = "") -> str:
@@ -160,6 +146,16 @@ async def asked(parent: QWidget | None, title: str, hint: str, *answers: AnswerB
     question = Question(title, hint, answers, _still_there(parent), typed)
     await shown(question)
     return question.answer
+
+
+def closing(dialog: QDialog, words: str, *buttons: QPushButton) -> tuple[QDialogButtonBox, QPushButton]:
+    """The foot of a dialog: what can be done, and the way out."""
+    foot = QDialogButtonBox()
+    for one in buttons:
+        # All on one side: the system's order by role would tear them apart.
+        foot.addButton(one, QDialogButtonBox.ButtonRole.ActionRole)
+    foot.rejected.connect(dialog.reject)
+    return foot, foot.addButton(words, QDialogButtonBox.ButtonRole.RejectRole)
 
 
 class ErrorReport(QDialog):
@@ -170,21 +166,16 @@ class ErrorReport(QDialog):
         self.setWindowTitle(say("Something went wrong"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(640, 420)
-        heading = QLabel(say("Something went wrong inside TrainDeck."))
-        set_role(heading, "heading")
-        words = QLabel(say("Your jobs and files are not affected. Copy the report and send it to us."))
-        words.setWordWrap(True)
+        heading = label(say("Something went wrong inside TrainDeck."), "heading")
+        words = label(say("Your jobs and files are not affected. Copy the report and send it to us."), wraps=True)
         self.report = QPlainTextEdit(report)
         self.report.setReadOnly(True)
         self.report.setFont(theme.mono_font())
         self.report.setAccessibleName(say("Error report"))
-        buttons = QDialogButtonBox()
         self.copy = QPushButton(theme.icon("copy", "on_accent"), say("&Copy report"))
         set_role(self.copy, "primary")
         self.copy.clicked.connect(self._copy)
-        buttons.addButton(self.copy, QDialogButtonBox.ButtonRole.ActionRole)
-        buttons.addButton(say("Close"), QDialogButtonBox.ButtonRole.RejectRole)
-        buttons.rejected.connect(self.reject)
+        buttons, _ = closing(self, say("Close"), self.copy)
         column_of(heading, words, self.report, buttons, inside=self, margins=2 * SPACE, spacing=SPACE)
         self.copy.setFocus()
 
@@ -218,37 +209,28 @@ Chosen = Callable[[list[Path]], None]
 
 
 def choose_files(parent: QWidget, title: str, chosen: Chosen) -> QFileDialog:
-    return _open(parent, title, chosen, QFileDialog.FileMode.ExistingFiles)
+    return _opened(QFileDialog(parent, title), QFileDialog.FileMode.ExistingFiles, chosen)
 
 
 def choose_folder(parent: QWidget, title: str, chosen: Chosen, start: Path | None = None) -> QFileDialog:
-    return _open(parent, title, chosen, QFileDialog.FileMode.Directory, start)
+    dialog = QFileDialog(parent, title, str(start) if start else "")
+    dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+    return _opened(dialog, QFileDialog.FileMode.Directory, chosen)
 
 
 def choose_job_file(parent: QWidget, title: str, chosen: Chosen, start: Path, *, to_save: bool) -> QFileDialog:
-    mode = QFileDialog.FileMode.AnyFile if to_save else QFileDialog.FileMode.ExistingFile
-    dialog = _open(parent, title, chosen, mode, start.parent, to_save=to_save)
-    dialog.setNameFilter("job.toml (*.toml)")
+    dialog = QFileDialog(parent, title, str(start.parent), "job.toml (*.toml)")
     dialog.setDefaultSuffix("toml")
+    if to_save:
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    _opened(dialog, QFileDialog.FileMode.AnyFile if to_save else QFileDialog.FileMode.ExistingFile, chosen)
     dialog.selectFile(start.name)
     return dialog
 
 
-def _open(
-    parent: QWidget,
-    title: str,
-    chosen: Chosen,
-    mode: QFileDialog.FileMode,
-    start: Path | None = None,
-    *,
-    to_save: bool = False,
-) -> QFileDialog:
-    dialog = QFileDialog(parent, title, str(start) if start else "")
+def _opened(dialog: QFileDialog, mode: QFileDialog.FileMode, chosen: Chosen) -> QFileDialog:
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    if to_save:
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
     dialog.setFileMode(mode)
-    dialog.setOption(QFileDialog.Option.ShowDirsOnly, mode is QFileDialog.FileMode.Directory)
     dialog.filesSelected.connect(lambda names: chosen([Path(name) for name in names]))
     dialog.open()
     return dialog
@@ -258,7 +240,7 @@ class NameDialog(QDialog):
     """The button opens when `check`, which raises AppError, has nothing against what was typed."""
 
     def __init__(
-        self, title: str, label: str, action: str, value: str, check: Callable[[str], None], parent: QWidget | None
+        self, title: str, question: str, action: str, value: str, check: Callable[[str], None], parent: QWidget | None
     ) -> None:
         super().__init__(parent)
         self._check = check
@@ -266,37 +248,21 @@ class NameDialog(QDialog):
         self.setWindowTitle(title)
         self.setMinimumWidth(480)
         heading = sentence(title, "heading")
-        self.words = QLabel(label)
-        self.words.setWordWrap(True)
+        self.words = label(question, wraps=True)
         self.edit = QLineEdit(value)
-        self.edit.setAccessibleName(label)
+        self.edit.setAccessibleName(question)
         self.words.setBuddy(self.edit)
-        self.trouble = QLabel()
-        self.trouble.setWordWrap(True)
+        self.trouble = sentence("", "error")
         # Room for what may be said, so that the buttons stay where they are.
         self.trouble.setMinimumHeight(2 * self.fontMetrics().lineSpacing() + 4)
         self.trouble.setAlignment(Qt.AlignmentFlag.AlignTop)
-        set_role(self.trouble, "error")
-        buttons = QDialogButtonBox()
-        self.accept_button = QPushButton(action)
-        set_role(self.accept_button, "primary")
+        self.accept_button = push_button(action, self.accept, "primary")
+        self.accept_button.setAutoDefault(True)
         self.accept_button.setDefault(True)
-        buttons.addButton(self.accept_button, QDialogButtonBox.ButtonRole.ActionRole)
-        cancel = buttons.addButton(say("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
+        buttons, cancel = closing(self, say("Cancel"), self.accept_button)
         cancel.setAutoDefault(False)
-        self.accept_button.clicked.connect(self.accept)
-        buttons.rejected.connect(self.reject)
-        column_of(
-            heading,
-            self.words,
-            self.edit,
-            self.trouble,
-            1,
-            buttons,
-            inside=self,
-            margins=(3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE),
-            spacing=SPACE,
-        )
+        parts = (heading, self.words, self.edit, self.trouble, 1, buttons)
+        column_of(*parts, inside=self, margins=DIALOG_MARGINS, spacing=SPACE)
         self.edit.textChanged.connect(self._on_typed)
         self._on_typed(value)
         self.edit.setFocus()
@@ -314,10 +280,10 @@ class NameDialog(QDialog):
 
 
 async def asked_line(
-    parent: QWidget | None, title: str, label: str, action: str, value: str, check: Callable[[str], None]
+    parent: QWidget | None, title: str, question: str, action: str, value: str, check: Callable[[str], None]
 ) -> str | None:
     """What was typed, or None."""
-    dialog = NameDialog(title, label, action, value, check, _still_there(parent))
+    dialog = NameDialog(title, question, action, value, check, _still_there(parent))
     code = await shown(dialog)
     return dialog.edit.text() if code == QDialog.DialogCode.Accepted else None
 

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
     QCompleter,
-    QFrame,
     QLabel,
     QLineEdit,
     QListView,
@@ -26,11 +25,12 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, say
+from traindeck.ui.kit.cards import push_button, show_words
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.tables import Index, TitledModel, plain_heads
 from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.form_values import Rows
+from traindeck.viewmodels.ports import Rows
 
 Choice = tuple[str, str]
 """What is shown, and what it stands for."""
@@ -50,34 +50,22 @@ class Field(QWidget):
             editor.setAccessibleName(label)
         self.error = sentence("", "error")
         self.note = sentence("", "small")
-        self.remedy = QPushButton()
-        set_role(self.remedy, "link")
-        self.remedy.clicked.connect(self.remedy_wanted)
+        self.remedy = push_button("", self.remedy_wanted, "link")
         row = row_of((editor, 1), *beside, spacing=HALF)
-        column_of(
-            self.label,
-            row,
-            self.note,
-            self.error,
-            (self.remedy, 0, Qt.AlignmentFlag.AlignLeft),
-            inside=self,
-            margins=0,
-            spacing=HALF,
-        )
+        remedy = (self.remedy, 0, Qt.AlignmentFlag.AlignLeft)
+        column_of(self.label, row, self.note, self.error, remedy, inside=self, margins=0, spacing=HALF)
         self.show_note("")
         self.show_error("")
         self.show_remedy("")
 
     def show_error(self, words: str) -> None:
-        self.error.setText(words)
-        self.error.setVisible(bool(words))
+        show_words(self.error, words)
         self.editor.setAccessibleDescription(words)
-        self._apply_theme("invalid" if words else "")
+        set_role(self.editor, "invalid" if words else "")
 
     def show_note(self, words: str) -> None:
         """What the value comes to."""
-        self.note.setText(words)
-        self.note.setVisible(bool(words))
+        show_words(self.note, words)
 
     def add_below(self, widget: QWidget) -> None:
         """More to say, between the note and what is wrong."""
@@ -86,17 +74,12 @@ class Field(QWidget):
         layout.insertWidget(layout.indexOf(self.note) + 1, widget)
 
     def show_remedy(self, words: str) -> None:
-        self.remedy.setText(words)
-        self.remedy.setVisible(bool(words))
+        show_words(self.remedy, words)
 
     def show_changed(self, changed: bool) -> None:
         """Marked when it is not as it was in the run the form was filled from."""
         if not self.error.text():
-            self._apply_theme("changed" if changed else "")
-
-    def _apply_theme(self, role: str) -> None:
-        if (self.editor.property("role") or "") != role:
-            set_role(self.editor, role)
+            set_role(self.editor, "changed" if changed else "")
 
 
 class ChoiceBox(QComboBox):
@@ -169,12 +152,6 @@ class Fold(QWidget):
         self.button.setChecked(wanted)
         self.button.setText(("▾ " if wanted else "▸ ") + self._words)
         self._inside.setVisible(wanted)
-
-
-def line() -> QFrame:
-    frame = QFrame()
-    set_role(frame, "line")
-    return frame
 
 
 Prepare = Callable[[QLineEdit], None]
@@ -265,7 +242,7 @@ class _PairCell(QStyledItemDelegate):
     def __init__(self, theme: Theme, parent: QObject, prepare: Prepare | None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._apply_theme = prepare
+        self._prepare = prepare
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         super().paint(painter, option, index)
@@ -278,8 +255,8 @@ class _PairCell(QStyledItemDelegate):
         if isinstance(editor, QLineEdit):
             editor.setProperty("before", index.data(Qt.ItemDataRole.EditRole))
             editor.textEdited.connect(self._on_typed)
-            if self._apply_theme is not None and index.column() == 1:
-                self._apply_theme(editor)
+            if self._prepare is not None and index.column() == 1:
+                self._prepare(editor)
         return editor
 
     def setEditorData(self, editor: QWidget, index: Index) -> None:
@@ -303,13 +280,13 @@ class _PairCell(QStyledItemDelegate):
 class PairTable(QTableView):
     """Type to add, Delete to remove, paste `a=1;b=2` or lines."""
 
-    rows_edited = Signal(object)
     pasted = Signal(str)
 
     def __init__(self, theme: Theme, name: str, value_title: str, prepare: Prepare | None = None) -> None:
-        """`dress` is told of each line that a value is typed into."""
+        """`prepare` is told of each line that a value is typed into."""
         super().__init__()
         self.pairs = PairModel(theme, value_title)
+        self.rows_edited = self.pairs.edited
         self.setModel(self.pairs)
         self.setAccessibleName(name)
         plain_heads(self)
@@ -327,7 +304,6 @@ class PairTable(QTableView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.horizontalHeader().setStretchLastSection(True)
         self.horizontalHeader().resizeSection(0, 15 * SPACE)
-        self.pairs.edited.connect(self.rows_edited)
         self.pairs.rowsInserted.connect(self._fit)
         self.pairs.rowsRemoved.connect(self._fit)
         self._fit()
@@ -377,9 +353,6 @@ _MOST_PLACES_SHOWN = 12
 class PlaceCompletion(QObject):
     """Belongs to its line; who offers decides what fits, whatever way it is spelled."""
 
-    typed = Signal(str)
-    chosen = Signal(str)
-
     def __init__(self, line: QLineEdit) -> None:
         super().__init__(line)
         self._line = line
@@ -392,8 +365,7 @@ class PlaceCompletion(QObject):
         set_role(popup, "completion")
         self._completer.setPopup(popup)
         line.setCompleter(self._completer)
-        line.textEdited.connect(self.typed)
-        self._completer.activated.connect(self.chosen)
+        self.typed, self.chosen = line.textEdited, self._completer.activated
 
     def offer(self, places: list[str]) -> None:
         """Show these, if something is still being typed."""

@@ -6,9 +6,7 @@ from PySide6.QtCore import QByteArray, QRectF, Qt
 from PySide6.QtGui import QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
-_SIZES = (16, 20, 24, 32, 48)
-
-_STROKES = {
+STROKES = {
     "account": "M8 8.2a2.6 2.6 0 1 0 0-5.2 2.6 2.6 0 0 0 0 5.2M3 13.2c.5-2.6 2.5-4 5-4s4.5 1.4 5 4",
     "again": "M12.8 6A5.2 5.2 0 1 0 13.2 9M13 2.5V6H9.5",
     "back": "M13 8H3.5M7.5 4 3.5 8l4 4",
@@ -55,6 +53,9 @@ _STROKES = {
     "window": "M2 3h12v10H2zM2 6h12M6 6v7",
 }
 
+_ICON = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">
+<path d="{path}" fill="none" stroke="{color}" stroke-width="1.4" stroke-linecap="round" stroke-linejoin="round"/>
+</svg>"""
 _MARK = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64">
 <rect x="4" y="4" width="56" height="56" rx="13" fill="{back}"/>
 <path d="M16 44h32M20 52l4-8M44 52l-4-8" fill="none" stroke="{front}" stroke-width="4" stroke-linecap="round"/>
@@ -63,15 +64,11 @@ _MARK = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64">
 <circle cx="37" cy="31" r="1.8" fill="{back}"/></svg>"""
 
 
-def names() -> list[str]:
-    return sorted(_STROKES)
-
-
 def drawn_icon(name: str, color: str, disabled: str) -> QIcon:
     icon = QIcon()
     for mode, tint in ((QIcon.Mode.Normal, color), (QIcon.Mode.Disabled, disabled)):
-        for size in _SIZES:
-            icon.addPixmap(_drawn(_svg(_STROKES[name], tint), size), mode)
+        for size in (16, 20, 24, 32, 48):
+            icon.addPixmap(_drawn(_ICON.format(path=STROKES[name], color=tint), size), mode)
     return icon
 
 
@@ -81,14 +78,6 @@ def drawn_mark(back: str, front: str) -> QIcon:
     for size in (16, 32, 48, 64, 128, 256):
         icon.addPixmap(_drawn(_MARK.format(back=back, front=front), size))
     return icon
-
-
-def _svg(path: str, color: str) -> str:
-    return (
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
-        f'<path d="{path}" fill="none" stroke="{color}" stroke-width="1.4" '
-        'stroke-linecap="round" stroke-linejoin="round"/></svg>'
-    )
 
 
 def _drawn(svg: str, size: int) -> QPixmap:

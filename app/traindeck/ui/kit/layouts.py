@@ -1,10 +1,22 @@
-"""Rows and columns of widgets, written down as they look."""
+"""Rows and columns of widgets, written down as they look, and the labels in them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLayout,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from traindeck.ui.kit.theme import set_role
 
 LayoutItem = QWidget | QLayout | int | tuple[Any, ...]
 """What stands there; with how much of what is left it takes, and its alignment; a number alone is empty room."""
@@ -43,3 +55,30 @@ def _fill(box: QBoxLayout, parts: tuple[LayoutItem, ...], margins: Margins | Non
             box.addLayout(what, *place)
         else:
             box.addWidget(what, *place)
+
+
+def line(*, upright: bool = False) -> QFrame:
+    frame = QFrame()
+    set_role(frame, "line-upright" if upright else "line")
+    return frame
+
+
+def scrolling(inside: QWidget) -> QScrollArea:
+    """What does not fit is scrolled to."""
+    area = QScrollArea()
+    area.setWidget(inside)
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    return area
+
+
+def label(words: str = "", role: str = "", *, wraps: bool = False, copies: bool = False) -> QLabel:
+    """Words as they are; `wraps`: as high as they need to be, `copies`: they can be selected."""
+    made = QLabel(words)
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    made.setWordWrap(wraps)
+    if copies:
+        made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    if role:
+        set_role(made, role)
+    return made

@@ -8,24 +8,15 @@ from itertools import count
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import (
-    QDialog,
-    QFrame,
-    QLabel,
-    QListWidget,
-    QListWidgetItem,
-    QPushButton,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QListWidget, QListWidgetItem, QStackedWidget, QWidget
 from shiboken6 import isValid
 
 from traindeck.domain.errors import AppError, Unexpected
 from traindeck.domain.texts import say
-from traindeck.ui.kit.cards import ElidedLabel
+from traindeck.ui.kit.cards import ElidedLabel, push_button
 from traindeck.ui.kit.dialogs import AnswerButton, asked
-from traindeck.ui.kit.layouts import column_of, row_of
-from traindeck.ui.kit.property_page import PagePlace, PageState, PropertyPage
+from traindeck.ui.kit.layouts import column_of, label, line, row_of
+from traindeck.ui.kit.property_page import PagePlace, PageState, PropertyPage, help_label
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.ports import Tasks
 
@@ -61,23 +52,18 @@ class PropertyDialog(QDialog):
         self._numbers = count(1)
         self._is_asking = False
         self.places = [PagePlace(page, theme) for page in pages]
-        self.heading, self.address = QLabel(title), ElidedLabel()
-        self.address.setText(address)
         self.list, self.stack = QListWidget(), QStackedWidget()
-        self.footing = QLabel()
-        self.reload_button = QPushButton(say("Reload"))
-        self.save_button = QPushButton(say("&Save"))
-        self.close_button = QPushButton(say("Close"))
-        self._lay_out()
+        self.footing = help_label("", "small")
+        self.reload_button = push_button(say("Reload"), self.reload, tip=say("Reload (F5)"))
+        self.save_button = push_button(say("&Save"), self.save, "primary", say("Save (Ctrl+S)"))
+        self._lay_out(title, address)
         self._connect()
         self._paint()
         titles = [place.page.title for place in self.places]
         self.list.setCurrentRow(titles.index(page) if page in titles else 0)
         self.list.setFocus()
 
-    def _lay_out(self) -> None:
-        set_role(self.heading, "heading")
-        set_role(self.address, "dim")
+    def _lay_out(self, title: str, address: str) -> None:
         set_role(self.list, "pages")
         self.list.setFixedWidth(_LIST_WIDTH)
         self.list.setAccessibleName(say("Pages"))
@@ -86,45 +72,28 @@ class PropertyDialog(QDialog):
             item = QListWidgetItem(place.page.title, self.list)
             item.setSizeHint(QSize(0, _LINE))
             self.stack.addWidget(place)
-        self.footing.setWordWrap(True)
-        self.footing.setTextFormat(Qt.TextFormat.PlainText)
-        self.footing.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.reload_button.setToolTip(say("Reload (F5)"))
-        self.save_button.setToolTip(say("Save (Ctrl+S)"))
-        set_role(self.save_button, "primary")
-        for button in (self.reload_button, self.save_button, self.close_button):
-            button.setAutoDefault(False)  # else Return in a field would press it
-        top = column_of(
-            self.heading, self.address, margins=(2 * SPACE, SPACE + HALF, 2 * SPACE, SPACE + HALF), spacing=2
-        )
-        body = row_of(self.list, _line(upright=True), (self.stack, 1), spacing=0)
-        foot = row_of(
-            (self.footing, 1),
-            self.reload_button,
-            self.save_button,
-            self.close_button,
-            margins=(2 * SPACE, SPACE, 2 * SPACE, SPACE),
-            spacing=SPACE,
-        )
-        column_of(top, _line(), (body, 1), _line(), foot, inside=self, margins=0, spacing=0)
+        inset = SPACE + HALF
+        heading, where = label(title, "heading"), ElidedLabel(address, "dim")
+        top = column_of(heading, where, margins=(2 * SPACE, inset, 2 * SPACE, inset), spacing=2)
+        body = row_of(self.list, line(upright=True), (self.stack, 1), spacing=0)
+        buttons = (self.reload_button, self.save_button, push_button(say("Close"), self.reject))
+        foot = row_of((self.footing, 1), *buttons, margins=(2 * SPACE, SPACE, 2 * SPACE, SPACE), spacing=SPACE)
+        column_of(top, line(), (body, 1), line(), foot, inside=self, margins=0, spacing=0)
 
     def _connect(self) -> None:
         for place in self.places:
             place.page.edited.connect(self._on_edited)
             place.retry.clicked.connect(self.reload)
         self.list.currentRowChanged.connect(self._on_row)
-        self.reload_button.clicked.connect(self.reload)
-        self.save_button.clicked.connect(self.save)
-        self.close_button.clicked.connect(self.reject)
         self._theme.changed.connect(self._paint)
         self.finished.connect(self._stop)
         for keys, act in (
-            (QKeySequence("Ctrl+S"), self.save),
-            (QKeySequence("F5"), self.reload),
-            (QKeySequence("Ctrl+PgDown"), self._next),
-            (QKeySequence("Ctrl+PgUp"), self._previous),
+            ("Ctrl+S", self.save),
+            ("F5", self.reload),
+            ("Ctrl+PgDown", partial(self._turn, 1)),
+            ("Ctrl+PgUp", partial(self._turn, -1)),
         ):
-            QShortcut(keys, self, act)
+            QShortcut(QKeySequence(keys), self, act)
 
     # what is shown
 
@@ -137,11 +106,8 @@ class PropertyDialog(QDialog):
             if place.page.title == title:
                 self.list.setCurrentRow(row)
 
-    def _next(self) -> None:
-        self.list.setCurrentRow((self.list.currentRow() + 1) % len(self.places))
-
-    def _previous(self) -> None:
-        self.list.setCurrentRow((self.list.currentRow() - 1) % len(self.places))
+    def _turn(self, pages: int) -> None:
+        self.list.setCurrentRow((self.list.currentRow() + pages) % len(self.places))
 
     def _on_row(self, row: int) -> None:
         if row < 0:
@@ -170,9 +136,7 @@ class PropertyDialog(QDialog):
         problem = place.page.problem() if self._is_changed(place) else ""
         said, is_error = (problem, True) if problem else (place.said, place.is_error)
         self.footing.setText(said)
-        role = "error" if is_error else "small"
-        if self.footing.property("role") != role:
-            set_role(self.footing, role)
+        set_role(self.footing, "error" if is_error else "small")
         self.save_button.setVisible(place.page.is_form)
         self.save_button.setEnabled(self._may_save(place))
         self.reload_button.setEnabled(place.state in (PageState.SHOWN, PageState.TROUBLE))
@@ -234,10 +198,7 @@ class PropertyDialog(QDialog):
     def save(self) -> None:
         place = self.current
         if self._may_save(place):
-            self._begin(place, partial(self._save_one, place))
-
-    async def _save_one(self, place: PagePlace) -> None:
-        await self._saving(place)
+            self._begin(place, partial(self._saving, place))
 
     async def _saving(self, place: PagePlace) -> bool:
         """Whether it is kept now."""
@@ -308,7 +269,7 @@ class PropertyDialog(QDialog):
             self._scope.cancel(self._tasks.get(place, ""))
             place.leave()
 
-    def _begin(self, place: PagePlace, work: Callable[[], Awaitable[None]]) -> None:
+    def _begin(self, place: PagePlace, work: Callable[[], Awaitable[object]]) -> None:
         """Under a name of its own: what ended this very moment is not forgotten yet, and must not refuse the next."""
         self._tasks[place] = name = f"{self._name} {next(self._numbers)}"
         self._scope.start(name, work)
@@ -335,7 +296,7 @@ class PropertyDialogs:
         if dialog is None or not isValid(dialog) or not dialog.isVisible():
             dialog = PropertyDialog(title, address, make(), self._theme, self._scope, self._window, page)
             self._open[key] = dialog
-            dialog.finished.connect(partial(_forget, self._open, key))
+            dialog.finished.connect(lambda _: self._open.pop(key, None))
         elif page:
             dialog.open_page(page)
         dialog.show()
@@ -354,15 +315,5 @@ class PropertyDialogs:
         return True
 
 
-def _forget(dialogs: dict[str, PropertyDialog], key: str, _: int) -> None:
-    dialogs.pop(key, None)
-
-
 def _mistake(error: Exception) -> Unexpected:
     return Unexpected(f"{type(error).__name__}: {error}")
-
-
-def _line(*, upright: bool = False) -> QFrame:
-    frame = QFrame()
-    set_role(frame, "line-upright" if upright else "line")
-    return frame

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from enum import Enum, auto
 from functools import partial
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
-    QFrame,
     QLabel,
     QProgressBar,
     QPushButton,
-    QScrollArea,
     QSpinBox,
     QStackedWidget,
     QVBoxLayout,
@@ -24,8 +22,8 @@ from shiboken6 import isValid
 from traindeck.domain.errors import AppError, NotOffered
 from traindeck.domain.storage.bucket_settings import MOST_DAYS
 from traindeck.domain.texts import say
-from traindeck.ui.kit.cards import plain
-from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.ui.kit.cards import plain, push_button, show_words
+from traindeck.ui.kit.layouts import LayoutItem, column_of, label, row_of, scrolling
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.ports import Tasks
 
@@ -83,49 +81,30 @@ class PagePlace(QStackedWidget):
         self.is_error = False
         self._theme = theme
         self._error: AppError | None = None
-        self.retry = QPushButton(say("Try again"))
-        self.retry.setAutoDefault(False)
-        self.mark, self.title, self.hint, self.detail = QLabel(), QLabel(), QLabel(), QLabel()
-        self._wait, self._words = _centred(self._reading()), _centred(self._trouble())
-        self._room: QWidget | None = None
-        for widget in (self._wait, self._words):
-            self.addWidget(widget)
-        theme.changed.connect(self._paint)
-
-    @staticmethod
-    def _reading() -> list[QWidget]:
-        words = QLabel(say("Loading…"))
-        words.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        set_role(words, "dim")
-        bar = QProgressBar()
+        self.retry = push_button(say("Try again"))
+        self.mark = QLabel()
+        self.title, self.hint, self.detail = (help_label("", role) for role in ("heading", "dim", "small"))
+        words, bar = label(say("Loading…"), "dim"), QProgressBar()
         bar.setRange(0, 0)
         bar.setTextVisible(False)
         bar.setFixedWidth(20 * SPACE)
         bar.setAccessibleName(words.text())
-        return [words, bar]
-
-    def _trouble(self) -> list[QWidget]:
-        set_role(self.title, "heading")
-        set_role(self.hint, "dim")
-        set_role(self.detail, "small")
-        for label in (self.title, self.hint, self.detail):
-            label.setWordWrap(True)
-            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
-            label.setTextFormat(Qt.TextFormat.PlainText)
-            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        return [self.mark, self.title, self.hint, self.detail, self.retry]
+        self._wait = _centred(words, bar)
+        self._words = _centred(self.mark, self.title, self.hint, self.detail, self.retry)
+        self._room: QWidget | None = None
+        self.addWidget(self._wait)
+        self.addWidget(self._words)
+        theme.changed.connect(self._paint)
 
     def become(self, state: PageState, error: AppError | None = None) -> None:
         self.state = state
         if state is PageState.TROUBLE and error is not None:
             self._error = error
-            for label, words in ((self.title, say(error.title)), (self.hint, say(error.hint))):
-                label.setText(words)
-                label.setVisible(bool(words))
+            show_words(self.title, say(error.title))
+            show_words(self.hint, say(error.hint))
             # What the service does not have is no failure: nothing to look into, nothing to try again.
             is_failure = not isinstance(error, NotOffered)
-            self.detail.setText(error.detail)
-            self.detail.setVisible(bool(error.detail) and is_failure)
+            show_words(self.detail, error.detail if is_failure else "")
             self.retry.setVisible(is_failure)
             self._paint()
         self.page.setEnabled(state is not PageState.SAVING)
@@ -134,14 +113,11 @@ class PagePlace(QStackedWidget):
         elif state is PageState.TROUBLE:
             self.setCurrentWidget(self._words)
         else:
-            self.setCurrentWidget(self._built())
-
-    def _built(self) -> QWidget:
-        """The page comes in when it is first seen: styling all of them at once would take too long."""
-        if self._room is None:
-            self._room = _scrolled(self.page)
-            self.addWidget(self._room)
-        return self._room
+            # It comes in when it is first seen: styling all pages at once would take too long.
+            if self._room is None:
+                self._room = scrolling(self.page)
+                self.addWidget(self._room)
+            self.setCurrentWidget(self._room)
 
     def leave(self) -> None:
         self.page.leave()
@@ -158,7 +134,7 @@ class PagePlace(QStackedWidget):
             self.mark.setPixmap(icon.pixmap(_MARK))
 
 
-def _centred(widgets: Sequence[QWidget]) -> QWidget:
+def _centred(*widgets: QWidget) -> QWidget:
     box = QWidget()
     layout = column_of(1, inside=box, margins=(4 * SPACE, 2 * SPACE, 4 * SPACE, 2 * SPACE), spacing=SPACE)
     for widget in widgets:
@@ -170,52 +146,35 @@ def _centred(widgets: Sequence[QWidget]) -> QWidget:
     return box
 
 
-def _scrolled(page: QWidget) -> QWidget:
-    scroll = QScrollArea()
-    scroll.setWidget(page)
-    scroll.setWidgetResizable(True)
-    scroll.setFrameShape(QFrame.Shape.NoFrame)
-    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-    return scroll
-
-
 _WORDS = 30 * SPACE
 """One below the other, the numbers stand in a column."""
 
 
-def page_column(page: QWidget) -> QVBoxLayout:
-    return column_of(inside=page, margins=2 * SPACE, spacing=SPACE + HALF)
+def page_column(page: QWidget, *parts: LayoutItem) -> QVBoxLayout:
+    return column_of(*parts, inside=page, margins=2 * SPACE, spacing=SPACE + HALF)
 
 
 def help_label(words: str, role: str = "dim") -> QLabel:
     """A sentence that can be copied."""
-    label = sentence(words, role)
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    return label
+    return label(words, role, wraps=True, copies=True)
 
 
 def sentence(words: str, role: str) -> QLabel:
     """As wide as there is room, and as high as it needs to be."""
-    label = QLabel(words)
-    label.setWordWrap(True)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    set_role(label, role)
-    return label
+    return label(words, role, wraps=True)
 
 
 def one_line(words: str, role: str) -> QLabel:
-    label = QLabel(words)
-    set_role(label, role)
-    return label
+    return label(words, role)
 
 
 def button_row(*acts: tuple[QPushButton, Callable[[], None]]) -> QWidget:
     """Return in a field presses none of them."""
     line = QWidget()
-    for button, act in acts:
-        button.setAutoDefault(False)
-        button.clicked.connect(act)
-    row_of(*(button for button, _ in acts), 1, inside=line, margins=0, spacing=SPACE)
+    for pressed, act in acts:
+        pressed.setAutoDefault(False)
+        pressed.clicked.connect(act)
+    row_of(*(pressed for pressed, _ in acts), 1, inside=line, margins=0, spacing=SPACE)
     return line
 
 
@@ -288,8 +247,7 @@ class ActingPage(PropertyPage):
 
     def say_outcome(self, words: str, *, is_error: bool = False) -> None:
         set_role(self.outcome, "error" if is_error else "small")
-        self.outcome.setText(words)
-        self.outcome.setVisible(bool(words))
+        show_words(self.outcome, words)
 
     async def _acting(self, busy: str, work: Act, guarded: tuple[QWidget, ...]) -> None:
         self.say_outcome(busy)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
-from PySide6.QtWidgets import QLabel, QListWidget, QListWidgetItem, QPushButton, QWidget
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
+from traindeck.domain.storage.bucket_settings import CorsRule, LifecycleRule
 from traindeck.domain.texts import Text, say, text
-from traindeck.ui.kit.cards import card, plain
+from traindeck.ui.kit.cards import card, push_button, show_words
 from traindeck.ui.kit.fields import PairTable
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.property_page import help_label, page_column, sentence
 from traindeck.ui.kit.tables import KeyedView
 from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.form_values import Rows
+from traindeck.viewmodels.ports import Rows
 
 _MOST_SHOWN = 6
 
@@ -33,8 +34,6 @@ class RuleList(QWidget):
 
     picked = Signal(int)
     """-1: there is none."""
-    add_wanted = Signal()
-    remove_wanted = Signal(int)
 
     def __init__(self, theme: Theme, name: str, empty: str) -> None:
         super().__init__()
@@ -45,15 +44,10 @@ class RuleList(QWidget):
         self.lines.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         set_role(self.lines, "rules")
         self.empty = sentence(empty, "dim")
-        self.add, self.remove = QPushButton(say("Add rule")), QPushButton(say("Remove rule"))
-        for button in (self.add, self.remove):
-            button.setAutoDefault(False)
+        self.add, self.remove = push_button(say("Add rule")), push_button(say("Remove rule"))
         buttons = row_of(self.add, self.remove, 1, spacing=SPACE)
         column_of(self.empty, self.lines, buttons, inside=self, margins=0, spacing=HALF + HALF)
         self.lines.currentRowChanged.connect(self.picked)
-        self.lines.delete_wanted.connect(self._remove)
-        self.add.clicked.connect(self.add_wanted)
-        self.remove.clicked.connect(self._remove)
         self.show_rules((), {})
 
     @property
@@ -83,17 +77,8 @@ class RuleList(QWidget):
         if is_other:
             self.picked.emit(wanted)
 
-    def _remove(self) -> None:
-        if self.row >= 0:
-            self.remove_wanted.emit(self.row)
 
-
-class _Kept(Protocol):
-    @property
-    def others(self) -> tuple[str, ...]: ...
-
-
-Rule = TypeVar("Rule", bound=_Kept)
+Rule = TypeVar("Rule", LifecycleRule, CorsRule)
 
 
 class RulesPage(PropertyPage, Generic[Rule]):
@@ -110,14 +95,11 @@ class RulesPage(PropertyPage, Generic[Rule]):
     def lay_out(self, intro: str, detail: QWidget) -> None:
         """`detail` is the form, with `others` and `wrong` somewhere in it."""
         self._detail = detail
-        column = page_column(self)
-        column.addWidget(help_label(intro))
-        column.addWidget(self.rules)
-        column.addWidget(detail)
-        column.addStretch(1)
+        page_column(self, help_label(intro), self.rules, detail, 1)
         self.rules.picked.connect(self._pick)
-        self.rules.add_wanted.connect(self._add)
-        self.rules.remove_wanted.connect(self._remove)
+        self.rules.add.clicked.connect(self._add)
+        self.rules.remove.clicked.connect(self._remove)
+        self.rules.lines.delete_wanted.connect(self._remove)
 
     # what a page says
 
@@ -190,7 +172,10 @@ class RulesPage(PropertyPage, Generic[Rule]):
         self._refresh(len(self._rules) - 1)
         self.edited.emit()
 
-    def _remove(self, row: int) -> None:
+    def _remove(self) -> None:
+        row = self.rules.row
+        if row < 0:
+            return
         self.forget(row)
         del self._rules[row]
         self._refresh(min(row, len(self._rules) - 1))
@@ -201,12 +186,6 @@ class RulesPage(PropertyPage, Generic[Rule]):
 
     def problem(self) -> str:
         return next(iter(self.mistakes().values()), "")
-
-
-def show_words(label: QLabel, words: str) -> None:
-    """Nothing to say, nothing to see."""
-    label.setText(words)
-    label.setVisible(bool(words))
 
 
 PairCheck = Callable[[str, str], Text | None]
@@ -221,30 +200,22 @@ class PairsCard(QWidget):
     def __init__(self, title: str, value_title: str, hint: str, check: PairCheck, theme: Theme) -> None:
         super().__init__()
         self._check = check
-        self._problem: Text | None = None
+        self.problem: Text | None = None
         self._rows: Rows = ()
         self.table = PairTable(theme, title, value_title)
         self.table.rows_edited.connect(self._on_edited)
         self.table.pasted.connect(self._on_pasted)
         self.problem_label = sentence("", "error")
         self.problem_label.hide()
-        self.note = plain("small")
-        self.note.setText(hint)
+        self.note = help_label(hint, "small")
         column_of(card(title, [self.table, self.problem_label, self.note]), inside=self, margins=0)
 
     @property
     def values(self) -> dict[str, str]:
         return {name.strip(): value.strip() for name, value in self._rows if name.strip()}
 
-    @property
-    def problem(self) -> Text | None:
-        return self._problem
-
     def show_values(self, values: Mapping[str, str]) -> None:
         self._become(tuple(sorted(values.items())))
-
-    def show_note(self, words: str) -> None:
-        self.note.setText(words)
 
     def _on_edited(self, rows: Rows) -> None:
         self._become(rows)
@@ -259,10 +230,9 @@ class PairsCard(QWidget):
     def _become(self, rows: Rows) -> None:
         self._rows = rows
         wrong = self._wrong()
-        self._problem = next(iter(wrong.values()), None)
+        self.problem = next(iter(wrong.values()), None)
         self.table.pairs.show(rows, wrong)
-        self.problem_label.setText(say(self._problem) if self._problem else "")
-        self.problem_label.setVisible(self._problem is not None)
+        show_words(self.problem_label, say(self.problem) if self.problem else "")
 
     def _wrong(self) -> dict[str, Text]:
         found: dict[str, Text] = {}

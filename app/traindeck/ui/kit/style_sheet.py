@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from string import Template
 
-_SHEET = Template(
+STYLE_SHEET = Template(
     """
 QMainWindow, QDialog { background: $window; }
 QMainWindow::separator { background: $window; width: 6px; height: 6px; }
@@ -189,8 +188,6 @@ QScrollBar::handle:hover { background: $border_strong; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 
-QWidget[role="dock-title"] { background: $window; }
-QWidget[role="dock-title"] QLabel { font-weight: 600; }
 QDialog[role="palette"] { background: $surface; border: 1px solid $border_strong; border-radius: 8px; }
 QLineEdit[role="palette"] {
     border: none; border-bottom: 1px solid $border; border-radius: 0; padding: 9px 12px; font-size: ${heading_pt}pt;
@@ -202,9 +199,6 @@ QListView[role="rules"] { border: 1px solid $border; border-radius: 5px; }
 QListView[role="completion"] { border: 1px solid $border_strong; padding: 2px; }
 QListView[role="completion"]::item { padding: 4px 6px; }
 QListView[role="palette"]::item { padding: 6px 8px; border-radius: 4px; }
+QListView[role="palette"]::item:disabled { color: $disabled; }
 """
 )
-
-
-def style_sheet(tokens: Mapping[str, str]) -> str:
-    return _SHEET.substitute(tokens)

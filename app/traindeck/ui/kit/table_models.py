@@ -8,7 +8,6 @@ from typing import Any, Generic, TypeVar
 from PySide6.QtCore import QModelIndex, Qt
 
 from traindeck.ui.kit.tables import Index, TitledModel
-from traindeck.viewmodels.ports import Tone
 
 Row = TypeVar("Row")
 
@@ -106,15 +105,3 @@ class RowsModel(TitledModel, Generic[Row]):
         self.beginMoveRows(QModelIndex(), place, place, QModelIndex(), number)
         self._rows.insert(number, self._rows.pop(place))
         self.endMoveRows()
-
-
-def tone_color(tone: Tone) -> tuple[str, str]:
-    """The theme's names for the ink and the background of a tone."""
-    return {
-        Tone.WAITING: ("link", "info_soft"),
-        Tone.RUNNING: ("link", "info_soft"),
-        Tone.GOOD: ("good", "good_soft"),
-        Tone.BAD: ("bad", "bad_soft"),
-        Tone.DOUBTFUL: ("warn", "warn_soft"),
-        Tone.QUIET: ("dim", "hover"),
-    }[tone]

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from traindeck.domain.lab import LabOwner, LabSight, LabState, user_words
 from traindeck.domain.storage.objects import count_words, size_words
-from traindeck.domain.texts import exact_words, say
-from traindeck.ui.kit.cards import Facts, card, fill_scrolling, plain
-from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.domain.texts import exact_words, say, text
+from traindeck.ui.kit.cards import Facts, card, fill_scrolling, plain, push_button, show_words, tool_button
+from traindeck.ui.kit.cells import StateChip
+from traindeck.ui.kit.layouts import column_of, label, row_of
+from traindeck.ui.kit.property_page import help_label
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.lab.lab_page import LabPage, LabPageState
-from traindeck.viewmodels.ports import ConfirmLoss
+from traindeck.viewmodels.ports import ConfirmLoss, Tone
 from traindeck.viewmodels.shell.status import age_words
 
 _COPIED_MS = 1500
-_CHIPS = {
-    LabState.RUNNING: "chip-good",
-    LabState.STARTING: "chip-info",
-    LabState.SILENT: "chip-warn",
-    LabState.STOPPED: "chip",
-    None: "chip-warn",
+_STATES = {
+    LabState.RUNNING: (Tone.GOOD, text("Running")),
+    LabState.STARTING: (Tone.WAITING, text("Starting")),
+    LabState.SILENT: (Tone.DOUBTFUL, text("Not answering")),
+    LabState.STOPPED: (Tone.QUIET, text("Not running")),
+    None: (Tone.DOUBTFUL, text("Unknown")),
 }
 
 
@@ -33,11 +35,12 @@ class LabPageView(QWidget):
         super().__init__()
         self._page = page
         self._theme = theme
-        self._confirm = confirm
-        self.chip = QLabel()
-        self.start = QPushButton(say("&Start"))
-        self.stop = QPushButton(say("S&top"))
-        self.empty = QPushButton(say("&Empty…"))
+        self.chip = StateChip()
+        self.start = push_button(say("&Start"), page.start, tip=say("Start the Lab"))
+        tip = say("End the Lab with its jobs; what it holds stays")
+        self.stop = push_button(say("S&top"), lambda: page.stop(confirm), tip=tip)
+        tip = say("Remove all buckets, objects and jobs of the Lab")
+        self.empty = push_button(say("&Empty…"), lambda: page.empty(confirm), "danger", tip)
         self.note, self.work, self.trouble = plain("dim"), plain("dim"), plain("error")
         self.facts, self.disk_usage = Facts(), Facts()
         self.counted = plain("small")
@@ -45,48 +48,33 @@ class LabPageView(QWidget):
         self.modelarts = CopyRow(say("Copy the address of ModelArts"), theme)
         self.iam = CopyRow(say("Copy the address of IAM"), theme)
         self.folder = CopyRow(say("Copy the path of the folder"), theme)
-        self.open_folder = QPushButton(say("&Open folder"))
+        self.open_folder = push_button(say("&Open folder"), self._open_folder)
         self.folder_note = plain("small")
         self._build()
-        self.start.clicked.connect(page.start)
-        self.stop.clicked.connect(self._stop)
-        self.empty.clicked.connect(self._empty)
-        self.open_folder.clicked.connect(self._open_folder)
         page.changed.connect(self._on_changed)
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
         self._on_changed()
 
     def _build(self) -> None:
-        title = QLabel(say("The Lab"))
-        set_role(title, "title")
-        about = plain("dim")
-        about.setText(
-            say("A small cloud on this computer: OBS, IAM and ModelArts for tries and tests. It costs nothing.")
-        )
-        head = row_of(title, (self.chip, 0, Qt.AlignmentFlag.AlignVCenter), 1, spacing=SPACE)
-        acts = row_of(self.start, self.stop, self.empty, 1, spacing=SPACE)
-        set_role(self.empty, "danger")
-        self.start.setToolTip(say("Start the Lab"))
-        self.stop.setToolTip(say("End the Lab with its jobs; what it holds stays"))
-        self.empty.setToolTip(say("Remove all buckets, objects and jobs of the Lab"))
+        about = say("A small cloud on this computer: OBS, IAM and ModelArts for tries and tests. It costs nothing.")
+        place = QWidget()
+        row_of(self.open_folder, (self.folder, 1), inside=place, margins=0)
         column = column_of(
-            head,
-            about,
-            acts,
+            row_of(label(say("The Lab"), "title"), (self.chip, 0, Qt.AlignmentFlag.AlignVCenter), 1, spacing=SPACE),
+            help_label(about),
+            row_of(self.start, self.stop, self.empty, 1, spacing=SPACE),
             self.work,
             self.note,
             self.trouble,
             card(say("What it holds"), [self.disk_usage, self.counted]),
+            card(say("Folder"), [place, self.folder_note]),
+            card(say("Process"), [self.facts]),
+            card(say("Addresses"), [self._addresses()]),
+            1,
             margins=(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE),
             spacing=SPACE + HALF,
         )
-        place = QWidget()
-        row_of(self.open_folder, (self.folder, 1), inside=place, margins=0)
-        column.addWidget(card(say("Folder"), [place, self.folder_note]))
-        column.addWidget(card(say("Process"), [self.facts]))
-        column.addWidget(card(say("Addresses"), [self._addresses()]))
-        column.addStretch(1)
         self.folder_note.hide()
         fill_scrolling(self, column)
         self.folder.show_value(str(self._page.root))
@@ -99,9 +87,7 @@ class LabPageView(QWidget):
         grid.setVerticalSpacing(HALF)
         grid.setColumnStretch(1, 1)
         for row, (name, value) in enumerate((("OBS", self.obs), ("ModelArts", self.modelarts), ("IAM", self.iam))):
-            label = QLabel(name)
-            set_role(label, "dim")
-            grid.addWidget(label, row, 0)
+            grid.addWidget(label(name, "dim"), row, 0)
             grid.addWidget(value, row, 1)
         return box
 
@@ -114,9 +100,7 @@ class LabPageView(QWidget):
     def _theme_start(self) -> None:
         """The one thing to do where it does not run."""
         is_wanted = self._page.state.can_start
-        role = "primary" if is_wanted else ""
-        if self.start.property("role") != role:
-            set_role(self.start, role)
+        set_role(self.start, "primary" if is_wanted else "")
         self.start.setIcon(self._theme.icon("play", "on_accent" if is_wanted else "text"))
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -127,12 +111,6 @@ class LabPageView(QWidget):
         super().hideEvent(event)
         self._page.watch(False)
 
-    def _stop(self) -> None:
-        self._page.stop(self._confirm)
-
-    def _empty(self) -> None:
-        self._page.empty(self._confirm)
-
     def _open_folder(self) -> None:
         is_open = QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._page.root)))
         if not is_open:
@@ -142,34 +120,29 @@ class LabPageView(QWidget):
 
     def _on_changed(self) -> None:
         state = self._page.state
-        self.chip.setText(_state_words(state.state))
-        role = _CHIPS[state.state]
-        if self.chip.property("role") != role:
-            set_role(self.chip, role)
+        tone, words = _STATES[state.state]
+        self.chip.show_state(tone, say(words))
         self.start.setEnabled(state.can_start)
         self.stop.setEnabled(state.can_stop)
         self.empty.setEnabled(state.can_empty)
         self._theme_start()
-        _show(self.work, say(state.work) if state.work else "")
-        _show(self.note, _note_words(state))
-        _show(self.trouble, state.trouble.sentence() if state.trouble else "")
+        show_words(self.work, say(state.work) if state.work else "")
+        show_words(self.note, _note_words(state))
+        show_words(self.trouble, state.trouble.sentence() if state.trouble else "")
         sight = state.sight if state.state is not LabState.STOPPED else None
         self.facts.show_facts(_facts(sight))
-        for row, address in (
-            (self.obs, sight.obs if sight else ""),
-            (self.modelarts, sight.modelarts if sight else ""),
-            (self.iam, sight.iam if sight else ""),
-        ):
-            row.show_value(address)
+        self.obs.show_value(sight.obs if sight else "")
+        self.modelarts.show_value(sight.modelarts if sight else "")
+        self.iam.show_value(sight.iam if sight else "")
         self.disk_usage.show_facts(_disk_usage(state))
-        _show(self.counted, self._counted_words(state))
+        show_words(self.counted, self._counted_words(state))
 
     def _counted_words(self, state: LabPageState) -> str:
         if state.unmeasured is not None:
             return state.unmeasured.sentence()
         if state.measured_at is None:
             return ""
-        age_s = max(0.0, (self._page.now - state.measured_at).total_seconds())
+        age_s = max(0.0, (self._page.now() - state.measured_at).total_seconds())
         if age_s < 2:
             return say("Counted just now")
         return say("Counted {age} ago", age=age_words(age_s))
@@ -183,10 +156,8 @@ class CopyRow(QWidget):
         self._theme = theme
         self._purpose = purpose
         self.value = plain("")
-        self.button = QToolButton()
+        self.button = tool_button("copy", purpose, self.copy_value)
         self.button.setIconSize(QSize(16, 16))
-        self.button.setAccessibleName(purpose)
-        self.button.clicked.connect(self.copy_value)
         row_of((self.value, 1), self.button, inside=self, margins=0, spacing=SPACE)
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
@@ -205,21 +176,6 @@ class CopyRow(QWidget):
     def _apply_theme(self) -> None:
         self.button.setIcon(self._theme.icon("copy"))
         self.button.setToolTip(self._purpose)
-
-
-def _show(label: QLabel, words: str) -> None:
-    label.setText(words)
-    label.setVisible(bool(words))
-
-
-def _state_words(state: LabState | None) -> str:
-    if state is LabState.RUNNING:
-        return say("Running")
-    if state is LabState.STARTING:
-        return say("Starting")
-    if state is LabState.SILENT:
-        return say("Not answering")
-    return say("Not running") if state is LabState.STOPPED else say("Unknown")
 
 
 def _note_words(state: LabPageState) -> str:

@@ -33,7 +33,7 @@ from traindeck.ui.kit.cells import StateChip
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import one_line, sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.run_page import tone_of
+from traindeck.viewmodels.jobs.run_page import state_words, tone_of
 from traindeck.viewmodels.logs.log_feed import (
     MOST_LINES,
     LogBatch,
@@ -464,7 +464,7 @@ class LogView(QWidget):
         self._pages.setCurrentWidget(self.empty if run is None else self._inside)
         if run is None:
             return
-        self.chip.show_run(run)
+        self.chip.show_state(tone_of(run), state_words(run))
         self.name.setText(run.name)
         self.facts.setText(_facts(state))
         self._show_reason(state)
@@ -484,8 +484,7 @@ class LogView(QWidget):
                 words = say("{trouble} Next try in {seconds} s.", trouble=words, seconds=round(state.next_look_s))
         elif run is not None and run.reason:
             role, words = "error" if tone_of(run) is Tone.BAD else "dim", str(run.reason)
-        if self.reason.property("role") != role:
-            set_role(self.reason, role)
+        set_role(self.reason, role)
         self.reason.setText(words)
         self.reason.setVisible(bool(words))
 

@@ -50,10 +50,8 @@ class PreviewView(QWidget):
         self._theme = theme
         self._is_docked = False
         self._shown: tuple[PreviewPage, ...] = ()
-        self.name = ElidedLabel()
-        set_role(self.name, "strong")
-        self.about = ElidedLabel()
-        set_role(self.about, "small")
+        self.name = ElidedLabel(role="strong")
+        self.about = ElidedLabel(role="small")
         self.back = tool_button("back", say("Back to the pictures of the folder"), preview.back)
         self.edit = tool_button("edit", say("Edit this text…"), preview.edit)
         self.refresh = tool_button("refresh", say("Look at it again"), preview.look_again)
@@ -67,8 +65,7 @@ class PreviewView(QWidget):
         self.notes = sentence("", "warn")
         self.more = QPushButton(say("Load more"))
         set_role(self.more, "flat")
-        self.count = ElidedLabel()
-        set_role(self.count, "small")
+        self.count = ElidedLabel(role="small")
         self._lay_out()
         self._connect()
         self._apply_theme()

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 os.environ["QT_API"] = "pyside6"  # qasync looks for PyQt first
@@ -86,10 +86,8 @@ def _signals_set(stop: asyncio.Event) -> Iterator[None]:
         yield
     finally:
         for number in numbers:
-            try:
+            with suppress(NotImplementedError):  # as above
                 loop.remove_signal_handler(number)
-            except NotImplementedError:
-                log.debug("signal %s is set back by hand", number)
             signal.signal(number, before[number])
 
 

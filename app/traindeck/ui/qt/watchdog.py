@@ -10,10 +10,10 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from types import FrameType
 
 from PySide6.QtCore import QObject, Qt, QTimer
 
@@ -88,7 +88,9 @@ class StallWatchdog(QObject):
         self._beat_at = time.monotonic()
         self._computed = time.thread_time()
         told_by_system = Path(f"/proc/self/task/{threading.get_native_id()}")
-        self._told_by_system = _opened(told_by_system / "schedstat")
+        self._told_by_system: FileIO | None = None
+        with suppress(OSError):
+            self._told_by_system = FileIO(told_by_system / "schedstat")
         self._call_file = told_by_system / "syscall"
         self._gap = _Gap()
         self._done = threading.Event()
@@ -173,13 +175,6 @@ class StallWatchdog(QObject):
                 gap.held, gap.lines = now - gap.first, lines
 
 
-def _opened(path: Path) -> FileIO | None:
-    try:
-        return FileIO(path)
-    except OSError:
-        return None
-
-
 def _look(thread: int) -> tuple[int, tuple[_Line, ...]]:
     """The call the thread is in, as plain words.
 
@@ -188,15 +183,11 @@ def _look(thread: int) -> tuple[int, tuple[_Line, ...]]:
     """
     frame = sys._current_frames().get(thread)
     call, lines = 0, list[_Line]()
-    while frame is not None and not _is_loop(frame):
+    while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] != "qasync":
         call = id(frame)
         lines.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
         frame = frame.f_back
     return call, tuple(reversed(lines))
-
-
-def _is_loop(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "qasync"
 
 
 def _words(lines: tuple[_Line, ...]) -> str:
@@ -230,8 +221,3 @@ class UiThreadCollector(QObject):
             if gc.get_count()[generation] > gc.get_threshold()[generation]:
                 gc.collect(generation)
                 return
-
-
-def keep_what_is_there() -> None:
-    """What came after the collector, while the window filled, lives to the end as well."""
-    gc.freeze()

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QSizePolicy,
-    QStatusBar,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QStatusBar, QToolButton, QWidget
 
-from traindeck.domain.texts import say
-from traindeck.ui.kit.layouts import column_of
+from traindeck.domain.texts import say, text
+from traindeck.ui.kit.cards import push_button, show_words, theme_tool_buttons, tool_button
+from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.viewmodels.shell.notices import Notice, Notices
+from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.status import Status
 
 
@@ -33,80 +25,59 @@ class NoticeBar(QFrame):
         self.setObjectName("notice_bar")
         self._notices = notices
         self._theme = theme
-        self._shown: Notice | None = None
+        self._number = 0
         self._picture = QLabel()
-        self.title = QLabel()
-        self.hint = QLabel()
-        self.detail = QLabel()
-        self.more = QLabel()
-        self.retry = QPushButton(say("Try again"))
-        self.details = QPushButton(say("Details"))
-        self.dismiss = QToolButton()
-        self._row = QHBoxLayout(self)
-        self._build()
-        notices.changed.connect(self._refresh)
-        theme.changed.connect(self._paint)
-        self._refresh()
-
-    def _build(self) -> None:
-        for label in (self.title, self.hint, self.detail):
-            label.setWordWrap(True)
-            label.setTextInteractionFlags(
+        self.title, self.hint, self.detail = (label("", role, wraps=True) for role in ("strong", "", "small"))
+        for words in (self.title, self.hint, self.detail):
+            words.setTextInteractionFlags(
                 Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
             )
-            label.setTextFormat(Qt.TextFormat.PlainText)
-            label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        set_role(self.title, "strong")
-        set_role(self.detail, "small")
-        set_role(self.more, "small")
-        set_role(self.details, "flat")
+            words.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.more = label("", "small")
+        self.retry = push_button(say("Try again"), lambda: notices.retry(self._number))
+        self.details = push_button(say("Details"), role="flat")
         self.details.setCheckable(True)
-        self.dismiss.setToolTip(say("Dismiss"))
-        self.dismiss.setAccessibleName(say("Dismiss this message"))
-        self.retry.clicked.connect(self._on_retry)
         self.details.toggled.connect(self.detail.setVisible)
         self.details.toggled.connect(self._fit)
-        self.dismiss.clicked.connect(self._on_dismiss)
-        words = column_of(self.title, self.hint, self.detail, spacing=2)
-        layout = self._row
-        layout.setContentsMargins(SPACE + HALF, SPACE, SPACE, SPACE)
-        layout.setSpacing(SPACE)
-        layout.addWidget(self._picture, 0, Qt.AlignmentFlag.AlignTop)
-        layout.addLayout(words, 1)
-        for widget in (self.more, self.details, self.retry, self.dismiss):
-            layout.addWidget(widget, 0, Qt.AlignmentFlag.AlignTop)
+        self.dismiss = tool_button("close", say("Dismiss"), lambda: notices.dismiss(self._number))
+        self.dismiss.setAccessibleName(say("Dismiss this message"))
+        top = Qt.AlignmentFlag.AlignTop
+        self._row = row_of(
+            (self._picture, 0, top),
+            (column_of(self.title, self.hint, self.detail, spacing=2), 1),
+            *((widget, 0, top) for widget in (self.more, self.details, self.retry, self.dismiss)),
+            inside=self,
+            margins=(SPACE + HALF, SPACE, SPACE, SPACE),
+            spacing=SPACE,
+        )
+        notices.changed.connect(self.refresh)
+        theme.changed.connect(self._paint)
+        self.refresh()
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
         notice = self._notices.current
         if notice is None:
-            self._shown = None
             self.needed.emit(False)
             return
-        if self._shown is None or self._shown.number != notice.number:
+        if self._number != notice.number:
             self.details.setChecked(False)
             self.detail.setVisible(False)
-        self._shown = notice
+        self._number = notice.number
         title, hint = say(notice.title), say(notice.hint)
         if notice.times > 1:
             title = say("{title} ({times} times)", title=title, times=notice.times)
         self.title.setText(title)
-        self.hint.setText(hint)
-        self.hint.setVisible(bool(hint))
+        show_words(self.hint, hint)
         self.detail.setText(notice.detail)
         self.details.setVisible(bool(notice.detail))
         self.retry.setVisible(notice.retry is not None)
-        self.retry.setText(say(notice.retry_words) if notice.retry_words else say("Try again"))
+        self.retry.setText(say(notice.retry_words or text("Try again")))
         others = len(self._notices.all) - 1
-        self.more.setText(say("{count} more", count=others) if others else "")
-        self.more.setVisible(bool(others))
+        show_words(self.more, say("{count} more", count=others) if others else "")
         self.setAccessibleName(f"{title} {hint}")
         self._paint()
         self._fit()
         self.needed.emit(True)
-
-    @property
-    def is_needed(self) -> bool:
-        return self._shown is not None
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -120,27 +91,18 @@ class NoticeBar(QFrame):
         self.setFixedHeight(max(1, self._row.totalHeightForWidth(self.width())))
 
     def _paint(self) -> None:
-        if self._shown is None:
+        notice = self._notices.current
+        if notice is None:
             return
-        is_error = self._shown.is_error
+        is_error = notice.is_error
         set_role(self, "notice-bad" if is_error else "notice-info")
         icon = self._theme.icon("error", "bad") if is_error else self._theme.icon("info", "link")
         self._picture.setPixmap(icon.pixmap(20, 20))
-        self.dismiss.setIcon(self._theme.icon("close"))
-
-    def _on_retry(self) -> None:
-        if self._shown is not None:
-            self._notices.retry(self._shown.number)
-
-    def _on_dismiss(self) -> None:
-        if self._shown is not None:
-            self._notices.dismiss(self._shown.number)
+        theme_tool_buttons(self, self._theme)
 
 
 class StatusBar(QStatusBar):
     """Words from Status, nothing of its own."""
-
-    lab_wanted = Signal()
 
     def __init__(self, status: Status, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -150,24 +112,23 @@ class StatusBar(QStatusBar):
         self.lab.setObjectName("status.lab")
         self.lab.setToolTip(say("Show the Lab: its state, its folder, what it holds"))
         self.lab.setAccessibleDescription(self.lab.toolTip())
-        self.lab.clicked.connect(self.lab_wanted)
         self.live = self._label("status.live", say("Jobs that run or wait now"))
         self.price = self._label("status.price", say("What the live jobs cost per hour"))
         self.rate = self._label("status.rate", say("Transfers under way"))
         self.answer = self._label("status.answer", say("How old the newest answer of the service is"))
         self.addWidget(self.profile)
         self.addWidget(self.lab)
-        for label in (self.rate, self.live, self.price, self.answer):
-            self.addPermanentWidget(label)
+        for words in (self.rate, self.live, self.price, self.answer):
+            self.addPermanentWidget(words)
         status.changed.connect(self._refresh)
         self._refresh()
 
     def _label(self, name: str, purpose: str) -> QLabel:
-        label = QLabel(self)
-        label.setObjectName(name)
-        label.setToolTip(purpose)
-        label.setAccessibleDescription(purpose)
-        return label
+        words = QLabel(self)
+        words.setObjectName(name)
+        words.setToolTip(purpose)
+        words.setAccessibleDescription(purpose)
+        return words
 
     def _refresh(self) -> None:
         status = self._status
@@ -180,10 +141,7 @@ class StatusBar(QStatusBar):
         self.live.setText(status.live_words())
         self.price.setText(status.price_words())
         self.rate.setText(status.rate_words())
-        self.answer.setText(status.answer_words())
-        self.answer.setVisible(bool(self.answer.text()))
+        show_words(self.answer, status.answer_words())
         trouble = status.state.trouble
-        role = "warn" if trouble else ""
-        if self.answer.property("role") != role:
-            set_role(self.answer, role)
+        set_role(self.answer, "warn" if trouble else "")
         self.answer.setToolTip(trouble.sentence() if trouble else say("How old the newest answer of the service is"))

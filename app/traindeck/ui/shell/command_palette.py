@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import (
-    QAbstractListModel,
-    QEvent,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    QPoint,
-    Qt,
-    QTimer,
-)
-from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter
+from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QPoint, Qt, QTimer
+from PySide6.QtGui import QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QDialog,
     QLineEdit,
@@ -27,11 +18,12 @@ from PySide6.QtWidgets import (
 )
 
 from traindeck.domain.texts import say
+from traindeck.ui.kit.context_menu import keys_words
 from traindeck.ui.kit.layouts import column_of
+from traindeck.ui.kit.tables import Index
 from traindeck.ui.kit.theme import Theme, set_role
 from traindeck.viewmodels.shell.commands import Command, Commands, matching
 
-_Index = QModelIndex | QPersistentModelIndex
 _MOVES = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
 _SHORTCUT = Qt.ItemDataRole.UserRole
 
@@ -48,18 +40,18 @@ class _Found(QAbstractListModel):
         self.commands = commands
         self.endResetModel()
 
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
         return 0 if parent.isValid() else len(self.commands)
 
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> str | None:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> str | None:
         command = self.commands[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return command.plain_title
         if role == _SHORTCUT:
-            return QKeySequence(command.shortcut).toString(QKeySequence.SequenceFormat.NativeText)
+            return keys_words(command.shortcut)
         return None
 
-    def flags(self, index: _Index) -> Qt.ItemFlag:
+    def flags(self, index: Index) -> Qt.ItemFlag:
         if not self.commands[index.row()].enabled():
             return Qt.ItemFlag.NoItemFlags
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
@@ -72,11 +64,12 @@ class _WithShortcut(QStyledItemDelegate):
         super().__init__(parent)
         self._theme = theme
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         super().paint(painter, option, index)
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        is_selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        can_be_done = bool(index.flags() & Qt.ItemFlag.ItemIsEnabled)
         painter.save()
-        painter.setPen(self._theme.color("on_selection" if selected else "dim"))
+        painter.setPen(self._theme.color("on_selection" if is_selected else "dim" if can_be_done else "disabled"))
         place = option.rect.adjusted(8, 0, -10, 0)
         painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, str(index.data(_SHORTCUT)))
         painter.restore()
@@ -108,15 +101,11 @@ class CommandPalette(QDialog):
         self.setFocusProxy(self.typed)
         self.typed.installEventFilter(self)
         self.typed.textChanged.connect(self._filter)
-        self.typed.returnPressed.connect(self._run_selected)
+        self.typed.returnPressed.connect(lambda: self._run(self.list.currentIndex()))
         self.list.clicked.connect(self._run)
         self._filter("")
-        self._take_place(parent)
-
-    def _take_place(self, window: QWidget) -> None:
-        width, height = min(560, window.width() - 40), min(400, window.height() - 80)
-        self.resize(width, height)
-        self.move(window.mapToGlobal(QPoint((window.width() - width) // 2, 64)))
+        self.resize(min(560, parent.width() - 40), min(400, parent.height() - 80))
+        self.move(parent.mapToGlobal(QPoint((parent.width() - self.width()) // 2, 64)))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() in _MOVES:
@@ -130,14 +119,8 @@ class CommandPalette(QDialog):
         if first is not None:
             self.list.setCurrentIndex(self._found.index(first))
 
-    def _run_selected(self) -> None:
-        self._run(self.list.currentIndex())
-
     def _run(self, index: QModelIndex) -> None:
-        if not index.isValid():
-            return
-        command = self._found.commands[index.row()]
-        if not command.enabled():
+        if not index.isValid() or not (command := self._found.commands[index.row()]).enabled():
             return
         self.close()
         # After the palette is gone: the command may open a dialog, which wants the focus.

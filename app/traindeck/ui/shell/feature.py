@@ -12,11 +12,12 @@ from traindeck.domain.texts import Text, say
 from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, asked, window_in_sight
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.main_window import MainWindow, Make
-from traindeck.viewmodels.shell.commands import Command, Commands
+from traindeck.viewmodels.ports import Loss
+from traindeck.viewmodels.shell.commands import Command
 
 if TYPE_CHECKING:  # questions are asked before anything of this needs to be loaded
     from traindeck.ui.storage.object_list import ObjectList
-    from traindeck.viewmodels.ports import Loss, Tasks, Way
+    from traindeck.viewmodels.ports import Tasks, Way
 
 Subscriptions = Sequence[tuple[SignalInstance, Callable[..., None]]]
 
@@ -26,6 +27,7 @@ class Shell:
 
     def __init__(self, window: MainWindow, theme: Theme, tasks: Tasks, request_quit: Callable[[], None]) -> None:
         self.window = window
+        self.commands = window.commands
         self.theme = theme
         self.tasks = tasks
         self.request_quit = request_quit
@@ -33,10 +35,6 @@ class Shell:
         self._features: list[Feature] = []
         self._news: list[tuple[SignalInstance, Callable[..., None]]] = []
         window.tab_closed.connect(self._page_closed)
-
-    @property
-    def commands(self) -> Commands:
-        return self.window.commands
 
     def add(self, feature: Feature) -> None:
         """What it has for docks comes when they are in sight; its commands with those of all others."""
@@ -87,8 +85,7 @@ class Shell:
     # questions
 
     async def confirm(self, question: Text, action: Text) -> bool:
-        answer = AnswerButton("yes", say(action), "danger")
-        return await asked(self._asking, say(question), "", answer) == answer.id
+        return await self.confirm_loss(Loss(question, (), action))
 
     async def choose(self, question: Text, facts: Sequence[Text], ways: Sequence[Way]) -> str:
         answers = [AnswerButton(way.id, say(way.action), "primary" if way.is_advised else "") for way in ways]

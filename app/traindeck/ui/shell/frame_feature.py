@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import Qt, qVersion
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QDialog, QLabel, QWidget
 
-from traindeck.domain.texts import say
+from traindeck import __version__
+from traindeck.domain.texts import CHINESE, ENGLISH, say
+from traindeck.ui.kit.dialogs import DIALOG_MARGINS, closing
+from traindeck.ui.kit.layouts import column_of, label, row_of
+from traindeck.ui.kit.theme import SPACE, Theme
 from traindeck.ui.shell.bars import StatusBar
+from traindeck.ui.shell.command_palette import CommandPalette
 from traindeck.ui.shell.feature import Feature, Shell
-from traindeck.ui.shell.frame_commands import About, frame_commands
+from traindeck.ui.shell.main_window import MainWindow
+from traindeck.ui.shell.shortcut_sheet import ShortcutSheet
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.viewmodels.shell.commands import Command
-from traindeck.viewmodels.shell.preferences import Preferences
+from traindeck.viewmodels.shell.preferences import DARK, LIGHT, SYSTEM, Preferences
 from traindeck.viewmodels.shell.status import Status
 
 WELCOME = "welcome"
+_in_view = partial(Command, menu="view")
 
 
 class FrameFeature(Feature):
@@ -35,13 +45,13 @@ class FrameFeature(Feature):
         self._sample = sample
         self._connect = connect
         bar = StatusBar(status, shell.window)
-        bar.lab_wanted.connect(lab)
+        bar.lab.clicked.connect(lab)
         shell.window.setStatusBar(bar)
 
     def commands(self) -> Iterable[Command]:
         return [
-            Command("help.welcome", say("&Welcome page"), self.open_welcome, menu="help", group=0),
-            *frame_commands(self.shell.window, self._preferences, self.shell.request_quit, self._about),
+            Command("help.welcome", say("&Welcome page"), self.open_welcome, menu="help"),
+            *frame_commands(self.shell.window, self._preferences, self.shell.request_quit),
         ]
 
     def open_welcome(self) -> None:
@@ -53,11 +63,102 @@ class FrameFeature(Feature):
         return page == WELCOME
 
     def _welcome(self) -> QWidget:
-        page = WelcomePage(self.shell.theme)
-        page.sample_wanted.connect(self._sample)
-        page.account_wanted.connect(self._connect)
-        page.credentials_dropped.connect(self._connect)
-        return page
+        return WelcomePage(self.shell.theme, self._sample, self._connect)
 
-    def _about(self) -> None:
-        About(self.shell.theme, self.shell.window).open()
+
+def frame_commands(window: MainWindow, preferences: Preferences, quit_program: Callable[[], None]) -> list[Command]:
+    """To be added to the window's commands once it exists; `view` menu first, then `file` and `help`."""
+
+    def open_palette() -> None:
+        CommandPalette(window.commands_in_front(), window.theme, window).open()
+
+    def open_sheet() -> None:
+        ShortcutSheet(window.commands_in_front(), window).open()
+
+    def open_about() -> None:
+        About(window.theme, window).open()
+
+    def toggle_full_screen() -> None:
+        if window.isFullScreen():
+            window.showNormal()
+        else:
+            window.showFullScreen()
+
+    def close_tab() -> None:
+        window.close_tab(window.current_tab())
+
+    def has_tab() -> bool:
+        return bool(window.current_tab())
+
+    full = QKeySequence(QKeySequence.StandardKey.FullScreen).toString() or "F11"
+    return [
+        _in_view("view.palette", say("Co&mmands…"), open_palette, shortcut="Ctrl+K", icon="search"),
+        _in_view("view.reset_layout", say("&Reset layout"), window.reset_layout, group=2),
+        _in_view(
+            "view.full_screen",
+            say("&Full screen"),
+            toggle_full_screen,
+            checked=window.isFullScreen,
+            shortcut=full,
+            group=2,
+        ),
+        *_docks(window),
+        *_looks(preferences),
+        Command("view.close_tab", say("&Close tab"), close_tab, has_tab, "Ctrl+W", menu="file", group=90),
+        Command("file.quit", say("&Quit"), quit_program, shortcut="Ctrl+Q", menu="file", group=99),
+        Command("help.shortcuts", say("&Keyboard shortcuts"), open_sheet, shortcut="F1", menu="help"),
+        Command("help.about", say("&About TrainDeck"), open_about, menu="help", group=99),
+    ]
+
+
+def _docks(window: MainWindow) -> Iterable[Command]:
+    for panel_id, title in window.dock_titles().items():
+        toggle, is_shown = partial(window.toggle_dock, panel_id), partial(window.is_dock_shown, panel_id)
+        yield _in_view(f"view.dock.{panel_id}", say("Show {panel}", panel=title), toggle, checked=is_shown, group=1)
+    for number, (panel_id, title) in enumerate(window.dock_titles().items(), start=1):
+        show, keys = partial(window.show_dock, panel_id), f"Ctrl+{number}"
+        yield _in_view(f"view.go.{panel_id}", title, show, shortcut=keys, group=1, submenu=say("&Go to"))
+
+
+def _looks(preferences: Preferences) -> list[Command]:
+    themes = {SYSTEM: say("&As the system"), LIGHT: say("&Light"), DARK: say("&Dark")}
+    # Each language is named in itself: who cannot read the present one finds the way back.
+    languages = {ENGLISH: "&English", CHINESE: "简体中文(&C)"}
+
+    def is_chosen(what: str, name: str) -> bool:
+        return bool(getattr(preferences, what) == name)
+
+    return [
+        _in_view(
+            f"view.{what}.{name or 'system'}",
+            title,
+            partial(choose, name),
+            checked=partial(is_chosen, what, name),
+            group=3,
+            submenu=submenu,
+        )
+        for what, submenu, choose, titles in (
+            ("theme", say("&Theme"), preferences.choose_theme, themes),
+            ("language", say("&Language"), preferences.choose_language, languages),
+        )
+        for name, title in titles.items()
+    ]
+
+
+class About(QDialog):
+    """Name, version, licence."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(say("About TrainDeck"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        mark = QLabel()
+        mark.setPixmap(theme.program_icon().pixmap(64, 64))
+        words = column_of(
+            label("TrainDeck", "title"),
+            label(say("Version {version} with Qt {qt}", version=__version__, qt=qVersion()), copies=True),
+            label(say("Free software under the Apache License 2.0."), "dim", copies=True),
+        )
+        row = row_of((mark, 0, Qt.AlignmentFlag.AlignTop), (words, 1), spacing=2 * SPACE)
+        buttons, _ = closing(self, say("Close"))
+        column_of(row, buttons, inside=self, margins=DIALOG_MARGINS, spacing=2 * SPACE)

@@ -9,20 +9,12 @@ from itertools import pairwise
 
 from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QIcon, QPainter, QPaintEvent
-from PySide6.QtWidgets import (
-    QApplication,
-    QDialog,
-    QDockWidget,
-    QMainWindow,
-    QTabWidget,
-    QToolBar,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QTabWidget, QToolBar, QWidget
 
 from traindeck.domain.texts import say
 from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme
 from traindeck.ui.shell.bars import NoticeBar
-from traindeck.ui.shell.menus import Menus
+from traindeck.ui.shell.menus import SPACER, Menus
 from traindeck.viewmodels.shell.commands import Commands
 from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import WindowLayout, WindowState
@@ -37,15 +29,9 @@ class Panel:
     id: str
     title: str
     area: Qt.DockWidgetArea
-    make: Make | None = None
-    """What goes into it, made when it is first in sight; None: it is provided later."""
     raise_: bool = False
     is_hidden: bool = False
     """Not there until somebody asks for it."""
-
-    @property
-    def dock_name(self) -> str:
-        return f"dock.{self.id}"
 
 
 class Skeleton(QWidget):
@@ -105,8 +91,9 @@ class MainWindow(QMainWindow):
         toolbar: Sequence[str] = (),
     ) -> None:
         super().__init__()
-        self._theme = theme
-        self._commands = commands
+        self.theme = theme
+        self.commands = commands
+        self.is_painted = False
         self._state = state
         self._on_close_request = on_close_request
         self._docks: dict[str, QDockWidget] = {}
@@ -115,9 +102,7 @@ class MainWindow(QMainWindow):
         self._makes: dict[str, Make] = {}
         self._due: list[str] = []
         self._half_made: set[str] = set()
-        self._is_painted = False
         self._pages: dict[str, QWidget] = {}
-        self._report: QDialog | None = None
         self.setObjectName("main_window")
         self.setWindowTitle("TrainDeck")
         self.setWindowIcon(theme.program_icon())
@@ -138,7 +123,7 @@ class MainWindow(QMainWindow):
             self.addDockWidget(panel.area, self._docked(panel))
         self.menus = Menus(self, commands, theme, toolbar)
         self.notice_bar = NoticeBar(notices, theme)
-        self._notice_place = self._place_for_notices()
+        self._place_for_notices()
         self._arrange()
         self._load_layout()
         notices.crashed.connect(self._show_report)
@@ -187,28 +172,12 @@ class MainWindow(QMainWindow):
         return [key for key, page in self._pages.items() if isinstance(page, kind)]
 
     def current_tab(self) -> str:
-        page = self.tabs.currentWidget()
-        return next((key for key, widget in self._pages.items() if widget is page), "")
-
-    def close_current_tab(self) -> None:
-        self.close_tab(self.current_tab())
+        return self._key_of(self.tabs.currentIndex())
 
     def commands_in_front(self) -> list[Commands]:
         """Those of the window, and those of the page in front when it has some."""
         own = getattr(self.tabs.currentWidget(), "commands", None)
-        return [self._commands, *([own] if isinstance(own, Commands) else [])]
-
-    @property
-    def commands(self) -> Commands:
-        return self._commands
-
-    @property
-    def theme(self) -> Theme:
-        return self._theme
-
-    @property
-    def is_painted(self) -> bool:
-        return self._is_painted
+        return [self.commands, *([own] if isinstance(own, Commands) else [])]
 
     # docks
 
@@ -246,13 +215,12 @@ class MainWindow(QMainWindow):
         dock.raise_()
         inside = dock.widget().focusProxy() or dock.widget()
         inside.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self._commands.refresh()
+        self.commands.refresh()
 
     def toggle_dock(self, panel_id: str) -> None:
-        dock = self._docks[panel_id]
-        if dock.isVisibleTo(self):
-            dock.hide()
-            self._commands.refresh()
+        if self.is_dock_shown(panel_id):
+            self._docks[panel_id].hide()
+            self.commands.refresh()
         else:
             self.show_dock(panel_id)
 
@@ -264,7 +232,7 @@ class MainWindow(QMainWindow):
         dock.setVisible(not is_in_front)
         if not is_in_front:
             dock.raise_()
-        self._commands.refresh()
+        self.commands.refresh()
 
     def is_dock_shown(self, panel_id: str) -> bool:
         return self._docks[panel_id].isVisibleTo(self)
@@ -287,14 +255,14 @@ class MainWindow(QMainWindow):
             self.addDockWidget(self._panels[panel_id].area, dock)
             dock.setHidden(self._panels[panel_id].is_hidden)
         self._arrange()
-        self._commands.refresh()
+        self.commands.refresh()
 
     # asked by Qt
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
-        if not self._is_painted:
-            self._is_painted = True
+        if not self.is_painted:
+            self.is_painted = True
             QTimer.singleShot(0, self.painted.emit)
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -312,10 +280,10 @@ class MainWindow(QMainWindow):
         self.tabs.tabBar().setChangeCurrentOnDrag(True)
         self.tabs.setElideMode(Qt.TextElideMode.ElideMiddle)
         self.tabs.tabBar().setAccessibleName(say("Open pages"))
-        self.tabs.tabCloseRequested.connect(self._close_at)
+        self.tabs.tabCloseRequested.connect(lambda index: self.close_tab(self._key_of(index)))
         self.setCentralWidget(self.tabs)
 
-    def _place_for_notices(self) -> QToolBar:
+    def _place_for_notices(self) -> None:
         """A toolbar of its own, because only those reach over the docks."""
         place = QToolBar(say("Notices"), self)
         place.setObjectName("notices")
@@ -324,20 +292,15 @@ class MainWindow(QMainWindow):
         self.addToolBarBreak()
         self.addToolBar(place)
         self.notice_bar.needed.connect(place.setVisible)
-        return place
 
-    def _close_at(self, index: int) -> None:
+    def _key_of(self, index: int) -> str:
         page = self.tabs.widget(index)
-        for key, widget in list(self._pages.items()):
-            if widget is page:
-                self.close_tab(key)
+        return next((key for key, widget in self._pages.items() if widget is page), "")
 
     def _docked(self, panel: Panel) -> QDockWidget:
         dock = QDockWidget(panel.title, self)
-        dock.setObjectName(panel.dock_name)
-        dock.setWidget(Skeleton(self._theme))
-        if panel.make is not None:
-            self._makes[panel.id] = panel.make
+        dock.setObjectName(f"dock.{panel.id}")
+        dock.setWidget(Skeleton(self.theme))
         if panel.is_hidden:
             dock.hide()
         dock.visibilityChanged.connect(partial(self._on_visibility, panel.id))
@@ -364,7 +327,7 @@ class MainWindow(QMainWindow):
                 self._make_soon(panel_id)
         else:
             self._in_front.discard(panel_id)
-        self._commands.refresh()
+        self.commands.refresh()
 
     def _make_soon(self, panel_id: str) -> None:
         """One at a time, so that the window answers between two."""
@@ -408,17 +371,38 @@ class MainWindow(QMainWindow):
         if layout is not None:
             self.restoreState(QByteArray(layout.docks), LAYOUT_VERSION)
             self._unplaced -= {panel_id for panel_id, dock in self._docks.items() if dock.isVisibleTo(self)}
-        self._notice_place.setVisible(self.notice_bar.is_needed)
+        self.notice_bar.refresh()
 
     def _show_report(self, report: str) -> None:
         """One at a time: a mistake in a timer would bury the screen."""
-        if self._report is not None:
-            return
         from traindeck.ui.kit.dialogs import ErrorReport
 
-        self._report = ErrorReport(report, self._theme, self)
-        self._report.finished.connect(self._forget_report)
-        self._report.open()
+        if not any(before.isVisible() for before in self.findChildren(ErrorReport)):
+            ErrorReport(report, self.theme, self).open()
 
-    def _forget_report(self, _code: int) -> None:
-        self._report = None
+
+# The way to one's own account is always in sight.
+_TOOLBAR = ("file.sample", "run.again", "run.stop", "run.log", SPACER, "view.palette", "account.connect")
+
+
+def make_frame(theme: Theme, notices: Notices, layout: WindowState, request_quit: Callable[[], None]) -> MainWindow:
+    """Menus, toolbar and docks where they were; each room provides what goes into its docks."""
+    left, right = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea
+    bottom = Qt.DockWidgetArea.BottomDockWidgetArea
+    panels = [
+        Panel("buckets", say("Buckets"), left),
+        Panel("runs", say("Runs"), left),
+        Panel("log", say("Log"), bottom, raise_=True),
+        Panel("transfers", say("Transfers"), bottom),
+        Panel("job", say("Job"), right),
+        Panel("preview", say("Preview"), right, is_hidden=True),
+    ]
+    return MainWindow(
+        theme=theme,
+        commands=Commands(),
+        notices=notices,
+        state=layout,
+        panels=panels,
+        on_close_request=request_quit,
+        toolbar=_TOOLBAR,
+    )

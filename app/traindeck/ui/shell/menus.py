@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QToolBar, QWidget
 
 from traindeck.domain.texts import say
+from traindeck.ui.kit.context_menu import in_groups, keys_words
 from traindeck.ui.kit.theme import Theme
 from traindeck.viewmodels.shell.commands import Command, Commands, without_mnemonic
 
@@ -38,7 +39,7 @@ class Menus(QObject):
         self._commands = commands
         self._theme = theme
         self._wanted = toolbar
-        self._actions: dict[str, QAction] = {}
+        self.actions: dict[str, QAction] = {}
         self._built: tuple[str, ...] | None = None
         self.toolbar = QToolBar(say("Toolbar"), window)
         self.toolbar.setObjectName("toolbar.main")
@@ -52,36 +53,30 @@ class Menus(QObject):
         theme.changed.connect(self._paint)
         self._refresh()
 
-    def action(self, command_id: str) -> QAction:
-        """For context menus: the same action as in the menu bar."""
-        return self._actions[command_id]
-
     def _refresh(self) -> None:
         ids = tuple(command.id for command in self._commands.all())
         if ids != self._built:
             self._build()
             self._built = ids
         for command in self._commands.all():
-            action = self._actions[command.id]
+            action = self.actions[command.id]
             action.setEnabled(command.enabled())
             if command.checked is not None:
                 action.setChecked(command.checked())
 
     def _build(self) -> None:
-        for action in self._actions.values():
+        for action in self.actions.values():
             self._window.removeAction(action)
             action.deleteLater()
-        self._actions = {command.id: self._made(command) for command in self._commands.all()}
+        self.actions = {command.id: self._made(command) for command in self._commands.all()}
         bar = self._window.menuBar()
         bar.clear()
-        if not self._actions:
+        if not self.actions:
             for title in menu_titles().values():
                 bar.addMenu(title)  # the frame is in sight before its commands are there
         for menu_id, title in menu_titles().items():
-            members = [command for command in self._commands.all() if command.menu == menu_id]
-            members.sort(key=lambda command: command.group)
-            if members:
-                self._fill(bar.addMenu(title), members)
+            if groups := in_groups(self._commands, menu_id):
+                self._fill(bar.addMenu(title), groups)
         self._fill_toolbar()
         self._paint()
 
@@ -100,19 +95,17 @@ class Menus(QObject):
         self._window.addAction(action)  # its shortcut works without a menu, too
         return action
 
-    def _fill(self, menu: QMenu, members: list[Command]) -> None:
+    def _fill(self, menu: QMenu, groups: list[list[Command]]) -> None:
         submenus: dict[str, QMenu] = {}
-        group = members[0].group
-        for command in members:
-            if command.group != group:
+        for group in groups:
+            if menu.actions():
                 menu.addSeparator()
-                group = command.group
-            place = menu
-            if command.submenu:
-                if command.submenu not in submenus:
-                    submenus[command.submenu] = menu.addMenu(command.submenu)
-                place = submenus[command.submenu]
-            place.addAction(self._actions[command.id])
+            for command in group:
+                place = menu
+                if command.submenu:
+                    place = submenus.get(command.submenu) or menu.addMenu(command.submenu)
+                    submenus[command.submenu] = place
+                place.addAction(self.actions[command.id])
         menu.aboutToShow.connect(self._refresh)
 
     def _fill_toolbar(self) -> None:
@@ -122,13 +115,13 @@ class Menus(QObject):
                 spacer = QWidget(self.toolbar)
                 spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
                 self.toolbar.addWidget(spacer)
-            elif command_id in self._actions:
-                self.toolbar.addAction(self._actions[command_id])
+            elif command_id in self.actions:
+                self.toolbar.addAction(self.actions[command_id])
 
     def _paint(self) -> None:
         for command in self._commands.all():
-            if command.icon and command.id in self._actions:
-                self._actions[command.id].setIcon(self._theme.icon(command.icon))
+            if command.icon and command.id in self.actions:
+                self.actions[command.id].setIcon(self._theme.icon(command.icon))
 
 
 def _run(commands: Commands, command_id: str, action: QAction, _checked: bool = False) -> None:
@@ -140,7 +133,5 @@ def _run(commands: Commands, command_id: str, action: QAction, _checked: bool = 
 
 
 def _tip(command: Command) -> str:
-    if not command.shortcut:
-        return command.plain_title
-    keys = QKeySequence(command.shortcut).toString(QKeySequence.SequenceFormat.NativeText)
-    return f"{command.plain_title} ({keys})"
+    keys = keys_words(command.shortcut)
+    return f"{command.plain_title} ({keys})" if keys else command.plain_title

@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import (
-    QDialog,
-    QDialogButtonBox,
-    QFrame,
-    QGridLayout,
-    QLabel,
-    QScrollArea,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QGridLayout, QLabel, QWidget
 
 from traindeck.domain.texts import say
-from traindeck.ui.kit.theme import SPACE, set_role
+from traindeck.ui.kit.context_menu import keys_words
+from traindeck.ui.kit.dialogs import closing
+from traindeck.ui.kit.layouts import column_of, label, scrolling
+from traindeck.ui.kit.theme import SPACE
 from traindeck.viewmodels.shell.commands import Commands
 
 
@@ -35,34 +28,18 @@ class ShortcutSheet(QDialog):
         grid.setVerticalSpacing(SPACE)
         self.lines: list[tuple[str, str]] = []
         for source, heading in zip(commands, (say("Everywhere"), say("In the page in front")), strict=False):
-            title = QLabel(heading)
-            set_role(title, "heading")
-            grid.addWidget(title, grid.rowCount(), 0, 1, 2)
+            grid.addWidget(label(heading, "heading"), grid.rowCount(), 0, 1, 2)
             for command in source.all():
-                if command.shortcut:
-                    keys = QKeySequence(command.shortcut).toString(QKeySequence.SequenceFormat.NativeText)
-                    self._add(grid, command.plain_title.rstrip("…"), keys)
+                if keys := keys_words(command.shortcut):
+                    words = command.plain_title.rstrip("…")
+                    self.lines.append((words, keys))
+                    row = grid.rowCount()
+                    grid.addWidget(QLabel(words), row, 0)
+                    grid.addWidget(label(keys, "dim", copies=True), row, 1)
         grid.setRowStretch(grid.rowCount(), 1)
-        area = QScrollArea()
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setWidgetResizable(True)
+        area = scrolling(sheet)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(sheet)
         area.setMinimumWidth(sheet.sizeHint().width() + 3 * SPACE)
-        buttons = QDialogButtonBox()
-        buttons.addButton(say("Close"), QDialogButtonBox.ButtonRole.RejectRole)
-        buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
-        layout.addWidget(area, 1)
-        layout.addWidget(buttons)
+        buttons, _ = closing(self, say("Close"))
+        column_of((area, 1), buttons, inside=self, margins=2 * SPACE)
         self.resize(self.sizeHint().width(), min(parent.height() - 10 * SPACE, 70 * SPACE))
-
-    def _add(self, grid: QGridLayout, words: str, keys: str) -> None:
-        row = grid.rowCount()
-        label = QLabel(keys)
-        set_role(label, "dim")
-        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        grid.addWidget(QLabel(words), row, 0)
-        grid.addWidget(label, row, 1)
-        self.lines.append((words, keys))

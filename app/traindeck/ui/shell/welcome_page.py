@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QResizeEvent
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
@@ -18,8 +18,10 @@ from PySide6.QtWidgets import (
 )
 
 from traindeck.domain.texts import say
-from traindeck.ui.accounts.profile_dialog import TakesFile
-from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.ui.accounts.profile_dialog import FileDrop
+from traindeck.ui.kit.cards import push_button
+from traindeck.ui.kit.context_menu import keys_words
+from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 
@@ -27,103 +29,55 @@ _WIDTH = 680
 _NARROW = 520  # below, the cards stand under each other
 
 
-class WelcomePage(TakesFile, QScrollArea):
+class WelcomePage(QScrollArea):
     """Asks for the sample or for an account; a credentials.csv can be dropped on it."""
 
-    sample_wanted = Signal()
-    account_wanted = Signal()
-    credentials_dropped = Signal(Path)
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, sample: Callable[[], None], connect: Callable[..., None]) -> None:
+        super().__init__()
         self._theme = theme
         self.setWidgetResizable(True)
-        self.setAcceptDrops(True)
+        FileDrop(self.viewport(), connect)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.sample = QPushButton(say("Run the &sample"))
-        self.account = QPushButton(say("&Connect your account"))
+        self.sample = push_button(say("Run the &sample"), sample, "primary")
+        self.account = push_button(say("&Connect your account"), lambda: connect())
         self._pictures: list[tuple[QLabel, str]] = []
         self._mark = QLabel()
         self._cards = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._build()
-        self.sample.clicked.connect(self.sample_wanted)
-        self.account.clicked.connect(self.account_wanted)
         theme.changed.connect(self._paint)
         self._paint()
 
     def _build(self) -> None:
-        set_role(self.sample, "primary")
-        page = QWidget()
+        page, column = QWidget(), QWidget()
         set_role(page, "page")
-        outer = QHBoxLayout(page)
-        outer.setContentsMargins(3 * SPACE, 4 * SPACE, 3 * SPACE, 3 * SPACE)
-        column = QWidget()
+        row_of(1, (column, 20), 1, inside=page, margins=(3 * SPACE, 4 * SPACE, 3 * SPACE, 3 * SPACE))
         column.setMaximumWidth(_WIDTH)
-        layout = column_of(self._head(), inside=column, margins=0, spacing=2 * SPACE)
-        cards = self._cards
-        cards.setSpacing(2 * SPACE)
-        cards.addWidget(
-            self._card(
-                "flask",
-                say("Try it now, without an account"),
-                say(
-                    "The Lab is a small cloud on this computer. The sample trains a digit reader there "
-                    "in half a minute and costs nothing."
-                ),
-                self.sample,
-            ),
-            1,
+        lab = say(
+            "The Lab is a small cloud on this computer. The sample trains a digit reader there "
+            "in half a minute and costs nothing."
         )
-        cards.addWidget(
-            self._card(
-                "cloud",
-                say("Use your own account"),
-                say("Paste your access key, or drop credentials.csv here. The keys go into the system's keyring."),
-                self.account,
-            ),
-            1,
-        )
-        layout.addLayout(cards)
-        layout.addWidget(self._keys())
-        layout.addStretch(1)
-        outer.addStretch(1)
-        outer.addWidget(column, 20)
-        outer.addStretch(1)
+        own = say("Paste your access key, or drop credentials.csv here. The keys go into the system's keyring.")
+        self._cards.setSpacing(2 * SPACE)
+        self._cards.addWidget(self._card("flask", say("Try it now, without an account"), lab, self.sample), 1)
+        self._cards.addWidget(self._card("cloud", say("Use your own account"), own, self.account), 1)
+        column_of(self._head(), self._cards, self._keys(), 1, inside=column, margins=0, spacing=2 * SPACE)
         self.setWidget(page)
         self.setFocusProxy(self.sample)
 
     def _head(self) -> QHBoxLayout:
         title = sentence(say("Train in the cloud, as easily as here"), "title")
-        words = QLabel(
-            say("Choose the code, the engine and the data, submit, watch the log, and run it again with one key.")
-        )
-        words.setWordWrap(True)
-        set_role(words, "dim")
-        head = row_of((self._mark, 0, Qt.AlignmentFlag.AlignTop), spacing=2 * SPACE)
-        beside = column_of(title, words, spacing=HALF)
-        head.addLayout(beside, 1)
-        return head
+        words = say("Choose the code, the engine and the data, submit, watch the log, and run it again with one key.")
+        beside = column_of(title, sentence(words, "dim"), spacing=HALF)
+        return row_of((self._mark, 0, Qt.AlignmentFlag.AlignTop), (beside, 1), spacing=2 * SPACE)
 
-    def _card(self, icon: str, title: str, words: str, button: QPushButton) -> QFrame:
+    def _card(self, icon: str, title: str, words: str, act: QPushButton) -> QFrame:
         card = QFrame()
         set_role(card, "card")
-        picture, heading, text = QLabel(), QLabel(title), QLabel(words)
+        picture = QLabel()
         self._pictures.append((picture, icon))
-        set_role(heading, "heading")
-        set_role(text, "dim")
-        for label in (heading, text):
-            label.setWordWrap(True)
-        column_of(
-            picture,
-            heading,
-            text,
-            1,
-            (button, 0, Qt.AlignmentFlag.AlignLeft),
-            inside=card,
-            margins=2 * SPACE,
-            spacing=SPACE,
-        )
+        parts = (picture, sentence(title, "heading"), sentence(words, "dim"), 1)
+        column_of(*parts, (act, 0, Qt.AlignmentFlag.AlignLeft), inside=card, margins=2 * SPACE, spacing=SPACE)
         return card
 
     def _keys(self) -> QWidget:
@@ -138,14 +92,10 @@ class WelcomePage(TakesFile, QScrollArea):
             ("Ctrl+1 … 5", say("go to buckets, runs, log, transfers, form")),
         )
         for row, (keys, words) in enumerate(rows):
-            shown = keys if "…" in keys else QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
-            key, what = QLabel(shown), QLabel(words)
-            set_role(key, "chip")
+            key = label(keys if "…" in keys else keys_words(keys), "chip")
             key.setAlignment(Qt.AlignmentFlag.AlignCenter)
-            set_role(what, "dim")
-            what.setWordWrap(True)
             grid.addWidget(key, row, 0)
-            grid.addWidget(what, row, 1)
+            grid.addWidget(sentence(words, "dim"), row, 1)
         grid.setColumnStretch(1, 1)
         return box
 
@@ -160,6 +110,3 @@ class WelcomePage(TakesFile, QScrollArea):
         direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
         if self._cards.direction() != direction:
             self._cards.setDirection(direction)
-
-    def take_file(self, file: Path) -> None:
-        self.credentials_dropped.emit(file)

@@ -28,15 +28,16 @@ from traindeck.domain.storage.bucket_settings import (
     tag_mistakes,
 )
 from traindeck.domain.texts import say
-from traindeck.ui.kit.cards import card
+from traindeck.ui.kit.cards import card, show_words
 from traindeck.ui.kit.dialogs import AnswerButton, asked
 from traindeck.ui.kit.fields import Field, PairTable, WheelGuard
 from traindeck.ui.kit.layouts import row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.property_page import Days, help_label, number_box, one_line, page_column
-from traindeck.ui.kit.rules import RulesPage, show_words
+from traindeck.ui.kit.rules import RulesPage
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.form_values import Rows, merged, rows_from_text
+from traindeck.viewmodels.jobs.form_values import merged, rows_from_text
+from traindeck.viewmodels.ports import Rows
 from traindeck.viewmodels.storage.bucket_settings import (
     BucketService,
     cors_line,

@@ -206,7 +206,7 @@ class ObjectMetadataPage(PropertyPage):
         for name, field in self.fields.items():
             problem = self._problem_of(name)
             field.show_error(say(problem) if problem else "")
-        self.metadata.show_note(
+        self.metadata.note.setText(
             say(
                 "{count} of {most} bytes. Names have a–z, 0–9, dot, hyphen and underscore; whoever may read the object "
                 "sees them.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from traindeck.domain.texts import say
 from traindeck.domain.transfers.records import Order
@@ -29,22 +30,19 @@ class TransfersFeature(Feature):
         return {"transfers": lambda: TransferView(self._room.list, self.shell.theme, self.shell.confirm)}
 
     def extend(self, view: ObjectList) -> None:
-        if isinstance(view, BrowserView):
-            self._add_sync(view)
-            add_verify(view, view.browser, self._begin)
+        if not isinstance(view, BrowserView):
+            return
 
-    def _add_sync(self, view: BrowserView) -> None:
         def sync() -> None:
             self.open_sync(self._room.sync(view.profile, view.place))
 
         view.commands.add(Command("object.sync", say("Synchronize this folder…"), sync, menu=CONTEXT, group=1))
+        add_verify(view, view.browser, self._begin)
 
     def open_sync(self, form: SyncForm) -> None:
         SyncDialog(form, self._room.list, self.shell.theme, self.shell.confirm, self.shell.window).show()
 
     def _begin(self, order: Order) -> None:
-        async def check() -> None:
-            await self._room.transfers.begin(order)
-
-        self.shell.tasks.start(f"verify {order.source} {order.target}", check)
+        begin = partial(self._room.transfers.begin, order)
+        self.shell.tasks.start(f"verify {order.source} {order.target}", begin)
         self.shell.show_dock("transfers")

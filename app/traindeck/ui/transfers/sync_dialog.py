@@ -6,7 +6,6 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
-    QButtonGroup,
     QCheckBox,
     QComboBox,
     QDialog,
@@ -14,20 +13,20 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPlainTextEdit,
-    QPushButton,
     QRadioButton,
     QWidget,
 )
 
 from traindeck.domain.texts import say
 from traindeck.domain.transfers.records import CompareBy, ItemState
+from traindeck.ui.kit.cards import push_button
 from traindeck.ui.kit.dialogs import choose_folder
-from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.property_page import number_box
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.transfers.transfer_files_dialog import FilesModel, FilesTable
 from traindeck.viewmodels.ports import Confirm
-from traindeck.viewmodels.transfers.sync_form import PlanStage, SyncForm
+from traindeck.viewmodels.transfers.sync_form import PlanStage, SyncForm, SyncState
 from traindeck.viewmodels.transfers.transfer_list import TransferFiles, TransferList
 from traindeck.viewmodels.transfers.transfer_words import plan_words
 
@@ -69,12 +68,9 @@ class SyncDialog(QDialog):
         self.folder = QLineEdit(options.folder)
         self.folder.setAccessibleName(say("The folder on this computer"))
         self.folder.setPlaceholderText(say("The folder on this computer"))
-        self.browse = QPushButton(say("Browse…"))
+        self.browse = push_button(say("Browse…"), self.choose)
         self.up = QRadioButton(say("&Upload: make the bucket like the folder"))
         self.down = QRadioButton(say("&Download: make the folder like the bucket"))
-        ways = QButtonGroup(self)
-        for way in (self.up, self.down):
-            ways.addButton(way)
         (self.up if options.goes_up else self.down).setChecked(True)
         self.compare = QComboBox()
         for by, words in (
@@ -94,40 +90,28 @@ class SyncDialog(QDialog):
         self.ignore.setPlaceholderText("*.tmp\ncache/")
         self.ignore.setTabChangesFocus(True)
         self.ignore.setFixedHeight(_IGNORE_LINES * self.ignore.fontMetrics().lineSpacing() + 2 * SPACE)
-        self.look = QPushButton(say("&Show what would change"))
-        self.summary = QLabel()
-        self.summary.setWordWrap(True)
-        self.summary.setTextFormat(Qt.TextFormat.PlainText)
+        self.look = push_button(say("&Show what would change"), form.look)
+        self.summary = label(wraps=True)
         self.table = FilesTable(theme, say("What would change"))
-        self.begin = QPushButton(say("&Begin"))
-        self.close_button = QPushButton(say("Close"))
-        for button in (self.browse, self.look, self.begin, self.close_button):
-            button.setAutoDefault(False)
+        self.begin = push_button(say("&Begin"), self._begin)
+        self.close_button = push_button(say("Close"), self.reject)
         self.folder.textChanged.connect(lambda words: form.choose(folder=words))
-        self.browse.clicked.connect(self.choose)
         self.up.toggled.connect(lambda goes_up: form.choose(goes_up=goes_up))
         self.compare.currentIndexChanged.connect(lambda _: form.choose(compare=self.compare.currentData()))
         self.delete.toggled.connect(lambda wanted: form.choose(delete=wanted))
         self.most.valueChanged.connect(lambda most: form.choose(max_delete=most))
         self.ignore.textChanged.connect(lambda: form.choose(ignore=self.ignore.toPlainText()))
         self.folder.returnPressed.connect(form.look)
-        self.look.clicked.connect(form.look)
-        self.begin.clicked.connect(self._begin)
-        self.close_button.clicked.connect(self.reject)
 
     def _lay_out(self) -> None:
-        place = QLabel(str(self.form.place))
-        place.setTextFormat(Qt.TextFormat.PlainText)
-        place.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         rows = QFormLayout()
         rows.setSpacing(SPACE)
         rows.setLabelAlignment(Qt.AlignmentFlag.AlignRight)
-        rows.addRow(say("Bucket folder:"), place)
+        rows.addRow(say("Bucket folder:"), label(str(self.form.place), copies=True))
         folder = QLabel(say("&Folder:"))
         folder.setBuddy(self.folder)
         rows.addRow(folder, row_of((self.folder, 1), self.browse, spacing=HALF))
-        ways = column_of(self.up, self.down, spacing=HALF)
-        rows.addRow(say("Direction:"), ways)
+        rows.addRow(say("Direction:"), column_of(self.up, self.down, spacing=HALF))
         rows.addRow(say("&Compare by:"), self.compare)
         rows.addRow("", row_of(self.delete, self.most, 2, spacing=HALF))
         rows.addRow(say("&Leave out:"), self.ignore)
@@ -153,23 +137,14 @@ class SyncDialog(QDialog):
         removes = state.plan is not None and state.plan.transfer.removals > 0
         set_role(self.begin, ("danger" if removes else "primary") if state.can_begin else "")
         set_role(self.summary, "error" if state.trouble else "strong" if state.plan else "dim")
-        if state.trouble is not None:
-            self.summary.setText(state.trouble.sentence())
-        elif state.stage is PlanStage.LOOKING:
-            self.summary.setText(say("Looking what there is…"))
-        elif state.plan is not None:
-            self.summary.setText(plan_words(state.plan))
-        else:
-            self.summary.setText(say("Nothing moves before you have seen what would change."))
+        self.summary.setText(_summary(state))
         self._show_plan(state.plan.id if state.plan else 0)
 
     def _show_plan(self, number: int) -> None:
         if number == self._shown:
             return
         self._shown = number
-        if self._files is not None:
-            self._files.close()
-            self._files = None
+        self._forget_files()
         plan = self.form.state.plan
         self.table.show_model(None)
         if plan is not None:
@@ -178,7 +153,19 @@ class SyncDialog(QDialog):
             self.table.setColumnHidden(FilesModel.CONFIRMED, True)  # nothing has moved yet
             self._files.show(_CHANGES)
 
-    def _end(self, *_: int) -> None:
+    def _forget_files(self) -> None:
         if self._files is not None:
             self._files.close()
+            self._files = None
+
+    def _end(self, *_: int) -> None:
+        self._forget_files()
         self.form.close()
+
+
+def _summary(state: SyncState) -> str:
+    if state.trouble is not None:
+        return state.trouble.sentence()
+    if state.stage is PlanStage.LOOKING:
+        return say("Looking what there is…")
+    return plan_words(state.plan) if state.plan else say("Nothing moves before you have seen what would change.")

@@ -7,25 +7,17 @@ from typing import Any
 
 from PySide6.QtCore import QModelIndex, QObject, Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDialog,
-    QHeaderView,
-    QLabel,
-    QPushButton,
-    QTableView,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QDialog, QHeaderView, QTableView, QWidget
 
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say
 from traindeck.domain.transfers.records import Item
-from traindeck.ui.kit.cards import ElidedLabel
+from traindeck.ui.kit.cards import ElidedLabel, push_button
 from traindeck.ui.kit.cells import EndElidedDelegate, StateChipDelegate
-from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.table_models import TONE_ROLE
 from traindeck.ui.kit.tables import NUMBERS, Index, TitledModel, plain_table
-from traindeck.ui.kit.theme import SPACE, Theme, set_role
+from traindeck.ui.kit.theme import SPACE, Theme
 from traindeck.viewmodels.transfers.transfer_list import (
     ALL,
     ENDED_WELL,
@@ -159,9 +151,6 @@ class TransferFilesDialog(QDialog):
         self.model = FilesModel(self._files, row)
         self._lay_out(theme)
         self.filter.currentIndexChanged.connect(self._narrow)
-        self.refresh.clicked.connect(self._files.reload)
-        self.copy.clicked.connect(self.copy_lines)
-        self.close_button.clicked.connect(self.reject)
         QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.table, self.copy_lines)
         QShortcut(QKeySequence("F5"), self, self._files.reload)
         self.table.selectionModel().selectionChanged.connect(self._on_selection)
@@ -175,11 +164,7 @@ class TransferFilesDialog(QDialog):
         self.table.setFocus()
 
     def _lay_out(self, theme: Theme) -> None:
-        way = ElidedLabel()
-        way.setText(way_words(self._row))
-        set_role(way, "strong")
-        self.summary = ElidedLabel()
-        set_role(self.summary, "dim")
+        self.summary = ElidedLabel(role="dim")
         self.filter = QComboBox()
         self.filter.setAccessibleName(say("Which files"))
         self.filter.addItem(say("All files"), (ALL, None))
@@ -189,17 +174,13 @@ class TransferFilesDialog(QDialog):
         self.filter.addItem(say("Not confirmed"), (ENDED_WELL, False))
         self.table = FilesTable(theme, say("Files of the transfer"))
         self.table.show_model(self.model)
-        self.footing = QLabel()
-        set_role(self.footing, "small")
-        self.refresh = QPushButton(say("Refresh"))
-        self.refresh.setToolTip(say("Refresh (F5)"))
-        self.copy = QPushButton(say("Copy lines"))
-        self.copy.setToolTip(say("Copy the chosen lines, with their reasons (Ctrl+C)"))
-        self.close_button = QPushButton(say("Close"))
-        for button in (self.refresh, self.copy, self.close_button):
-            button.setAutoDefault(False)
+        self.footing = label("", "small")
+        self.refresh = push_button(say("Refresh"), self._files.reload, tip=say("Refresh (F5)"))
+        tip = say("Copy the chosen lines, with their reasons (Ctrl+C)")
+        self.copy = push_button(say("Copy lines"), self.copy_lines, tip=tip)
         top = row_of((self.summary, 1), self.filter)
-        foot = row_of((self.footing, 1), self.refresh, self.copy, self.close_button)
+        foot = row_of((self.footing, 1), self.refresh, self.copy, push_button(say("Close"), self.reject))
+        way = ElidedLabel(way_words(self._row), "strong")
         column_of(way, top, (self.table, 1), foot, inside=self, margins=2 * SPACE, spacing=SPACE)
 
     def copy_lines(self) -> None:

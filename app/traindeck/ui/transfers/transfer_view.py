@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal, SignalInstance
-from PySide6.QtGui import QKeySequence, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QHeaderView,
     QInputDialog,
     QMenu,
-    QPushButton,
     QStackedLayout,
     QTableView,
     QToolButton,
@@ -22,8 +21,9 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say
-from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
+from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, push_button, theme_tool_buttons, tool_button
 from traindeck.ui.kit.cells import EndElidedDelegate, ProgressDelegate
+from traindeck.ui.kit.context_menu import keys_words
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.table_models import BADGE_ROLE, SHARE_ROLE, TONE_ROLE, RowsModel
 from traindeck.ui.kit.tables import NUMBERS, KeyedView, plain_table
@@ -160,37 +160,31 @@ class TransferView(QWidget):
             say("Nothing is moving."),
             say("Drop files on a bucket to upload them; fetch a run's outputs to bring them here."),
         )
-        self.summary = ElidedLabel()
-        set_role(self.summary, "small")
-        self.begin = tool_button("check", say("Begin what was planned"), self._begin)
-        self.pause = tool_button("pause", say("Pause (Space)"), partial(self._do, TransferAction.PAUSE))
-        self.resume = tool_button("play", say("Go on (Space)"), partial(self._do, TransferAction.RESUME))
-        self.retry = tool_button("again", say("Try again"), partial(self._do, TransferAction.RETRY))
-        self.verify = tool_button(
-            "shield", say("Verify again: compare size and MD5"), partial(self._do, TransferAction.VERIFY)
-        )
-        self.first = tool_button(
-            "first", say("Move to the front of the queue"), partial(self._do, TransferAction.MOVE_FIRST)
-        )
+        self.summary = ElidedLabel(role="small")
+        self._acts: dict[TransferAction, QToolButton] = {}
+        self.begin = self._tool("check", say("Begin what was planned"), TransferAction.BEGIN)
+        self.pause = self._tool("pause", say("Pause (Space)"), TransferAction.PAUSE)
+        self.resume = self._tool("play", say("Go on (Space)"), TransferAction.RESUME)
+        self.retry = self._tool("again", say("Try again"), TransferAction.RETRY)
+        self.verify = self._tool("shield", say("Verify again: compare size and MD5"), TransferAction.VERIFY)
+        self.first = self._tool("first", say("Move to the front of the queue"), TransferAction.MOVE_FIRST)
         self.list = tool_button("runs", say("Show the files (Return)"), self.show_files)
-        self.cancel = tool_button("close", say("Cancel transfer (Del)"), self._cancel)
-        self.clear = QPushButton(say("Clear finished"))
-        self.clear.setToolTip(say("Take what is over out of the list; the files stay."))
-        set_role(self.clear, "flat")
+        self.cancel = self._tool("close", say("Cancel transfer (Del)"), TransferAction.CANCEL)
+        tip = say("Take what is over out of the list; the files stay.")
+        self.clear = push_button(say("Clear finished"), transfers.clear_finished, "flat", tip)
         self.rate = QToolButton()
         set_role(self.rate, "menu")
         self.rate.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.rate.setToolTip(say("How fast all transfers together may be"))
         self.rate.setMenu(QMenu(self))
         self.rate.menu().aboutToShow.connect(self._offer_rates)
+        self.tools = (self.begin, self.pause, self.resume, self.retry, self.verify, self.first, self.list, self.cancel)
         # All of them are in the menu, too: where there is no room for all, the last go first.
         self._spare = (self.retry, self.list, self.verify, self.first, self.clear)
         self._pages = QStackedLayout()
-        foot = row_of(
-            (self.summary, 1), self.rate, *self._tools(), self.clear, margins=(SPACE, HALF, SPACE, HALF), spacing=HALF
-        )
         self._foot = QWidget()
-        self._foot.setLayout(foot)
+        tools = (self.rate, *self.tools, self.clear)
+        row_of((self.summary, 1), *tools, inside=self._foot, margins=(SPACE, HALF, SPACE, HALF), spacing=HALF)
         self._foot.setMinimumWidth(_NARROWEST)
         layout = column_of((self._pages, 1), inside=self, margins=0, spacing=0)
         # Only now: without a parent the first of them would be shown as a window of its own.
@@ -199,12 +193,11 @@ class TransferView(QWidget):
         layout.addWidget(self._foot)
         self.setFocusProxy(self.table)
 
-        self.table.cancel_wanted.connect(self._cancel)
+        self.table.cancel_wanted.connect(self.cancel.click)
         self.table.pause_wanted.connect(self._pause_or_resume)
         self.table.files_wanted.connect(self.show_files)
         self.table.customContextMenuRequested.connect(self._show_menu)
         self.table.selectionModel().selectionChanged.connect(self._on_changed)
-        self.clear.clicked.connect(transfers.clear_finished)
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
         transfers.changed.connect(self._on_changed)
@@ -221,7 +214,7 @@ class TransferView(QWidget):
         self._make_room()
 
     def _make_room(self) -> None:
-        needed = [self.summary, self.rate, *(tool for tool in self._tools() if tool not in self._spare)]
+        needed = [self.summary, self.rate, *(tool for tool in self.tools if tool not in self._spare)]
         room = self.width() - 2 * SPACE - sum(_room_of(widget) for widget in needed if not widget.isHidden())
         for widget in self._spare:
             room -= _room_of(widget)
@@ -241,48 +234,46 @@ class TransferView(QWidget):
         """What can be done with what is chosen."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        # The keys are shown, not registered: the table itself acts on them.
-        self._add(menu, say("Show the files"), "Return", self.list, self.show_files)
-        menu.addSeparator()
-        self._add(menu, say("Begin what was planned"), "Space", self.begin, self._begin)
-        self._add(menu, say("Pause"), "Space", self.pause, partial(self._do, TransferAction.PAUSE))
-        self._add(menu, say("Go on"), "Space", self.resume, partial(self._do, TransferAction.RESUME))
-        self._add(menu, say("Try again"), "", self.retry, partial(self._do, TransferAction.RETRY))
-        self._add(menu, say("Verify again"), "", self.verify, partial(self._do, TransferAction.VERIFY))
-        self._add(
-            menu, say("Move to the front of the queue"), "", self.first, partial(self._do, TransferAction.MOVE_FIRST)
-        )
-        menu.addSeparator()
-        self._add(menu, say("Cancel transfer"), "Del", self.cancel, self._cancel)
-        clear = menu.addAction(say("Clear finished"))
-        clear.setEnabled(self.clear.isEnabled())
-        clear.triggered.connect(self._transfers.clear_finished)
+        for group in (
+            ((say("Show the files"), "Return", self.list),),
+            (
+                (say("Begin what was planned"), "Space", self.begin),
+                (say("Pause"), "Space", self.pause),
+                (say("Go on"), "Space", self.resume),
+                (say("Try again"), "", self.retry),
+                (say("Verify again"), "", self.verify),
+                (say("Move to the front of the queue"), "", self.first),
+            ),
+            ((say("Cancel transfer"), "Del", self.cancel), (say("Clear finished"), "", self.clear)),
+        ):
+            if menu.actions():
+                menu.addSeparator()
+            for words, key, pressed in group:
+                # The keys are shown, not registered: the table itself acts on them.
+                action = menu.addAction(f"{words}\t{keys_words(key)}" if key else words)
+                action.setEnabled(pressed.isEnabled())
+                action.triggered.connect(pressed.click)
         return menu
 
-    @staticmethod
-    def _add(menu: QMenu, words: str, key: str, button: QToolButton, act: Callable[[], None]) -> None:
-        shown = QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
-        action = menu.addAction(f"{words}\t{shown}" if shown else words)
-        action.setEnabled(button.isEnabled())
-        action.triggered.connect(act)
-
-    def _tools(self) -> Iterator[QToolButton]:
-        yield from (self.begin, self.pause, self.resume, self.retry, self.verify, self.first, self.list, self.cancel)
+    def _tool(self, icon: str, tip: str, asked: TransferAction) -> QToolButton:
+        self._acts[asked] = tool_button(icon, tip, partial(self._do, asked))
+        return self._acts[asked]
 
     def _do(self, asked: TransferAction, *_: bool) -> None:
-        self._transfers.do(asked, self.selected_ids())
-
-    def _cancel(self) -> None:
-        self._transfers.cancel(self.selected_ids(), self._confirm)
-
-    def _begin(self) -> None:
-        self._transfers.begin(self.selected_ids(), self._confirm)
+        chosen = self.selected_ids()
+        match asked:
+            case TransferAction.BEGIN:
+                self._transfers.begin(chosen, self._confirm)
+            case TransferAction.CANCEL:
+                self._transfers.cancel(chosen, self._confirm)
+            case _:
+                self._transfers.do(asked, chosen)
 
     def _pause_or_resume(self) -> None:
-        if self.begin.isEnabled():
-            self._begin()
-            return
-        self._do(TransferAction.PAUSE if self.pause.isEnabled() else TransferAction.RESUME)
+        for tool in (self.begin, self.pause, self.resume):
+            if tool.isEnabled():
+                tool.click()
+                return
 
     def _offer_rates(self) -> None:
         menu, limit = self.rate.menu(), self._transfers.rate_limit
@@ -326,16 +317,8 @@ class TransferView(QWidget):
         self._pages.setCurrentWidget(self.table if state.rows else self.empty)
         self._foot.setVisible(bool(state.rows))
         chosen = self.selected_ids()
-        for button, asked in (
-            (self.begin, TransferAction.BEGIN),
-            (self.pause, TransferAction.PAUSE),
-            (self.resume, TransferAction.RESUME),
-            (self.retry, TransferAction.RETRY),
-            (self.verify, TransferAction.VERIFY),
-            (self.first, TransferAction.MOVE_FIRST),
-            (self.cancel, TransferAction.CANCEL),
-        ):
-            button.setEnabled(bool(self._transfers.fitting(asked, chosen)))
+        for asked, tool in self._acts.items():
+            tool.setEnabled(bool(self._transfers.fitting(asked, chosen)))
         self.list.setEnabled(len(chosen) == 1)
         self.clear.setEnabled(state.live < len(state.rows))
         self.begin.setVisible(self.begin.isEnabled())

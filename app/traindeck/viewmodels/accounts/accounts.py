@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.services.accounts.connections import Connections
 from traindeck.services.accounts.environment import ENVIRONMENT
+from traindeck.services.accounts.profiles import ProfileService
 from traindeck.viewmodels.ports import Confirm
 from traindeck.viewmodels.shell.notices import Notices
-
-if TYPE_CHECKING:
-    from traindeck.services.accounts.connections import Connections
-    from traindeck.services.accounts.profiles import ProfileService
 
 
 class Accounts(QObject):
@@ -28,7 +25,7 @@ class Accounts(QObject):
         super().__init__()
         self._book = book
         self._scope = scope
-        self._told = self._now()
+        self._told = (self.names, self.current)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -67,13 +64,10 @@ class Accounts(QObject):
             self._tell()
 
     def _tell(self) -> None:
-        now = self._now()
+        now = (self.names, self.current)
         if now != self._told:
             self._told = now
             self.changed.emit()
-
-    def _now(self) -> tuple[tuple[str, ...], str]:
-        return self.names, self.current
 
 
 class KeyNews(QObject):
@@ -86,10 +80,7 @@ class KeyNews(QObject):
         super().__init__()
         self._keys = keys
         self._notices = notices
-        self._ignore = keys.keys_refused.add(self._told)
-
-    def close(self) -> None:
-        self._ignore()
+        self.close = keys.keys_refused.add(self._told)
 
     def _told(self, name: str) -> None:
         refusal = self._keys.refusal(name)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
@@ -31,13 +31,13 @@ from traindeck.domain.texts import Text, text
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.accounts.environment import ENVIRONMENT
 from traindeck.services.accounts.key_checks import read_credentials
-
-if TYPE_CHECKING:
-    from traindeck.services.accounts.profiles import ProfileService
+from traindeck.services.accounts.profiles import ProfileService
 
 TASK = "add an account"
 SECRETS = frozenset({"secret_key", "token", "proxy_password"})
 _ADDRESSES = ("obs_endpoint", "modelarts_endpoint", "iam_endpoint")
+_AS_TYPED = ("name", "region", "project_id", "path_style", "ca_file")
+"""What a profile has just as it stands in the form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +64,12 @@ class ProfileFields:
     @classmethod
     def of(cls, profile: Profile) -> ProfileFields:
         """Everything but the keys, which are shown to nobody."""
-        proxy = parse_proxy(profile.proxy) if profile.proxy else None
-        return cls(
-            name=profile.name,
-            region=profile.region,
-            work_in=profile.work_in,
-            obs_endpoint=profile.obs_endpoint,
-            signature=profile.signature.value,
-            path_style=profile.path_style,
-            modelarts_endpoint=profile.modelarts_endpoint,
-            iam_endpoint=profile.iam_endpoint,
-            project_id=profile.project_id,
-            ca_file=profile.ca_file,
-            proxy=proxy.url if proxy else "",
-            proxy_user=proxy.user if proxy else "",
-        )
+        same: dict[str, Any] = {name: getattr(profile, name) for name in (*_AS_TYPED, *_ADDRESSES, "work_in")}
+        typed = cls(signature=profile.signature.value, **same)
+        if not profile.proxy:
+            return typed
+        proxy = parse_proxy(profile.proxy)
+        return replace(typed, proxy=proxy.url, proxy_user=proxy.user)
 
     @property
     def has_keys(self) -> bool:
@@ -119,25 +110,21 @@ class ProfileForm(QObject):
         self._scope = scope
         self._existing = existing
         self._ours = existing.name if existing else ""  # the name this form may save again
-        self.state = ProfileFormState()
-        if existing is not None:
-            self.state = ProfileFormState(ProfileFields.of(existing), is_change=True)
+        fields = ProfileFields.of(existing) if existing else ProfileFields()
+        self.state = ProfileFormState(fields, is_change=existing is not None)
 
     @property
     def key_hint(self) -> str:
         """Enough of the access key in use to tell it from another."""
         return self._existing.key_hint if self._existing else ""
 
-    def set(self, name: str, value: str) -> None:
-        """What was typed or pasted into one field."""
-        trimmed = value.strip()
-        change: dict[str, Any] = {name: Secret(trimmed) if name in SECRETS else trimmed}
-        self._set_fields(name, replace(self.state.fields, **change))
-        if name == "token" and self.state.expires is not None:
-            self._become(replace(self.state, expires=None))  # it was that of another token
-
-    def set_path_style(self, on: bool) -> None:
-        self._set_fields("path_style", replace(self.state.fields, path_style=on))
+    def set(self, name: str, value: str | bool) -> None:
+        """What was typed, pasted or chosen in one field."""
+        typed: Any = value.strip() if isinstance(value, str) else value
+        change: dict[str, Any] = {name: Secret(typed) if name in SECRETS else typed}
+        errors = {key: message for key, message in self.state.errors.items() if key != name}
+        expires = None if name == "token" else self.state.expires  # it was that of another token
+        self._become(replace(self.state, fields=replace(self.state.fields, **change), errors=errors, expires=expires))
 
     def look_for_keyring(self) -> None:
         """Say early where the keys will be kept, or that there is no place for them."""
@@ -221,10 +208,6 @@ class ProfileForm(QObject):
         if self._scope.start(TASK, shown_in_place):
             self._become(replace(self.state, busy=True, error=None))
 
-    def _set_fields(self, name: str, typed: ProfileFields) -> None:
-        errors = {key: message for key, message in self.state.errors.items() if key != name}
-        self._become(replace(self.state, fields=typed, errors=errors))
-
     def _become(self, state: ProfileFormState) -> None:
         self.state = state
         self.changed.emit()
@@ -284,17 +267,12 @@ def _is_key(word: str) -> bool:
 
 def _profile(typed: ProfileFields) -> Profile:
     proxy = parse_proxy(typed.proxy) if typed.proxy else None
+    same: dict[str, Any] = {name: getattr(typed, name) for name in _AS_TYPED}
     return Profile(
-        name=typed.name,
         provider=Provider.MODELARTS,
-        region=typed.region,
-        obs_endpoint=typed.obs_endpoint.rstrip("/"),
-        modelarts_endpoint=typed.modelarts_endpoint.rstrip("/"),
-        iam_endpoint=typed.iam_endpoint.rstrip("/"),
-        project_id=typed.project_id,
         signature=Signature(typed.signature),
-        path_style=typed.path_style,
-        ca_file=typed.ca_file,
+        **same,
+        **{name: getattr(typed, name).rstrip("/") for name in _ADDRESSES},
         proxy=Proxy(proxy.host, proxy.port, typed.proxy_user or proxy.user).address if proxy else "",
         work_in=str(ObjectPath.parse(typed.work_in).as_folder()) if typed.work_in else "",
     )

@@ -13,8 +13,8 @@ from typing import Any
 from traindeck.domain.jobs.job import Choices, Engine, Flavor, JobSpec, Scalar, fits, wire_value
 from traindeck.domain.jobs.job_file import scalar_of
 from traindeck.domain.texts import Text, text
+from traindeck.viewmodels.ports import Rows
 
-Rows = tuple[tuple[str, str], ...]
 ROW_FIELDS = ("inputs", "outputs", "parameters", "environment")
 
 LABELS: dict[str, Text] = {

@@ -22,7 +22,6 @@ from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.viewmodels.jobs.form_values import (
     ROW_FIELDS,
     Difference,
-    Rows,
     differences,
     folder_words,
     merged,
@@ -32,7 +31,7 @@ from traindeck.viewmodels.jobs.form_values import (
     rows_of,
     with_rows,
 )
-from traindeck.viewmodels.ports import REST_S
+from traindeck.viewmodels.ports import REST_S, Rows
 
 if TYPE_CHECKING:
     from traindeck.services.accounts.profiles import ProfileService

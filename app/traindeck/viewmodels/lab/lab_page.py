@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from pathlib import Path
+from datetime import datetime
 
 from PySide6.QtCore import QObject, Signal
 
@@ -14,7 +14,7 @@ from traindeck.domain.errors import AppError
 from traindeck.domain.lab import LabDiskUsage, LabOwner, LabSight, LabState
 from traindeck.domain.storage.objects import count_words, size_words
 from traindeck.domain.texts import Text, text
-from traindeck.runtime.clock import Clock
+from traindeck.runtime.clock import Clock, utc_now
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.viewmodels.ports import ConfirmLoss, LabService, Loss
 
@@ -29,10 +29,6 @@ _NAMED = 5
 _MANY_OBJECTS = 1000
 _MANY_BYTES = 1_000_000_000
 _NOTHING = LabDiskUsage()
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,32 +72,24 @@ class LabPage(QObject):
     emptied = Signal()
     """Nothing that was shown of the Lab's buckets and jobs holds any more."""
 
-    def __init__(self, service: LabService, scope: TaskScope, clock: Clock = _now) -> None:
+    def __init__(self, service: LabService, scope: TaskScope, clock: Clock = utc_now) -> None:
         super().__init__()
         self._service = service
         self._scope = scope
-        self._clock = clock
+        self.now = clock
+        self.root = service.root
         self._look_now, self._measure_now = asyncio.Event(), asyncio.Event()
         self.state = LabPageState()
 
-    @property
-    def root(self) -> Path:
-        return self._service.root
-
-    @property
-    def now(self) -> datetime:
-        return self._clock()
-
     def watch(self, is_watched: bool) -> None:
-        if is_watched:
-            self._scope.start(_LOOKING, self._keep_looking, Repeat.REPLACE)
-            self._scope.start(_MEASURING, self._keep_measuring, Repeat.REPLACE)
-        else:
-            self._scope.cancel(_LOOKING)
-            self._scope.cancel(_MEASURING)
+        for name, work in ((_LOOKING, self._keep_looking), (_MEASURING, self._keep_measuring)):
+            if is_watched:
+                self._scope.start(name, work, Repeat.REPLACE)
+            else:
+                self._scope.cancel(name)
 
     def start(self) -> None:
-        self._act(START, text("Starting…"), self._service.start)
+        self._scope.start(START, lambda: self._done(text("Starting…"), self._service.start))
 
     def stop(self, confirm: ConfirmLoss) -> None:
         """End it with its jobs; asked before where that takes something from somebody."""
@@ -129,7 +117,7 @@ class LabPage(QObject):
             sight = replace(before, state=LabState.SILENT, live_jobs=None)
             self._become(replace(self.state, sight=sight, blind=None))
         else:
-            seen_at = None if sight.state is LabState.SILENT else self._clock()
+            seen_at = None if sight.state is LabState.SILENT else self.now()
             self._become(replace(self.state, sight=sight, blind=None, seen_at=seen_at))
 
     async def _keep_measuring(self) -> None:
@@ -159,11 +147,8 @@ class LabPage(QObject):
         except asyncio.CancelledError:
             self._become(replace(self.state, is_counting=False))
             raise
-        measured = replace(self.state, held=held, measured_at=self._clock(), unmeasured=None)
+        measured = replace(self.state, held=held, measured_at=self.now(), unmeasured=None)
         self._become(replace(measured, is_counting=False))
-
-    def _act(self, name: str, words: Text, work: Callable[[], Awaitable[None]]) -> None:
-        self._scope.start(name, lambda: self._done(words, work))
 
     async def _done(self, words: Text, work: Callable[[], Awaitable[None]]) -> None:
         self._become(replace(self.state, work=words, trouble=None))
@@ -218,11 +203,9 @@ class LabPage(QObject):
 
 
 async def _pause(seconds: float, woken: asyncio.Event) -> None:
-    try:
+    with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await woken.wait()
-    except TimeoutError:
-        return
 
 
 def _loss(sight: LabSight, held: LabDiskUsage) -> Loss:

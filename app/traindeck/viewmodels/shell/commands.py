@@ -89,9 +89,6 @@ class Commands(QObject):
         command.run()
         return True
 
-    def matching(self, typed: str) -> list[Command]:
-        return matching(self._commands.values(), typed)
-
 
 def matching(commands: Iterable[Command], typed: str) -> list[Command]:
     """For the palette: every typed word occurs; titles that begin so first."""

@@ -9,7 +9,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import TracebackType
 
 from PySide6.QtCore import QObject, Signal, qVersion
@@ -21,7 +21,6 @@ from traindeck.domain.texts import Text, text
 log = logging.getLogger(__name__)
 
 _KEPT = 20
-_NOTHING = Text("")
 _KEYS = "keys of "
 
 
@@ -71,10 +70,9 @@ class Notices(QObject):
             return
         before = next((notice for notice in self._notices if notice.name == name and notice.is_error), None)
         retry = self._retries.get(name) if error.retryable else None
-        notice = Notice(next(self._numbers), name, error.title, error.hint, error.detail, retry=retry)
-        if before is not None:
-            notice = replace(notice, times=before.times + 1)
-        self._put(notice)
+        times = before.times + 1 if before else 1
+        number = next(self._numbers)
+        self._put(Notice(number, name, error.title, error.hint, error.detail, retry=retry, times=times))
         if isinstance(error, Unexpected):
             self._crash(error.detail)
 
@@ -100,9 +98,8 @@ class Notices(QObject):
         words: Text | None = None,
     ) -> None:
         """`action` and the `words` of its button: what may be done about it."""
-        number = next(self._numbers)
-        notice = Notice(number, name or message.english, message, hint or _NOTHING, is_error=False)
-        self._put(replace(notice, retry=action, retry_words=words))
+        number, name = next(self._numbers), name or message.english
+        self._put(Notice(number, name, message, hint or Text(""), "", False, retry=action, retry_words=words))
 
     def can_retry(self, name: str, action: Callable[[], None]) -> None:
         """Offer `action` with the errors of this task that are worth another try."""

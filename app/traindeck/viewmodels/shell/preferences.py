@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import json
 import logging
+from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -48,14 +47,14 @@ class Preferences(QObject):
     def choose_theme(self, theme: str) -> None:
         if theme != self.theme:
             self.theme = theme
-            self._keep("theme", theme)
+            self.keep("theme", theme)
             self.theme_changed.emit(theme)
 
     def choose_language(self, chosen: str) -> None:
         if chosen == self._wanted:
             return
         self._wanted = chosen
-        self._keep("language", chosen)
+        self.keep("language", chosen)
         self._scope.start("change the language", self._speak, Repeat.REPLACE)
 
     async def _speak(self) -> None:
@@ -73,11 +72,7 @@ class Preferences(QObject):
         self.language = wanted
         self.language_changed.emit()
 
-    def keep_rate(self, bytes_per_s: int) -> None:
-        """How fast all transfers together may be, at the next start too."""
-        self._keep("bytes_per_s", bytes_per_s)
-
-    def _keep(self, setting: str, value: str | int) -> None:
+    def keep(self, setting: str, value: str | int) -> None:
         self._chosen[setting] = value
         chosen = dict(self._chosen)
 
@@ -133,7 +128,8 @@ class WindowState:
     def _read(self) -> tuple[int, WindowLayout] | None:
         try:
             content = json.loads(self._path.read_text(encoding="utf-8"))
-            return int(content["version"]), WindowLayout(_bytes(content["geometry"]), _bytes(content["docks"]))
+            geometry, docks = (b64decode(content[name], validate=True) for name in ("geometry", "docks"))
+            return int(content["version"]), WindowLayout(geometry, docks)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -141,20 +137,10 @@ class WindowState:
             return None
 
     def _write(self, version: int, layout: WindowLayout, _: CancelToken) -> None:
-        content = {"version": version, "geometry": _word(layout.geometry), "docks": _word(layout.docks)}
+        geometry, docks = b64encode(layout.geometry).decode(), b64encode(layout.docks).decode()
+        content = {"version": version, "geometry": geometry, "docks": docks}
         try:
             with local_errors(self._path):
                 write_whole(self._path, json.dumps(content).encode())
         except AppError as error:
             log.warning("the layout was not saved: %s %s", error, error.detail)
-
-
-def _word(content: bytes) -> str:
-    return base64.b64encode(content).decode("ascii")
-
-
-def _bytes(word: str) -> bytes:
-    try:
-        return base64.b64decode(word, validate=True)
-    except binascii.Error as error:
-        raise ValueError(str(error)) from error

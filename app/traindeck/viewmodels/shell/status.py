@@ -68,7 +68,7 @@ class Status(QObject):
         self._deaf = [
             watch.changed.add(self._on_run),
             watch.gone.add(self._on_gone),
-            watch.connection_state.add(self._on_connection_state),
+            watch.connection_state.add(lambda _: self.refresh()),
             moved.add(self._on_transfer),
         ]
         self._beat = QTimer(self)
@@ -90,15 +90,12 @@ class Status(QObject):
         self._scope.start("read the status", self._load, Repeat.REPLACE)
 
     async def _load(self) -> None:
-        profile = self._current_profile()
+        current = self._profiles.current
+        profile = next((profile for profile in self._profiles.all() if profile.name == current), None)
         live = {run.id: run for run in await self._service.records.all() if not run.state.is_over}
         self._live = live
         self.state = replace(self.state, profile=profile)
         self.refresh()
-
-    def _current_profile(self) -> Profile | None:
-        current = self._profiles.current
-        return next((profile for profile in self._profiles.all() if profile.name == current), None)
 
     def _on_run(self, run: Run) -> None:
         if self._live is None:
@@ -113,9 +110,6 @@ class Status(QObject):
         if self._live is not None and run_id in self._live:
             del self._live[run_id]
             self.refresh()
-
-    def _on_connection_state(self, _profile: str) -> None:
-        self.refresh()
 
     def _on_transfer(self, transfer: Transfer) -> None:
         before = self._transfers.get(transfer.id)
@@ -167,17 +161,13 @@ class Status(QObject):
 
     def live_words(self) -> str:
         live = self.state.live
-        if live is None:
-            return say("Live jobs: –")
-        return say("Live jobs: {count}", count=live)
+        return say("Live jobs: –") if live is None else say("Live jobs: {count}", count=live)
 
     def price_words(self) -> str:
         """Never 0 for a job that bills: what is not known is said so."""
         if self.state.paid is None:
             return say("Price: –")
-        if self.state.paid:
-            return say("Price: unknown")
-        return say("Price: nothing bills")
+        return say("Price: unknown") if self.state.paid else say("Price: nothing bills")
 
     def rate_words(self) -> str:
         if not self.state.moving:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -16,10 +15,8 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import CompareBy, Kind, Order, Rules
 from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.services.transfers import Transfers
 from traindeck.viewmodels.transfers.transfer_list import TransferRow
-
-if TYPE_CHECKING:
-    from traindeck.services.transfers import Transfers
 
 _numbers = count(1)
 

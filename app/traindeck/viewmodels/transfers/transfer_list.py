@@ -8,21 +8,16 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from traindeck.domain.errors import AppError
-from traindeck.domain.texts import text
+from traindeck.domain.texts import Text, text
 from traindeck.domain.transfers.records import DIFFERENCES, Item, ItemState, Kind
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.services.transfers import Transfer, TransferState
+from traindeck.services.transfers import Transfer, Transfers, TransferState
 from traindeck.services.transfers.engine import TransferEngine
 from traindeck.viewmodels.ports import Confirm
-
-if TYPE_CHECKING:
-    from traindeck.services.transfers import Transfers
-
 
 PAGE = 500
 
@@ -65,10 +60,12 @@ class TransferFiles(QObject):
 
     def show(self, states: Sequence[ItemState], is_verified: bool | None = None) -> None:
         """Only files that stand so, from the first on."""
-        self._begin(tuple(states), is_verified)
+        self.rows = []
+        self.emptied.emit()
+        self._start(FilesState(tuple(states), is_verified, is_reading=True))
 
     def reload(self) -> None:
-        self._begin(self.state.states, self.state.is_verified)
+        self.show(self.state.states, self.state.is_verified)
 
     def more(self) -> None:
         """The page after the last that is there."""
@@ -77,11 +74,6 @@ class TransferFiles(QObject):
 
     def close(self) -> None:
         self._scope.cancel(self._name)
-
-    def _begin(self, states: tuple[ItemState, ...], is_verified: bool | None) -> None:
-        self.rows = []
-        self.emptied.emit()
-        self._start(FilesState(states, is_verified, is_reading=True))
 
     def _start(self, state: FilesState) -> None:
         self._become(state)
@@ -250,28 +242,36 @@ class TransferList(QObject):
     def cancel(self, ids: Iterable[int], confirm: Confirm) -> None:
         """One goes at once, for it can be taken up again; several only after a question."""
         chosen = self.fitting(TransferAction.CANCEL, ids)
+        act = partial(self.do, TransferAction.CANCEL, chosen)
         if len(chosen) > 1:
-            self._scope.start("cancel transfers", lambda: self._cancel_all(chosen, confirm))
+            question = text(
+                "Cancel {count} transfers? What is finished stays; “Try again” takes up the rest.", count=len(chosen)
+            )
+            self._ask("cancel transfers", question, text("Cancel transfers"), confirm, act)
         else:
-            self.do(TransferAction.CANCEL, chosen)
+            act()
 
     def begin(self, ids: Iterable[int], confirm: Confirm) -> None:
         """Do what was planned; files are removed only after a question."""
         chosen = self.fitting(TransferAction.BEGIN, ids)
         removals = sum(row.transfer.removals for row in self.state.rows if row.id in chosen)
+        act = partial(self.do, TransferAction.BEGIN, chosen)
         if removals:
-            self.ask_to_remove(removals, confirm, lambda: self.do(TransferAction.BEGIN, chosen))
+            self.ask_to_remove(removals, confirm, act)
         else:
-            self.do(TransferAction.BEGIN, chosen)
+            act()
 
     def ask_to_remove(self, count: int, confirm: Confirm, act: Callable[[], None]) -> None:
         """Act only where the user means to remove so many files."""
+        question = text("Files that this will remove: {count}. Begin?", count=count)
+        self._ask("ask before files are removed", question, text("Begin"), confirm, act)
 
+    def _ask(self, name: str, question: Text, action: Text, confirm: Confirm, act: Callable[[], None]) -> None:
         async def ask() -> None:
-            if await confirm(text("Files that this will remove: {count}. Begin?", count=count), text("Begin")):
+            if await confirm(question, action):
                 act()
 
-        self._scope.start("ask before files are removed", ask)
+        self._scope.start(name, ask)
 
     def limit_rate(self, bytes_per_s: int) -> None:
         """For all of them together; 0 is no limit."""
@@ -295,13 +295,6 @@ class TransferList(QObject):
         if rows != self.state.rows:
             self.state = TransferListState(rows)
             self.changed.emit()
-
-    async def _cancel_all(self, chosen: list[int], confirm: Confirm) -> None:
-        question = text(
-            "Cancel {count} transfers? What is finished stays; “Try again” takes up the rest.", count=len(chosen)
-        )
-        if await confirm(question, text("Cancel transfers")):
-            self.do(TransferAction.CANCEL, chosen)
 
     def _on_news(self, _: Transfer) -> None:
         if not self._beat.isActive():

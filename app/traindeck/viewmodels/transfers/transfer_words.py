@@ -143,7 +143,7 @@ def progress_words(row: TransferRow) -> str:
         case TransferState.FAILED | TransferState.PARTLY:
             return say(error.title) if error else say("Transfer failed")
         case TransferState.WAITING:
-            return say(waiting_words(transfer.waits_for))
+            return say(_WAITING[transfer.waits_for])
         case TransferState.PAUSED:
             return say("Paused at {share}", share=f"{row.share:.0%}") if row.share else say("Paused")
         case TransferState.DONE:
@@ -182,10 +182,6 @@ def rate_words(row: TransferRow) -> str:
     return say("{rate}/s, {time} left", rate=rate, time=duration_words(row.seconds_left))
 
 
-def waiting_words(waits_for: WaitsFor | None) -> Text:
-    return _WAITING[waits_for]
-
-
 def reason_words(row: TransferRow) -> str:
     """All that is known about why it stands as it does: the reason, what to do, and when it tries again."""
     transfer = row.transfer
@@ -204,34 +200,34 @@ def reason_words(row: TransferRow) -> str:
 def counts_words(row: TransferRow) -> str:
     """How many files stand where; only what there is, and failures first, for the end may not be seen."""
     transfer = row.transfer
-    parts = []
-    if transfer.failed_files:
-        parts.append(say("{count} failed", count=f"{transfer.failed_files:,}"))
-    if transfer.files and not transfer.state.is_over:
+    is_over, is_check = transfer.state.is_over, transfer.kind is Kind.CHECK
+    # What is verified as a whole says so already.
+    verified = transfer.verified_files if is_over and (is_check or not transfer.is_verified) else 0
+    parts = [_counted(text("{count} failed"), transfer.failed_files)]
+    if transfer.files and not is_over:
         parts.append(say("{done} of {all}", done=f"{transfer.done_files:,}", all=f"{transfer.files:,}"))
-    elif transfer.done_files and transfer.kind is not Kind.CHECK:
-        parts.append(say("{count} done", count=f"{transfer.done_files:,}"))
-    if transfer.differences:
-        parts.append(say("{count} differ", count=f"{transfer.differences:,}"))
-    if transfer.unknown_files:
-        parts.append(say("{count} cannot be checked", count=f"{transfer.unknown_files:,}"))
-    says_more = transfer.kind is Kind.CHECK or not transfer.is_verified
-    if transfer.state.is_over and transfer.verified_files and says_more:
-        parts.append(say("{count} verified", count=f"{transfer.verified_files:,}"))
-    if transfer.skipped_files:
-        parts.append(say("{count} skipped", count=f"{transfer.skipped_files:,}"))
-    if transfer.copied_files and transfer.state.is_over:
-        parts.append(say("{count} at both places", count=f"{transfer.copied_files:,}"))
-    if transfer.equal_files:
-        parts.append(say("{count} equal", count=f"{transfer.equal_files:,}"))
-    return " · ".join(parts)
+    elif not is_check:
+        parts.append(_counted(text("{count} done"), transfer.done_files))
+    parts += [
+        _counted(text("{count} differ"), transfer.differences),
+        _counted(text("{count} cannot be checked"), transfer.unknown_files),
+        _counted(text("{count} verified"), verified),
+        _counted(text("{count} skipped"), transfer.skipped_files),
+        _counted(text("{count} at both places"), transfer.copied_files if is_over else 0),
+        _counted(text("{count} equal"), transfer.equal_files),
+    ]
+    return " · ".join(filter(None, parts))
+
+
+def _counted(words: Text, count: int) -> str:
+    return say(words.english, count=f"{count:,}") if count else ""
 
 
 def plan_words(row: TransferRow) -> str:
     """What a plan would do, in one line."""
     transfer = row.transfer
     moves = transfer.files - transfer.removals - transfer.failed_files
-    parts = []
+    parts = [] if moves or transfer.removals else [say("Nothing would change")]
     if moves:
         what, count = say(_KINDS[transfer.kind].to_do), f"{moves:,}"
         if transfer.total_bytes is None:
@@ -241,15 +237,12 @@ def plan_words(row: TransferRow) -> str:
             parts.append(say("{what}: {count}, {size}", what=what, count=count, size=size))
     if transfer.removals:
         parts.append(say("{what}: {count}", what=say("To remove"), count=f"{transfer.removals:,}"))
-    if transfer.failed_files:
-        parts.append(say("cannot be moved: {count}", count=f"{transfer.failed_files:,}"))
-    if transfer.skipped_files:
-        parts.append(say("left out: {count}", count=f"{transfer.skipped_files:,}"))
-    if transfer.equal_files:
-        parts.append(say("equal: {count}", count=f"{transfer.equal_files:,}"))
-    if not moves and not transfer.removals:
-        parts.insert(0, say("Nothing would change"))
-    return " · ".join(parts)
+    parts += [
+        _counted(text("cannot be moved: {count}"), transfer.failed_files),
+        _counted(text("left out: {count}"), transfer.skipped_files),
+        _counted(text("equal: {count}"), transfer.equal_files),
+    ]
+    return " · ".join(filter(None, parts))
 
 
 def item_tone(item: Item) -> Tone:
@@ -290,13 +283,9 @@ def confirmed_sign(item: Item) -> str:
 
 
 def confirmed_words(item: Item) -> str:
-    match confirmed_sign(item):
-        case "":
-            return ""
-        case sign if sign == UNCONFIRMED:
-            return say("Not confirmed: the service does not say what its MD5 is, or nobody asked.")
-        case _:
-            return say("Size and MD5 are confirmed.")
+    if confirmed_sign(item) == UNCONFIRMED:
+        return say("Not confirmed: the service does not say what its MD5 is, or nobody asked.")
+    return say("Size and MD5 are confirmed.") if item.is_verified else ""
 
 
 def result_names(kind: Kind) -> list[tuple[ItemState, str]]:

@@ -591,23 +591,23 @@ async def browse(hands: Hands, bucket: str, count: str) -> None:
     view = hands.window.tabs.currentWidget()
     assert isinstance(view, BrowserView)
     browser, table = workspace.storage.browsers.browser(bucket), view.table
-    await hands.until(lambda: browser.rows.count)
+    await hands.until(lambda: browser.rows.shown.count)
     folder = table.visualRect(view.model.index(1, 0)).center()
     await hands.click(table.viewport(), folder)
     await hands.press(Qt.Key.Key_Return)
-    await hands.until(lambda: browser.state.place.key == "images/" and browser.rows.look.folder == "images/")
-    tell("first rows", rows=browser.rows.count, name=view.model.index(0, 0).data())
+    await hands.until(lambda: browser.state.place.key == "images/" and browser.rows.shown.look.folder == "images/")
+    tell("first rows", rows=browser.rows.shown.count, name=view.model.index(0, 0).data())
     header = table.horizontalHeader()
     heads = [QPoint(header.sectionViewportPosition(column) + 12, header.height() // 2) for column in range(4)]
     await hands.click(header.viewport(), heads[1])  # sorted anew with every page that comes
     bar = table.verticalScrollBar()
-    while not (browser.rows.count == int(count) and browser.rows.below):
+    while not (browser.rows.shown.count == int(count) and browser.rows.shown.below):
         bar.setValue((bar.value() + bar.maximum() // 7 + 5) % max(1, bar.maximum()))
         await asyncio.sleep(0.01)
     tell("listed", words=view.footing.text())
     sizes = []
     for descending in (False, True):
-        await hands.until(lambda descending=descending: browser.rows.look.descending is descending)
+        await hands.until(lambda descending=descending: browser.rows.shown.look.descending is descending)
         bar.setValue(0)
         await hands.until(lambda: browser.rows.row(0))
         sizes.append(view.model.index(0, 1).data())
@@ -617,9 +617,9 @@ async def browse(hands: Hands, bucket: str, count: str) -> None:
     await hands.click(view.search)
     await hands.until(lambda: view.search.hasFocus())
     await hands.type("0199 JPG")
-    await hands.until(lambda: browser.rows.look.search == "0199 JPG")
+    await hands.until(lambda: browser.rows.shown.look.search == "0199 JPG")
     await hands.until(lambda: view.footing.text().count("found"))
-    tell("found", rows=browser.rows.count, name=view.model.index(0, 0).data(), words=view.footing.text())
+    tell("found", rows=browser.rows.shown.count, name=view.model.index(0, 0).data(), words=view.footing.text())
 
 
 JOURNEYS: dict[str, Journey] = {

@@ -41,6 +41,7 @@ from traindeck.services.ports import ObjectStorage, SecretStore, TrainingBackend
 from traindeck.services.storage.bucket_listing import BucketListings
 from traindeck.services.storage.data_ports import ListingPage, ObjectRow
 from traindeck.services.storage.planes import Planes
+from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 from traindeck.services.transfers import Transfers
 from traindeck.store.database import open_database
 from traindeck.store.object_index import ObjectIndexes
@@ -277,6 +278,7 @@ class FolderCloud(Entered):
         journal = TransferJournal(self.paths.transfers, journal_writer)
         owned.callback(journal.close)
         self.planes = await owned.enter_async_context(Planes(self.connections))
+        self.unfinished = UnfinishedUploads(self.planes, journal)
         self.transfers = await owned.enter_async_context(
             Transfers(self.connections, self.planes, journal, self.disk, self.paths.transfer_locks, patience_s=0)
         )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.lab import LabDiskUsage, LabSight
 from traindeck.domain.texts import Text
@@ -42,6 +44,19 @@ class Way:
 
 Choose = Callable[[Text, Sequence[Text], Sequence[Way]], Awaitable[str]]
 """Asks the user which way: the question, and what the ways mean. Empty: none of them."""
+
+
+class Stateful(QObject):
+    """Has a frozen record of what it says, and tells when that is another one."""
+
+    changed = Signal()
+    state: Any
+
+    def _become(self, **changes: object) -> None:
+        state = replace(self.state, **changes)
+        if state != self.state:
+            self.state = state
+            self.changed.emit()
 
 
 class Tone(Enum):

@@ -27,9 +27,8 @@ from traindeck.viewmodels.jobs.run_page import RunPage
 from traindeck.viewmodels.logs.log_feed import LogFeed
 from traindeck.viewmodels.previews.preview import Preview
 from traindeck.viewmodels.storage.bucket_access import BucketAccess, PublicMarks
-from traindeck.viewmodels.storage.bucket_settings import BucketService
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
-from traindeck.viewmodels.storage.buckets import BucketRemovals, NewBucketForm
+from traindeck.viewmodels.storage.buckets import BucketRemovals, BucketService, NewBucketForm
 from traindeck.viewmodels.storage.deleting import DeletedObjects
 from traindeck.viewmodels.storage.moving import CutObjects, Moving
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser

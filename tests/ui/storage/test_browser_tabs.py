@@ -38,14 +38,13 @@ async def test_the_tab_of_a_public_bucket_is_marked_for_as_long_as_it_is_public(
 
         with frame(qapp, cloud.scope, tmp_path) as at:
             tabs, bar = at.window.tabs, at.window.tabs.tabBar()
-            browsers = BrowserTabs(at.window, browse, tree, favourites, at.theme, User())
+            browsers = BrowserTabs(at.window, browse, tree, favourites, at.theme, User(), marks, lambda _: None)
             at.window.tab_closed.connect(browsers.closed)
-            browsers.show_marks(marks)
             browsers.open("lab", ObjectPath("open"))
             browsers.open("lab", ObjectPath("closed"))
             assert tabs.tabIcon(0).isNull(), "nobody has looked yet"
             tree.use_profile("lab")
-            await until(lambda: marks.of("closed") is not None and marks.is_public("open"))
+            await until(lambda: marks.of("closed") is not None and marks.words("open"))
             assert not tabs.tabIcon(0).isNull() and tabs.tabIcon(1).isNull()
             assert tabs.tabToolTip(0) == "Public: anybody on the internet can read objects."
             assert bar.accessibleTabName(0) == "open. Public: anybody on the internet can read objects."
@@ -58,4 +57,4 @@ async def test_the_tab_of_a_public_bucket_is_marked_for_as_long_as_it_is_public(
             await until(lambda: marks.of("open") is not None)
             browsers.close_bucket("lab", "open")
             assert at.window.open_tabs() == []
-            browsers.forget_marks()
+            browsers.dispose()

@@ -19,7 +19,7 @@ from traindeck.domain.transfers.records import Kind, Order, Rules
 from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.storage.browser_view import BrowserView
-from traindeck.ui.storage.bucket_commands import PackDialog, add_pack, add_verify
+from traindeck.ui.storage.folder_commands import PackDialog, add_pack, add_verify
 from traindeck.ui.storage.object_table import SIZE
 from traindeck.viewmodels.shell.commands import CONTEXT, Command
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
@@ -55,7 +55,9 @@ class Bench(TableBench):
     async def rests(self) -> None:
         browser = self.browser
         await until(
-            lambda: browser.rows.below is not None and not browser.state.is_reading and browser.state.swept is None
+            lambda: (
+                browser.rows.shown.below is not None and not browser.state.is_reading and browser.state.swept is None
+            )
         )
 
     def selected(self) -> list[str]:
@@ -159,7 +161,9 @@ async def test_a_click_on_a_head_sorts_and_keeps_what_is_chosen(tmp_path: Path, 
         header = on.table.horizontalHeader()
         at = QPoint(header.sectionViewportPosition(SIZE) + 10, header.height() // 2)
         qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=at)
-        await until(lambda: on.browser.rows.look.column is Column.SIZE and not on.browser.rows.look.descending)
+        await until(
+            lambda: on.browser.rows.shown.look.column is Column.SIZE and not on.browser.rows.shown.look.descending
+        )
         await on.shows("more", "data", "b.txt", "a.bin")
         assert on.selected() == ["a.bin"]
         qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=at)
@@ -273,7 +277,7 @@ async def test_names_that_are_too_long_do_not_widen_the_window(tmp_path: Path, t
 async def test_a_folder_is_verified_against_one_of_this_computer(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path / "cloud", theme, qtbot) as on:
         begun: list[Order] = []
-        add_verify(on.view, on.browser, begun.append)
+        add_verify(on.view, begun.append)
         command = next(one for one in on.view.commands.all() if one.id == "object.verify")
         assert command.menu == CONTEXT
         for chosen, place in ((["data"], DATA), (["data", "more"], BUCKET), ([], BUCKET), (["a.bin"], BUCKET)):
@@ -292,7 +296,7 @@ async def test_a_folder_is_verified_against_one_of_this_computer(tmp_path: Path,
 async def test_a_folder_of_the_bucket_is_packed_into_one_beside_it(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path / "cloud", theme, qtbot) as on:
         begun: list[tuple[ObjectPath, ObjectPath]] = []
-        add_pack(on.view, on.browser, lambda source, target: begun.append((source, target)))
+        add_pack(on.view, lambda source, target: begun.append((source, target)))
         command = next(one for one in on.view.commands.all() if one.id == "object.pack")
         assert command.menu == CONTEXT
         for chosen, offered in ((["data"], "obs://bucket/data-shards/"), ([], "")):

@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -29,7 +28,7 @@ from traindeck.domain.storage.access import Acl, Grant, Grantees, Permission
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.storage.policies import PolicyForm, Template, template_policy
 from traindeck.domain.storage.policy_checks import policy_findings
-from traindeck.domain.texts import text
+from traindeck.domain.texts import say, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.language import speak
 from traindeck.runtime.tasks import TaskScope
@@ -37,14 +36,13 @@ from traindeck.services.accounts.connections import Connection, make_connection
 from traindeck.ui.kit.dialogs import AnswerButton, Question, asked
 from traindeck.ui.kit.property_dialog import PropertyDialog, PropertyDialogs
 from traindeck.ui.kit.theme import Theme
-from traindeck.ui.storage.access_page import AccessPage
+from traindeck.ui.storage.access_page import AccessPage, PolicyEditor
 from traindeck.ui.storage.bucket_view import BucketView, RemovalRows
-from traindeck.ui.storage.buckets import BucketParts, NewBucketDialog
-from traindeck.ui.storage.policy_editor import PolicyEditor
+from traindeck.ui.storage.buckets import BucketDialogs, NewBucketDialog
 from traindeck.viewmodels.ports import Loss
 from traindeck.viewmodels.storage.bucket_access import BucketAccess, PublicMarks
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
-from traindeck.viewmodels.storage.buckets import BucketRemovals, NewBucketForm
+from traindeck.viewmodels.storage.buckets import BucketRemovals, BucketService, NewBucketForm
 
 Kind = TypeVar("Kind", bound=QDialog)
 
@@ -89,17 +87,17 @@ class Bench:
         self.removals.removed.connect(lambda *_: self.tree.refresh(None))
         self.view = BucketView(self.tree, theme, User())
         self.dialogs = PropertyDialogs(theme, cloud.scope, self.window)
-        self.parts = BucketParts(
+        self.parts = BucketDialogs(
+            self.dialogs,
             theme,
             cloud.scope,
+            self.window,
             self.marks,
             self.removals,
+            self._confirm,
             self._form,
             self._rights,
-            self._confirm,
-            self.window,
-            lambda: "lab",
-            self._show,
+            self._service,
         )
         self.parts.attach(self.view)
         self.parts.extend(self.view)
@@ -112,8 +110,8 @@ class Bench:
     def _rights(self, profile: str, bucket: str) -> BucketAccess:
         return BucketAccess(profile, bucket, self.cloud.connections)
 
-    def _show(self, profile: str, bucket: str, page: str) -> PropertyDialog:
-        return self.dialogs.show("Bucket settings", bucket, partial(self.parts.pages, profile, bucket), page)
+    def _service(self, profile: str, bucket: str) -> BucketService:
+        return BucketService(profile, bucket, self.cloud.connections, self.cloud.unfinished)
 
     async def _confirm(self, loss: Loss) -> bool:
         facts = "\n".join(str(fact) for fact in loss.facts)
@@ -129,10 +127,10 @@ class Bench:
         return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
 
     async def access(self, bucket: str = "bucket") -> tuple[PropertyDialog, AccessPage]:
-        self.parts.show_access(bucket)
+        self.parts.show("lab", bucket, say("Access"))
         dialog = await dialog_of(PropertyDialog)
         await until(dialog.reload_button.isEnabled)
-        page = dialog.places[0].page
+        page = dialog.current.page
         assert isinstance(page, AccessPage)
         return dialog, page
 
@@ -172,7 +170,7 @@ async def test_a_public_bucket_wears_a_mark_that_can_be_read_aloud(
         plain = on.view.model.index_of(ObjectPath("bucket")).data(Qt.ItemDataRole.DecorationRole)
         on.cloud.access.policies["bucket"] = template_policy(Template.PUBLIC_READ, "bucket", PolicyForm.OBS)
         on.marks.look_again("lab", "bucket")
-        await until(lambda: on.marks.is_public("bucket"))
+        await until(lambda: on.marks.words("bucket"))
         assert on.data("bucket", spoken) == "Bucket: bucket. Public: anybody on the internet can read objects."
         assert "anybody on the internet" in on.data("bucket", tip)
         marked = on.view.model.index_of(ObjectPath("bucket")).data(Qt.ItemDataRole.DecorationRole)
@@ -205,7 +203,7 @@ async def test_a_bucket_is_made_in_the_dialog(
         await until(lambda: on.names() == ["bucket", "bucket-2"] and open_dialog(NewBucketDialog) is None)
         (wanted,) = on.cloud.access.made
         assert (wanted.storage_class, wanted.template) == ("WARM", Template.PUBLIC_READ)
-        await until(lambda: on.marks.is_public("bucket-2"))
+        await until(lambda: on.marks.words("bucket-2"))
 
 
 async def test_escape_leaves_the_dialog_and_makes_nothing(
@@ -235,12 +233,12 @@ async def test_a_template_is_chosen_asked_about_and_saved(
         assert await answer("yes") == "Make “bucket” public?"
         await saved(dialog)
         assert page.now.text().startswith("Public: anybody on the internet can read objects.")
-        await until(lambda: on.marks.is_public("bucket"))
+        await until(lambda: on.marks.words("bucket"))
         page.templates[Template.PRIVATE].click()
         dialog.save_button.click()
         await until(lambda: on.cloud.access.policies["bucket"] == "")
         await saved(dialog)
-        await until(lambda: on.marks.of("bucket") is not None and not on.marks.is_public("bucket"))
+        await until(lambda: on.marks.of("bucket") is not None and not on.marks.words("bucket"))
 
 
 async def test_json_is_checked_while_it_is_typed_and_wrong_json_cannot_be_saved(

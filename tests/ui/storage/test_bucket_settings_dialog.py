@@ -42,8 +42,11 @@ from traindeck.ui.storage.bucket_rules_pages import (
     BucketLifecyclePage,
     BucketTagsPage,
 )
-from traindeck.ui.storage.buckets import BucketSettingsDialogs
-from traindeck.viewmodels.storage.bucket_settings import BucketService
+from traindeck.ui.storage.buckets import BucketDialogs
+from traindeck.viewmodels.ports import Loss
+from traindeck.viewmodels.storage.bucket_access import BucketAccess, PublicMarks
+from traindeck.viewmodels.storage.bucket_tree import BucketTree
+from traindeck.viewmodels.storage.buckets import BucketRemovals, BucketService, NewBucketForm
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -76,10 +79,17 @@ class Stage:
         self.window = QWidget()
         self.window.show()
         self.dialogs = PropertyDialogs(theme, scope, self.window)
-        self._settings = BucketSettingsDialogs(
-            self.dialogs, lambda profile, bucket: BucketService(profile, bucket, bench.connections, bench.unfinished),
-            theme, scope,
+        tree = BucketTree(bench.connections, bench.transfers, bench.disk, scope)
+        self._settings = BucketDialogs(
+            self.dialogs, theme, scope, self.window, PublicMarks(bench.connections, tree, scope),
+            BucketRemovals(bench.connections, scope), self._refused,
+            lambda: NewBucketForm(LAB, bench.connections, scope),
+            lambda profile, bucket: BucketAccess(profile, bucket, bench.connections),
+            lambda profile, bucket: BucketService(profile, bucket, bench.connections, bench.unfinished),
         )  # fmt: skip
+
+    async def _refused(self, loss: Loss) -> bool:
+        pytest.fail(f"asked: {loss.question}")
 
     async def settings(self) -> ObsSettings:
         return (await self.bench.connections.open(LAB)).settings
@@ -151,9 +161,9 @@ async def test_general_settings_are_shown_changed_and_kept(staged: Staged, respo
         at.qtbot.keyClicks(page.quota, "500 GB")
         page.versioning.setCurrentIndex(1)
         page.versioning.activated.emit(1)
-        assert "suspended" in page.versioning_field.note.text()
+        assert "suspended" in page.fields["versioning"].note.text()
         at.qtbot.mouseClick(dialog.save_button, Qt.MouseButton.LeftButton)
-        words = await at.answer("on")
+        words = await at.answer("yes")
         assert "cannot be switched off" in words
         await until(lambda: dialog.footing.text() == "Saved.")
         facts = await (await at.settings()).facts(BUCKET)
@@ -181,7 +191,7 @@ async def test_a_question_answered_with_no_changes_nothing(staged: Staged) -> No
         press(question, Qt.Key.Key_Escape)
         await until(dialog.save_button.isEnabled)
         assert dialog.has_changes() and (await settings.lifecycle(BUCKET)).rules == ()
-        await at.saved(dialog, "save")
+        await at.saved(dialog, "yes")
         assert (await settings.lifecycle(BUCKET)).rules == (LifecycleRule("mine", expire_days=30, abort_days=7),)
         at.qtbot.mouseClick(page.rules.remove, Qt.MouseButton.LeftButton)
         await at.saved(dialog)
@@ -204,7 +214,7 @@ async def test_what_a_rule_would_delete_is_counted(staged: Staged, lab: LabProce
         page.date.setText("2001-01-01")
         page.date.textEdited.emit("2001-01-01")
         dialog.save()
-        assert "3 objects now (3 B); 3 of them are old enough" in await at.answer("save")
+        assert "3 objects now (3 B); 3 of them are old enough" in await at.answer("yes")
         await until(lambda: dialog.footing.text() == "Saved.")
         page.rules.remove.click()
         await at.saved(dialog)
@@ -295,10 +305,10 @@ async def test_fragments_are_listed_measured_and_thrown_away(
         assert not page.older.isEnabled() and not page.chosen.isEnabled()
         page.table.selectRow(0)
         at.qtbot.mouseClick(page.chosen, Qt.MouseButton.LeftButton)
-        assert "They hold 500 B" in await at.answer("end")
+        assert "They hold 500 B" in await at.answer("yes")
         await until(lambda: page.model.rowCount() == 69)
         at.qtbot.mouseClick(page.all, Qt.MouseButton.LeftButton)
-        await at.answer("end")
+        await at.answer("yes")
         await until(lambda: page.summary.text() == "There are no unfinished uploads.")
         assert page.result.text() == "Thrown away: 69."
         left: list[UnfinishedUpload] = []
@@ -341,7 +351,7 @@ async def test_very_many_fragments_do_not_hold_the_window(staged: Staged, respon
         dialog = at.dialogs.show("Bucket settings", "obs://crowded/", lambda: [page])
         await until(lambda: page.summary.text() == "Unfinished uploads: 40,000, 400 kB")
         at.qtbot.mouseClick(page.older, Qt.MouseButton.LeftButton)
-        assert "They hold 200 kB" in await at.answer("end")
+        assert "They hold 200 kB" in await at.answer("yes")
         await until(lambda: page.model.rowCount() == 20_001)
         assert len(crowd.ended) == 19_999 and page.summary.text() == "Unfinished uploads: 20,001, 200 kB"
         assert not page.older.isEnabled() and page.all.isEnabled()
@@ -360,7 +370,7 @@ async def test_a_foreign_store_says_so_on_every_page(
             theme = Theme(qapp, ICONS, "light")
             at = Stage(bench, scope, theme, qtbot)
             dialog, general = await at.page(BucketGeneralPage, "General")
-            assert not general.quota.isEnabled() and "no such setting" in general.quota_field.note.text()
+            assert not general.quota.isEnabled() and "no such setting" in general.fields["quota_bytes"].note.text()
             for title in ("Tags", "CORS", "Lifecycle"):
                 dialog.open_page(title)
                 await until(dialog.reload_button.isEnabled)

@@ -175,7 +175,7 @@ async def test_buckets_are_handed_to_those_who_make_open_and_remove_them(
     async with bench(tmp_path, theme, qtbot) as on:
         told: list[object] = []
         on.view.new_wanted.connect(lambda: told.append("new"))
-        on.view.removal_wanted.connect(told.append)
+        on.view.removal_wanted.connect(lambda _, names: told.append(names))
         qtbot.mouseClick(on.view.add, Qt.MouseButton.LeftButton)
         await on.expand(BUCKET, DATA)
         on.select(DATA)
@@ -191,6 +191,16 @@ def offered(view: BucketView) -> dict[str, bool]:
     found = {action.text().partition("\t")[0]: action.isEnabled() for action in menu.actions()}
     menu.deleteLater()
     return found
+
+
+async def test_a_folder_that_is_opened_before_the_rows_are_laid_out_shows_what_is_in_it(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        await on.expand(BUCKET)
+        on.view.rows.scheduleDelayedItemsLayout()  # Qt does so whenever rows came; until then it asks for no others
+        await on.expand(DATA)
+        assert on.names(DATA) == ["deep", "1.txt", "2.txt"]
 
 
 async def test_a_folder_that_cannot_be_read_says_so_and_is_tried_again(
@@ -223,7 +233,7 @@ async def test_buttons_and_menu_offer_what_is_possible(tmp_path: Path, theme: Th
         await on.expand(BUCKET, DATA)
         on.select(DATA.join("1.txt"))
         assert on.view.send.isEnabled()
-        assert on.view.target() == DATA
+        assert on.view.place == DATA
         on.view.rows.selectAll()
         assert not on.view.send.isEnabled()
         assert on.view.delete.isEnabled()

@@ -19,7 +19,7 @@ from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.storage.contents import BytesBody
-from traindeck.ui.storage.deleted_dialog import DeletedDialog
+from traindeck.ui.storage.folder_commands import DeletedDialog
 from traindeck.viewmodels.storage.deleting import DeletedObjects, Deleting, News
 
 if TYPE_CHECKING:

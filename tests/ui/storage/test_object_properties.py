@@ -35,13 +35,14 @@ from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.kit.property_dialog import PropertyDialog, PropertyDialogs, PropertyPage
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.storage.browser_view import BrowserView
-from traindeck.ui.storage.many_objects_page import ManyChangesPage, ManySummaryPage
 from traindeck.ui.storage.object_pages import (
+    WRITE,
+    LinkPage,
     ObjectAccessPage,
     ObjectGeneralPage,
     ObjectMetadataPage,
 )
-from traindeck.ui.storage.object_properties import WRITE, LinkPage, ObjectPropertiesExtension
+from traindeck.ui.storage.object_properties import ManyChangesPage, ManySummaryPage, ObjectPropertiesExtension
 from traindeck.ui.storage.object_table import CLASS, NAME
 from traindeck.ui.storage.object_versions import ObjectStoragePage, ObjectVersionsPage
 from traindeck.viewmodels.shell.notices import Notices
@@ -103,7 +104,7 @@ class Bench:
             theme,
             cloud.scope,
             self.user,
-        ).extend(self.view, self.browser)
+        ).extend(self.view)
 
     async def objects(self) -> ObsObjects:
         return (await self.cloud.connections.open("lab")).objects
@@ -344,7 +345,7 @@ async def test_only_a_deletion_that_holds_is_undone(
     lab: LabProcess, tmp_path: Path, theme: Theme, qtbot: QtBot
 ) -> None:
     async with bench(lab, tmp_path, theme, qtbot, versions=True) as at:
-        await until(lambda: at.browser.rows.below is not None)  # all is listed, and nobody lists it meanwhile
+        await until(lambda: at.browser.rows.shown.below is not None)  # all is listed, and nobody lists it meanwhile
         await at.cloud.way.remove(at.place.join("b.bin"))
         await at.cloud.way.put(b"newer", at.place.join("b.bin"))
         page = await at.open(ObjectVersionsPage, "b.bin")

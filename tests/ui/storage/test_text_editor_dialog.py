@@ -49,7 +49,7 @@ class Bench:
         qtbot.mouseClick(self.dialog.save, Qt.MouseButton.LeftButton)
 
     def offered(self) -> set[str]:
-        return {name for name, button in self.dialog._answers.items() if button.isVisible()}
+        return {name for name, button in self.dialog.answers.items() if button.isVisible()}
 
 
 @asynccontextmanager
@@ -87,9 +87,9 @@ async def test_a_conflict_is_asked_about_and_nothing_is_lost(tmp_path: Path, the
         on.save_over_theirs(qtbot)
         await until(lambda: on.offered() == {"rename", "reload", "overwrite", "back"})
         assert on.stored == "theirs\n"
-        qtbot.mouseClick(dialog.answer("rename"), Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(dialog.answers["rename"], Qt.MouseButton.LeftButton)
         assert dialog.name.text() == "train-2.py"
-        qtbot.mouseClick(dialog.answer("rename_now"), Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(dialog.answers["rename_now"], Qt.MouseButton.LeftButton)
         beside = on.place.with_name("train-2.py")
         await until(beside.is_file)
         assert beside.read_bytes().decode() == "mine " + BEFORE
@@ -102,7 +102,7 @@ async def test_the_other_text_can_be_loaded_and_undone(tmp_path: Path, theme: Th
         dialog = on.dialog
         on.save_over_theirs(qtbot)
         await until(lambda: "reload" in on.offered())
-        qtbot.mouseClick(dialog.answer("reload"), Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(dialog.answers["reload"], Qt.MouseButton.LeftButton)
         await until(lambda: dialog.words == "theirs\n")
         assert not dialog.card.isVisible()
         dialog.text.undo()
@@ -118,7 +118,7 @@ async def test_overwriting_is_possible_when_meant(tmp_path: Path, theme: Theme, 
         qtbot.mouseClick(on.dialog.save, Qt.MouseButton.LeftButton)
         await until(lambda: "overwrite" in on.offered())
         assert "removed" in on.dialog.title.text()
-        qtbot.mouseClick(on.dialog.answer("overwrite"), Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(on.dialog.answers["overwrite"], Qt.MouseButton.LeftButton)
         await until(on.place.is_file)
         assert on.stored == "mine " + BEFORE
 
@@ -133,7 +133,7 @@ async def test_a_refusal_keeps_the_text(tmp_path: Path, theme: Theme, qtbot: QtB
         assert dialog.words.startswith("mine ")
         assert dialog.text.document().isModified()
         on.cloud.storage.trouble = None
-        qtbot.mouseClick(dialog.answer("again"), Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(dialog.answers["again"], Qt.MouseButton.LeftButton)
         await until(lambda: on.stored == "mine " + BEFORE)
 
 
@@ -144,16 +144,16 @@ async def test_closing_asks_for_what_is_not_saved(tmp_path: Path, theme: Theme, 
         dialog.close()
         assert dialog.isVisible()
         assert on.offered() == {"save_and_close", "discard", "back"}
-        qtbot.mouseClick(dialog.answer("back"), Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(dialog.answers["back"], Qt.MouseButton.LeftButton)
         assert not dialog.card.isVisible()
         qtbot.keyClick(dialog, Qt.Key.Key_Escape)
         on.cloud.storage.trouble = offline()
-        qtbot.mouseClick(dialog.answer("save_and_close"), Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(dialog.answers["save_and_close"], Qt.MouseButton.LeftButton)
         await until(lambda: "cannot be reached" in dialog.title.text())
         assert dialog.isVisible(), "it stays while the text is not stored"
         on.cloud.storage.trouble = None
         dialog.reject()
-        qtbot.mouseClick(dialog.answer("save_and_close"), Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(dialog.answers["save_and_close"], Qt.MouseButton.LeftButton)
         await until(lambda: not dialog.isVisible())
         assert on.stored == "x" + BEFORE
 
@@ -169,7 +169,7 @@ async def test_a_letter_the_encoding_lacks_can_be_saved_in_utf_8(tmp_path: Path,
         on.dialog.text.insertPlainText("学")
         qtbot.mouseClick(on.dialog.save, Qt.MouseButton.LeftButton)
         await until(lambda: "utf8" in on.offered())
-        qtbot.mouseClick(on.dialog.answer("utf8"), Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(on.dialog.answers["utf8"], Qt.MouseButton.LeftButton)
         await until(lambda: on.place.read_bytes() == "学na\u00efve \u00ff\n".encode())
 
 

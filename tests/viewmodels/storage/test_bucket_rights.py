@@ -199,7 +199,7 @@ async def test_public_buckets_are_found_a_few_at_a_time_and_once(tmp_path: Path)
         tree.use_profile("lab")
         assert marks.of("b001") is None
         await until(lambda: all(marks.of(name) is not None for name in tree.bucket_names()) and tree.bucket_names())
-        assert [name for name in tree.bucket_names() if marks.is_public(name)] == ["b001"]
+        assert [name for name in tree.bucket_names() if marks.words(name)] == ["b001"]
         assert sorted(cloud.access.asked) == [f"b{number:03}" for number in range(40)]
         assert 1 < cloud.access.most_asking <= AT_ONCE
         tree.refresh(None)
@@ -211,7 +211,7 @@ async def test_public_buckets_are_found_a_few_at_a_time_and_once(tmp_path: Path)
         marks.look_again("lab", "b001")
         assert marks.of("b001") is None, "nothing is claimed until it is known"
         await until(lambda: marks.of("b001") is not None)
-        assert not marks.is_public("b001") and heard == ["b001", "b001"]
+        assert not marks.words("b001") and heard == ["b001", "b001"]
 
 
 async def test_what_may_not_be_looked_at_is_neither_public_nor_private(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ async def test_what_may_not_be_looked_at_is_neither_public_nor_private(tmp_path:
         assert cloud.reported == [], "the tree says itself that nobody answers"
         cloud.access.trouble = None
         tree.refresh(None)
-        await until(lambda: marks.is_public("b001"))
+        await until(lambda: marks.words("b001"))
 
 
 async def test_another_account_is_looked_at_while_the_one_before_still_answers(tmp_path: Path) -> None:
@@ -235,23 +235,23 @@ async def test_another_account_is_looked_at_while_the_one_before_still_answers(t
         tree.use_profile("work")
         assert marks.of("b001") is None
         cloud.access.wait.set()
-        await until(lambda: marks.is_public("b001") and marks.of("b004") is not None)
+        await until(lambda: marks.words("b001") and marks.of("b004") is not None)
         tree.use_profile("lab")
-        await until(lambda: marks.is_public("b001"))
+        await until(lambda: marks.words("b001"))
 
 
 async def test_rights_saved_for_an_account_that_is_no_longer_shown_are_forgotten_there(tmp_path: Path) -> None:
     async with marked(tmp_path, 2) as (cloud, tree, marks):
         await cloud.add_cloud_profile("work")
         tree.use_profile("lab")
-        await until(lambda: marks.is_public("b001"))
+        await until(lambda: marks.words("b001"))
         tree.use_profile("work")
-        await until(lambda: marks.is_public("b001") and marks.of("b000") is not None)
+        await until(lambda: marks.words("b001") and marks.of("b000") is not None)
         asked = len(cloud.access.asked)
         marks.look_again("lab", "b001")
-        assert marks.is_public("b001"), "of this account nothing has changed"
+        assert marks.words("b001"), "of this account nothing has changed"
         tree.use_profile("lab")
-        await until(lambda: marks.is_public("b001"))
+        await until(lambda: marks.words("b001"))
         assert cloud.access.asked[asked:] == ["b001"]
 
 
@@ -259,10 +259,10 @@ async def test_marks_grow_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(public_marks, "FRESH_S", -1.0)
     async with marked(tmp_path, 2) as (cloud, tree, marks):
         tree.use_profile("lab")
-        await until(lambda: marks.is_public("b001"))
+        await until(lambda: marks.words("b001"))
         cloud.access.policies["b000"] = read_policy(bucket="b000")
         tree.refresh(None)
-        await until(lambda: marks.is_public("b000"))
+        await until(lambda: marks.words("b000"))
 
 
 # --- new buckets -----------------------------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ async def test_a_removal_is_stopped_between_two_objects(tmp_path: Path) -> None:
         removals.stop(removals.running[0])
         await until(lambda: not removals.running)
         assert len(list((cloud.storage.root / "full").iterdir())) == 4
-        assert news == [("touched", "lab", "full")] and cloud.reported == []
+        assert news == [("touched", "lab", ObjectPath("full"))] and cloud.reported == []
 
 
 async def test_an_empty_bucket_that_is_none_any_more_stays(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def open_browser(cloud: FolderCloud, place: ObjectPath = BUCKET, name: str = "br
 
 
 def shown(browser: ObjectBrowser) -> list[str]:
-    rows = [browser.rows.row(rank) for rank in range(browser.rows.count)]
+    rows = [browser.rows.row(rank) for rank in range(browser.rows.shown.count)]
     return [row.entry.path.key if row else "?" for row in rows]
 
 
@@ -41,17 +41,19 @@ async def shows(browser: ObjectBrowser, *keys: str) -> None:
 
 
 async def is_at_rest(browser: ObjectBrowser) -> None:
-    await until(lambda: browser.rows.below is not None and not browser.state.is_reading and browser.state.swept is None)
+    await until(
+        lambda: browser.rows.shown.below is not None and not browser.state.is_reading and browser.state.swept is None
+    )
 
 
 async def test_a_folder_is_shown_and_everything_below_counted_behind_it(tmp_path: Path) -> None:
     async with browser_of(tmp_path) as (_, browser):
         await shows(browser, "data/", "more/", "a.bin", "b.txt")
         await is_at_rest(browser)
-        assert browser.rows.below is not None
-        assert (browser.rows.below.count, browser.rows.below.size_bytes) == (6, 150)
-        assert browser.rows.size_bytes == 10
-        assert browser.rows.as_of is not None
+        assert browser.rows.shown.below is not None
+        assert (browser.rows.shown.below.count, browser.rows.shown.below.size_bytes) == (6, 150)
+        assert browser.rows.shown.order.size_bytes == 10
+        assert browser.rows.shown.as_of is not None
         data = browser.rows.row(0)
         assert data is not None and data.size is not None and (data.size.count, data.size.size_bytes) == (3, 90)
 
@@ -79,7 +81,7 @@ async def test_rows_are_sorted_by_any_column_and_stay_until_the_others_are_there
         await is_at_rest(browser)
         browser.sort(Column.SIZE, True)
         assert shown(browser) == ["data/", "more/", "a.bin", "b.txt"]
-        await until(lambda: browser.rows.look.column is Column.SIZE)
+        await until(lambda: browser.rows.shown.look.column is Column.SIZE)
         assert shown(browser) == ["data/", "more/", "a.bin", "b.txt"]
         browser.sort(Column.NAME, True)
         await shows(browser, "more/", "data/", "b.txt", "a.bin")
@@ -143,7 +145,7 @@ async def test_the_second_look_shows_at_once_what_is_known(tmp_path: Path) -> No
         again.refresh()
         await until(lambda: again.state.trouble is not None)
         assert len(shown(again)) == 4, "what is known stays"
-        assert again.rows.as_of is not None
+        assert again.rows.shown.as_of is not None
         again.close()
 
 
@@ -166,7 +168,7 @@ async def test_what_is_chosen_while_the_rows_are_put_in_order_is_kept(tmp_path: 
         browser.rows.keep([browser.rows.id_at(3)])
         free.set()
         await until(lambda: bool(told))
-        assert list(browser.rows.places.values()) == [3]
+        assert list(browser.rows.shown.order.places.values()) == [3]
         await asyncio.gather(*holding)
 
 
@@ -179,7 +181,7 @@ async def test_refresh_brings_what_is_new_and_keeps_what_is_chosen(tmp_path: Pat
         await cloud.storage.remove([BUCKET.join("more/img_1.png")])
         browser.refresh()
         await shows(browser, "data/", "a.bin", "aa.txt", "b.txt")
-        assert list(browser.rows.places.values()) == [3]
+        assert list(browser.rows.shown.order.places.values()) == [3]
         await cloud.storage.remove([BUCKET.join("data/1.txt")])
         browser.touched(BUCKET.join("data/"))
         browser.go(BUCKET.join("data/"))
@@ -196,7 +198,7 @@ async def test_nothing_is_listed_while_nobody_looks_and_it_goes_on_later(tmp_pat
         asked = len(cloud.storage.listed)
         browser.refresh()
         browser.go(BUCKET.join("data/"))
-        await until(lambda: browser.rows.look.folder == "data/")
+        await until(lambda: browser.rows.shown.look.folder == "data/")
         assert len(cloud.storage.listed) == asked
         browser.watch(True)
         await shows(browser, "data/deep/", "data/1.txt", "data/2.txt")
@@ -216,9 +218,9 @@ async def test_a_very_large_bucket_is_not_listed_to_its_end_unless_asked(tmp_pat
         async with browser_of(tmp_path) as (cloud, browser):
             cloud.storage.page_size = 1
             await until(lambda: browser.state.is_cut)
-            assert browser.rows.below is None, "what was not listed is not known"
+            assert browser.rows.shown.below is None, "what was not listed is not known"
             browser.list_everything()
-            await until(lambda: browser.rows.below is not None and browser.rows.below.count == 6)
+            await until(lambda: browser.rows.shown.below is not None and browser.rows.shown.below.count == 6)
             assert not browser.state.is_cut
     finally:
         object_browser.MOST_SWEPT = was
@@ -230,7 +232,7 @@ async def test_trouble_is_said_where_the_rows_would_be(tmp_path: Path) -> None:
         browser = open_browser(cloud)
         browser.start()
         await until(lambda: browser.state.trouble is not None)
-        assert browser.rows.as_of is None
+        assert browser.rows.shown.as_of is None
         cloud.storage.trouble = None
         await cloud.storage.put(b"", BUCKET.join("x"))
         browser.refresh()

@@ -35,8 +35,7 @@ from traindeck.ui.kit.fields import (
 from traindeck.ui.kit.layouts import column_of, line, row_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.storage.bucket_model import local_paths
-from traindeck.ui.storage.object_drag import carried_in
+from traindeck.ui.storage.object_drag import carried_in, local_paths
 from traindeck.viewmodels.jobs.form_values import LABELS, ROW_FIELDS
 from traindeck.viewmodels.jobs.job_form import FormState, JobForm
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes

@@ -158,6 +158,12 @@ def closing(dialog: QDialog, words: str, *buttons: QPushButton) -> tuple[QDialog
     return foot, foot.addButton(words, QDialogButtonBox.ButtonRole.RejectRole)
 
 
+async def agreed(parent: QWidget | None, title: str, hint: str, action: str, role: str = "danger") -> bool:
+    """Whether the one button there is beside Cancel was chosen."""
+    answer = AnswerButton("yes", action, role)
+    return await asked(parent, title, hint, answer) == answer.id
+
+
 class ErrorReport(QDialog):
     """A mistake of ours: one sentence, and a report to copy."""
 
@@ -240,7 +246,7 @@ class NameDialog(QDialog):
     """The button opens when `check`, which raises AppError, has nothing against what was typed."""
 
     def __init__(
-        self, title: str, question: str, action: str, value: str, check: Callable[[str], None], parent: QWidget | None
+        self, title: str, question: str, action: str, value: str, check: Callable[[str], object], parent: QWidget | None
     ) -> None:
         super().__init__(parent)
         self._check = check
@@ -280,7 +286,7 @@ class NameDialog(QDialog):
 
 
 async def asked_line(
-    parent: QWidget | None, title: str, question: str, action: str, value: str, check: Callable[[str], None]
+    parent: QWidget | None, title: str, question: str, action: str, value: str, check: Callable[[str], object]
 ) -> str | None:
     """What was typed, or None."""
     dialog = NameDialog(title, question, action, value, check, _still_there(parent))

@@ -96,7 +96,7 @@ class ChoiceBox(QComboBox):
         self.setMinimumContentsLength(8)
         self.activated.connect(self._on_activated)
 
-    def offer(self, choices: Sequence[Choice], value: str, *, is_known: bool, placeholder: str) -> None:
+    def offer(self, choices: Sequence[Choice], value: str, *, is_known: bool = True, placeholder: str = "") -> None:
         choices = tuple(choices)
         stray = value and value not in [entry for _, entry in choices]
         if stray:
@@ -131,6 +131,10 @@ class WheelGuard(QObject):
         for widget in widgets:
             widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             widget.installEventFilter(self)
+
+
+def guard_wheel(*fields: QWidget) -> None:
+    WheelGuard(fields[0]).watch(*fields)
 
 
 class Fold(QWidget):

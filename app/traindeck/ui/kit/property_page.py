@@ -6,15 +6,14 @@ from collections.abc import Awaitable, Callable
 from enum import Enum, auto
 from functools import partial
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QCheckBox,
     QLabel,
     QProgressBar,
-    QPushButton,
     QSpinBox,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 from shiboken6 import isValid
@@ -28,6 +27,7 @@ from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.ports import Tasks
 
 _MARK = QSize(20, 20)
+_PAUSE_MS = 100
 
 
 class PropertyPage(QWidget):
@@ -39,10 +39,16 @@ class PropertyPage(QWidget):
     edited = Signal()
     """What the page holds, or whether it may be saved, is different now."""
 
-    title: str = ""
     icon: str = "form"
     is_form: bool = True
     """False: there is nothing on it to save."""
+
+    def __init__(self, title: str = "") -> None:
+        super().__init__()
+        self.title = title
+
+    def lay_out(self, *parts: LayoutItem, spacing: int = SPACE + HALF) -> None:
+        column_of(*parts, inside=self, margins=2 * SPACE, spacing=spacing)
 
     async def load(self) -> None:
         """Read what the service has and show it; called again by “Reload”."""
@@ -150,10 +156,6 @@ _WORDS = 30 * SPACE
 """One below the other, the numbers stand in a column."""
 
 
-def page_column(page: QWidget, *parts: LayoutItem) -> QVBoxLayout:
-    return column_of(*parts, inside=page, margins=2 * SPACE, spacing=SPACE + HALF)
-
-
 def help_label(words: str, role: str = "dim") -> QLabel:
     """A sentence that can be copied."""
     return label(words, role, wraps=True, copies=True)
@@ -168,13 +170,10 @@ def one_line(words: str, role: str) -> QLabel:
     return label(words, role)
 
 
-def button_row(*acts: tuple[QPushButton, Callable[[], None]]) -> QWidget:
-    """Return in a field presses none of them."""
+def boxed_row(*parts: LayoutItem) -> QWidget:
+    """What stands beside one another, as one widget of a card."""
     line = QWidget()
-    for pressed, act in acts:
-        pressed.setAutoDefault(False)
-        pressed.clicked.connect(act)
-    row_of(*(pressed for pressed, _ in acts), 1, inside=line, margins=0, spacing=SPACE)
+    row_of(*parts, inside=line, margins=0, spacing=SPACE)
     return line
 
 
@@ -186,6 +185,18 @@ def number_box(low: int, high: int, name: str = "") -> QSpinBox:
     # The style sheet's padding does not reach the words inside.
     box.lineEdit().setTextMargins(HALF, 0, 0, 0)
     return box
+
+
+class Soon(QTimer):
+    """Many changes in a row are shown once."""
+
+    def __init__(self, owner: QObject, act: Callable[[], None]) -> None:
+        super().__init__(owner, singleShot=True, interval=_PAUSE_MS)
+        self.timeout.connect(act)
+
+    def ask(self) -> None:
+        if not self.isActive():
+            self.start()
 
 
 class Days(QWidget):
@@ -229,14 +240,13 @@ Act = Callable[[], Awaitable[str]]
 class ActingPage(PropertyPage):
     """Runs one thing at a time; the page waits, the window does not."""
 
-    def __init__(self, scope: Tasks) -> None:
-        super().__init__()
+    def __init__(self, title: str, scope: Tasks) -> None:
+        super().__init__(title)
         self._scope = scope
         self._name = f"page {id(self)}"
         self.destroyed.connect(partial(scope.cancel, self._name))
         self.outcome = plain("small")
         self.outcome.hide()
-        self.column = column_of(inside=self, margins=2 * SPACE, spacing=SPACE + SPACE // 2)
 
     def act(self, busy: str, work: Act, *guarded: QWidget) -> None:
         """`guarded` cannot be used until it is done."""
@@ -248,6 +258,10 @@ class ActingPage(PropertyPage):
     def say_outcome(self, words: str, *, is_error: bool = False) -> None:
         set_role(self.outcome, "error" if is_error else "small")
         show_words(self.outcome, words)
+
+    def copy_words(self, words: str) -> None:
+        QGuiApplication.clipboard().setText(words)
+        self.say_outcome(say("Copied."))
 
     async def _acting(self, busy: str, work: Act, guarded: tuple[QWidget, ...]) -> None:
         self.say_outcome(busy)

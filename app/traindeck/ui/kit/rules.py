@@ -14,7 +14,7 @@ from traindeck.ui.kit.cards import card, push_button, show_words
 from traindeck.ui.kit.fields import PairTable
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
-from traindeck.ui.kit.property_page import help_label, page_column, sentence
+from traindeck.ui.kit.property_page import help_label, sentence
 from traindeck.ui.kit.tables import KeyedView
 from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
 from traindeck.viewmodels.ports import Rows
@@ -84,28 +84,26 @@ Rule = TypeVar("Rule", LifecycleRule, CorsRule)
 class RulesPage(PropertyPage, Generic[Rule]):
     """Keeps the list and the form in step; a page says what its rules are like."""
 
-    def __init__(self, theme: Theme, name: str, empty: str, most: int) -> None:
-        super().__init__()
+    def __init__(self, title: str, theme: Theme, name: str, empty: str, most: int, line: Callable[[Rule], str]) -> None:
+        """`line` says a rule in one line."""
+        super().__init__(title)
+        self._line: Callable[[Rule], str] = line
         self._rules: list[Rule] = []
         self._is_showing = False
         self._most = most
         self.rules = RuleList(theme, name, empty)
         self.others, self.wrong = help_label("", "small"), help_label("", "error")
 
-    def lay_out(self, intro: str, detail: QWidget) -> None:
+    def lay_out_rules(self, intro: str, detail: QWidget) -> None:
         """`detail` is the form, with `others` and `wrong` somewhere in it."""
         self._detail = detail
-        page_column(self, help_label(intro), self.rules, detail, 1)
+        self.lay_out(help_label(intro), self.rules, detail, 1)
         self.rules.picked.connect(self._pick)
         self.rules.add.clicked.connect(self._add)
         self.rules.remove.clicked.connect(self._remove)
         self.rules.lines.delete_wanted.connect(self._remove)
 
     # what a page says
-
-    def line(self, rule: Rule) -> str:
-        """The rule in one line."""
-        raise NotImplementedError
 
     def mistakes(self) -> dict[int, str]:
         """By place, what keeps a rule from being saved."""
@@ -138,7 +136,7 @@ class RulesPage(PropertyPage, Generic[Rule]):
         self._refresh(row)
 
     def _refresh(self, row: int | None = None) -> None:
-        self.rules.show_rules([self.line(rule) for rule in self._rules], self.mistakes(), row)
+        self.rules.show_rules([self._line(rule) for rule in self._rules], self.mistakes(), row)
         self.rules.add.setEnabled(len(self._rules) < self._most)
         self._say()
 
@@ -158,6 +156,11 @@ class RulesPage(PropertyPage, Generic[Rule]):
         show_words(self.wrong, self.mistakes().get(self.rules.row, ""))
         show_words(self.others, say("Stays as it is: {names}", names=", ".join(rule.others)) if rule.others else "")
         self.say_more(rule)
+
+    def follow(self, *typed: SignalInstance) -> None:
+        """What the form's fields tell of being changed by hand."""
+        for signal in typed:
+            signal.connect(self.on_typed)
 
     def on_typed(self, *_: object) -> None:
         before = self.chosen

@@ -121,7 +121,7 @@ class Theme(QObject):
 
 def set_role(widget: QWidget, role: str) -> None:
     """Give a widget its part in the style sheet: primary, danger, flat, title, heading, dim, error, card, chip…"""
-    if widget.property("role") == role:
+    if (widget.property("role") or "") == role:
         return
     widget.setProperty("role", role)
     if not widget.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from functools import partial
 
-from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QRect, QSize, Qt, Signal, SignalInstance
+from PySide6.QtGui import QAction, QResizeEvent, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import (
+    QAbstractItemView,
     QButtonGroup,
     QCheckBox,
     QComboBox,
@@ -15,86 +17,78 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QLabel,
     QLineEdit,
+    QListWidget,
+    QListWidgetItem,
     QMenu,
+    QPlainTextEdit,
     QPushButton,
     QTableWidget,
     QTableWidgetItem,
+    QTextEdit,
     QWidget,
 )
 
 from traindeck.domain.storage.access import Acl, Exposure, Grant, Grantees, Permission
-from traindeck.domain.storage.buckets import StorageClass
+from traindeck.domain.storage.json_places import offset_of
 from traindeck.domain.storage.policies import Template
-from traindeck.domain.texts import say
-from traindeck.ui.kit.cards import card
-from traindeck.ui.kit.dialogs import AnswerButton, asked
+from traindeck.domain.storage.policy_checks import Finding
+from traindeck.domain.texts import Text, say, text
+from traindeck.ui.kit.cards import card, push_button, show_words
+from traindeck.ui.kit.dialogs import agreed
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
-from traindeck.ui.kit.property_page import sentence
+from traindeck.ui.kit.property_page import help_label, sentence
 from traindeck.ui.kit.tables import KeyedView, plain_table
 from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
-from traindeck.ui.storage.policy_editor import PolicyEditor
 from traindeck.viewmodels.ports import Loss
 from traindeck.viewmodels.storage.bucket_access import BucketAccess
 
-
-def template_name(template: Template) -> str:
-    return {
-        Template.PRIVATE: say("Private"),
-        Template.PUBLIC_READ: say("Public read"),
-        Template.PUBLIC_READ_WRITE: say("Public read and write"),
-        Template.PUBLIC_READ_LIST: say("Public read and list"),
-        Template.PUBLIC_READ_WRITE_DELETE: say("Public read, write and delete"),
-    }[template]
-
-
-def template_meaning(template: Template) -> str:
-    return {
-        Template.PRIVATE: say("Only your account gets in, and who you give it to."),
-        Template.PUBLIC_READ: say("Anybody who knows a name can read that object; nobody sees the list."),
-        Template.PUBLIC_READ_WRITE: say("Anybody can list, read, upload and overwrite. Never for training data."),
-        Template.PUBLIC_READ_LIST: say("Anybody can see the list and read every object."),
-        Template.PUBLIC_READ_WRITE_DELETE: say("Anybody can do everything with the objects, deleting included."),
-    }[template]
-
-
-def class_name(name: str) -> str:
-    known = {
-        StorageClass.STANDARD.value: say("Standard: for what is read often"),
-        StorageClass.WARM.value: say("Warm: cheaper to keep, dearer to read, 30 days at least"),
-        StorageClass.COLD.value: say("Cold: cheapest; takes hours to be read again, 90 days at least"),
-    }
-    return known.get(name, name)
-
-
-def permission_name(permission: Permission, *, of_object: bool = False) -> str:
-    words = {
-        Permission.READ: say("Read it") if of_object else say("List names"),
-        Permission.WRITE: say("Upload and delete"),
-        Permission.READ_ACP: say("See the grants"),
-        Permission.WRITE_ACP: say("Change the grants"),
-        Permission.FULL_CONTROL: say("All of these"),
-    }[permission]
-    return f"{words} ({permission})"
-
-
-def grantee_name(grant: Grant, owner: str) -> str:
-    if grant.kind is Grantees.ACCOUNT and grant.account == owner:
-        return say("The owner ({account})", account=grant.account)
-    return grantees_name(grant.kind) if not grant.account else grant.account
-
-
-def grantees_name(kind: Grantees) -> str:
-    return {
-        Grantees.ACCOUNT: say("One account"),
-        Grantees.EVERYONE: say("Everybody, without signing in"),
-        Grantees.AUTHENTICATED: say("Everybody who has any account there"),
-        Grantees.LOG_DELIVERY: say("The service that writes logs"),
-        Grantees.UNKNOWN: say("Somebody who cannot be told from here"),
-    }[kind]
-
-
+TEMPLATES: dict[Template, tuple[Text, Text]] = {
+    Template.PRIVATE: (text("Private"), text("Only your account gets in, and who you give it to.")),
+    Template.PUBLIC_READ: (
+        text("Public read"),
+        text("Anybody who knows a name can read that object; nobody sees the list."),
+    ),
+    Template.PUBLIC_READ_WRITE: (
+        text("Public read and write"),
+        text("Anybody can list, read, upload and overwrite. Never for training data."),
+    ),
+    Template.PUBLIC_READ_LIST: (text("Public read and list"), text("Anybody can see the list and read every object.")),
+    Template.PUBLIC_READ_WRITE_DELETE: (
+        text("Public read, write and delete"),
+        text("Anybody can do everything with the objects, deleting included."),
+    ),
+}
+"""The name of each, and what it means."""
+_PERMISSIONS = {
+    Permission.READ: text("List names"),
+    Permission.WRITE: text("Upload and delete"),
+    Permission.READ_ACP: text("See the grants"),
+    Permission.WRITE_ACP: text("Change the grants"),
+    Permission.FULL_CONTROL: text("All of these"),
+}
+_GRANTEES = {
+    Grantees.ACCOUNT: text("One account"),
+    Grantees.EVERYONE: text("Everybody, without signing in"),
+    Grantees.AUTHENTICATED: text("Everybody who has any account there"),
+    Grantees.LOG_DELIVERY: text("The service that writes logs"),
+    Grantees.UNKNOWN: text("Somebody who cannot be told from here"),
+}
 _MOST_SHOWN = 6
+_MARK = QSize(20, 20)
+_EDITOR_HEIGHT = 22 * SPACE
+_MOST_FINDINGS = 4
+# What icon and scroll bar take of the width.
+_BESIDE_FINDING = 7 * SPACE
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[^\s",]+|\S')
+
+
+def show_mark(mark: QLabel, theme: Theme, is_public: bool | None, unknown: str) -> None:
+    """Open or closed, as a picture; `unknown` is the icon where nobody knows."""
+    name, color = ("globe", "warn") if is_public else ("lock", "good")
+    if is_public is None:
+        name, color = unknown, "dim"
+    mark.setPixmap(theme.icon(name, color).pixmap(_MARK))
 
 
 class _Rows(KeyedView, QTableWidget):
@@ -118,32 +112,28 @@ class GrantsTable(QWidget):
         self.rows = _Rows(0, 3)
         plain_table(self.rows, say("Grants"))
         self.rows.setHorizontalHeaderLabels([say("Who"), say("May"), say("Also its objects")])
-        self.rows.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        self.rows.horizontalHeader().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
-        self.rows.horizontalHeader().setSectionResizeMode(2, QHeaderView.ResizeMode.ResizeToContents)
+        header, fitting = self.rows.horizontalHeader(), QHeaderView.ResizeMode.ResizeToContents
+        for column, mode in enumerate((QHeaderView.ResizeMode.Stretch, fitting, fitting)):
+            header.setSectionResizeMode(column, mode)
         self.who, self.account, self.may = QComboBox(), QLineEdit(), QComboBox()
         self.who.setAccessibleName(say("Who"))
         self.account.setAccessibleName(say("Account id"))
         self.account.setPlaceholderText(say("Account id"))
         self.may.setAccessibleName(say("May"))
         self.delivered = QCheckBox(say("also its &objects"))
-        self.add = QPushButton(say("&Add"))
-        self.remove = QPushButton(say("&Remove"))
-        for button in (self.add, self.remove):
-            button.setAutoDefault(False)
+        self.add = push_button(say("&Add"), self._add)
+        self.remove = push_button(say("&Remove"), self._remove)
         self.problem = sentence("", "error")
         self.problem.hide()
         for permission in Permission:
             if permission is not Permission.WRITE or not of_object:  # that is a matter of the bucket
-                self.may.addItem(permission_name(permission, of_object=of_object), permission)
+                self.may.addItem(self._permission_words(permission), permission)
         whom = row_of(self.who, (self.account, 1), spacing=HALF)
         what = row_of(self.may, self.delivered, 1, self.add, self.remove, spacing=HALF)
         column_of(self.rows, whom, what, self.problem, inside=self, margins=0, spacing=SPACE)
         self.who.currentIndexChanged.connect(self._on_who)
-        self.account.textEdited.connect(self._clear)
+        self.account.textEdited.connect(self.problem.hide)
         self.account.returnPressed.connect(self._add)
-        self.add.clicked.connect(self._add)
-        self.remove.clicked.connect(self._remove)
         self.rows.delete_wanted.connect(self._remove)
         self.rows.itemSelectionChanged.connect(self._on_selected)
         theme.changed.connect(self._paint)
@@ -155,7 +145,7 @@ class GrantsTable(QWidget):
         if [self.who.itemData(at) for at in range(self.who.count())] != list(grantees):
             self.who.clear()
             for kind in grantees:
-                self.who.addItem(grantees_name(kind), kind)
+                self.who.addItem(say(_GRANTEES[kind]), kind)
         self.delivered.setVisible(can_deliver)
         self.rows.setColumnHidden(2, not can_deliver)
 
@@ -166,8 +156,8 @@ class GrantsTable(QWidget):
         self.rows.setRowCount(len(acl.grants))
         for row, grant in enumerate(acl.grants):
             words = (
-                grantee_name(grant, acl.owner),
-                permission_name(grant.permission, of_object=self._of_object),
+                _grantee_words(grant, acl.owner),
+                self._permission_words(grant.permission),
                 say("Yes") if grant.delivered else "",
             )
             for column, word in enumerate(words):
@@ -176,13 +166,19 @@ class GrantsTable(QWidget):
                 self.rows.setItem(row, column, item)
         shown = min(max(len(acl.grants), 2), _MOST_SHOWN)
         self.rows.setFixedHeight(self.rows.horizontalHeader().sizeHint().height() + shown * ROW + 2)
-        self.show_problem("")
+        self.problem.hide()
         self._paint()
         self._on_selected()
 
-    def show_problem(self, words: str) -> None:
-        self.problem.setText(words)
-        self.problem.setVisible(bool(words))
+    def answer(self, problem: Text | None) -> None:
+        """To what was to be added; None: it was."""
+        show_words(self.problem, say(problem) if problem else "")
+        if problem is None:
+            self.account.clear()
+
+    def _permission_words(self, permission: Permission) -> str:
+        is_reading = self._of_object and permission is Permission.READ
+        return f"{say('Read it') if is_reading else say(_PERMISSIONS[permission])} ({permission})"
 
     def chosen(self) -> list[Grant]:
         grants = self._acl.grants if self._acl else ()
@@ -199,10 +195,7 @@ class GrantsTable(QWidget):
         self.account.setEnabled(is_account)
         if not is_account:
             self.account.clear()
-        self._clear()
-
-    def _clear(self, *_: object) -> None:
-        self.show_problem("")
+        self.problem.hide()
 
     def _on_selected(self) -> None:
         acl = self._acl
@@ -219,9 +212,128 @@ class GrantsTable(QWidget):
         self.remove_wanted.emit(self.chosen())
 
 
+def _grantee_words(grant: Grant, owner: str) -> str:
+    if grant.kind is Grantees.ACCOUNT and grant.account == owner:
+        return say("The owner ({account})", account=grant.account)
+    return grant.account or say(_GRANTEES[grant.kind])
+
+
+class PolicyEditor(QWidget):
+    """What is wrong is underlined; choosing a finding goes to its place."""
+
+    edited = Signal(str)
+    format_wanted = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._findings: tuple[Finding, ...] = ()
+        self.text = QPlainTextEdit()
+        self.text.setFont(theme.mono_font())
+        self.text.setAccessibleName(say("Policy as JSON"))
+        self.text.setPlaceholderText(say("No policy: choose a template, or paste one."))
+        self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.text.setTabChangesFocus(True)
+        self.text.setMinimumHeight(_EDITOR_HEIGHT)
+        self.place = QLabel()
+        set_role(self.place, "small")
+        self.format = push_button(say("&Format"), self.format_wanted)
+        self.format.setToolTip(say("Indent the JSON"))
+        self.found = QListWidget()
+        self.found.setAccessibleName(say("What was found in the policy"))
+        self.found.setWordWrap(True)
+        self.found.setTextElideMode(Qt.TextElideMode.ElideNone)
+        self.found.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.found.setIconSize(QSize(2 * SPACE, 2 * SPACE))
+        self.found.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        foot = row_of((self.place, 1), self.format, margins=0)
+        column_of(self.text, foot, self.found, inside=self, margins=0, spacing=HALF)
+        self.text.textChanged.connect(self._on_typed)
+        self.text.cursorPositionChanged.connect(self._on_moved)
+        self.found.itemClicked.connect(self._on_chosen)
+        self.found.itemActivated.connect(self._on_chosen)
+        theme.changed.connect(self._paint)
+        self._on_moved()
+
+    def show_policy(self, policy: str, findings: Sequence[Finding]) -> None:
+        if self.text.toPlainText() != policy:
+            self.text.setPlainText(policy)
+        self.format.setEnabled(bool(policy.strip()))
+        if tuple(findings) != self._findings:
+            self._findings = tuple(findings)
+            self.found.clear()
+            for finding in self._findings:
+                self.found.addItem(QListWidgetItem(say(finding.sentence)))
+        self._paint()
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """As high as what it shows: a list does not follow lines that wrap by itself."""
+        room = QRect(0, 0, max(self.width() - _BESIDE_FINDING, 1), 10_000)
+        heights = []
+        for row in range(self.found.count()):
+            item = self.found.item(row)
+            words = self.found.fontMetrics().boundingRect(room, Qt.TextFlag.TextWordWrap, item.text())
+            heights.append(words.height() + SPACE)
+            item.setSizeHint(QSize(1, heights[-1]))
+        self.found.setVisible(bool(heights))
+        height = sum(heights[:_MOST_FINDINGS]) + HALF
+        if heights and self.found.height() != height:
+            self.found.setFixedHeight(height)
+
+    def _paint(self) -> None:
+        for row, finding in enumerate(self._findings):
+            icon = self._theme.icon("error", "bad") if finding.is_error else self._theme.icon("warning", "warn")
+            self.found.item(row).setIcon(icon)
+        content = self.text.toPlainText()
+        marks = []
+        for finding in self._findings:
+            if finding.place is None:
+                continue
+            start = offset_of(content, finding.place)
+            token = _TOKEN.match(content, start)
+            # At the end of a line it is what stands before it.
+            first, last = token.span() if token else (max(start - 1, 0), start)
+            mark = QTextEdit.ExtraSelection()
+            mark.cursor = self._cursor_at(content, first)
+            mark.cursor.setPosition(self._position(content, last), QTextCursor.MoveMode.KeepAnchor)
+            mark.format.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
+            mark.format.setUnderlineColor(self._theme.color("bad" if finding.is_error else "warn"))
+            marks.append(mark)
+        self.text.setExtraSelections(marks)
+
+    def _cursor_at(self, content: str, offset: int) -> QTextCursor:
+        cursor = self.text.textCursor()
+        cursor.setPosition(self._position(content, offset))
+        return cursor
+
+    def _position(self, content: str, offset: int) -> int:
+        """Qt counts a sign beyond the basic plane as two."""
+        counted = len(content[:offset].encode("utf-16-le", "surrogatepass")) // 2
+        return min(counted, self.text.document().characterCount() - 1)
+
+    def _on_typed(self) -> None:
+        self.edited.emit(self.text.toPlainText())
+
+    def _on_moved(self) -> None:
+        cursor = self.text.textCursor()
+        words = say("Line {line}, column {column}", line=cursor.blockNumber() + 1, column=cursor.positionInBlock() + 1)
+        self.place.setText(words)
+
+    def _on_chosen(self, item: QListWidgetItem) -> None:
+        place = self._findings[self.found.row(item)].place
+        if place is not None:
+            content = self.text.toPlainText()
+            self.text.setTextCursor(self._cursor_at(content, offset_of(content, place)))
+            self.text.setFocus(Qt.FocusReason.OtherFocusReason)
+
+
 _MAIN = (Template.PRIVATE, Template.PUBLIC_READ, Template.PUBLIC_READ_WRITE)
 _OTHERS = (Template.PUBLIC_READ_LIST, Template.PUBLIC_READ_WRITE_DELETE)
-_MARK = QSize(20, 20)
 
 
 class AccessPage(PropertyPage):
@@ -230,24 +342,31 @@ class AccessPage(PropertyPage):
     icon = "lock"
 
     def __init__(self, model: BucketAccess, theme: Theme) -> None:
-        super().__init__()
-        self.title = say("Access")
+        super().__init__(say("Access"))
         self._model = model
         self._theme = theme
-        self.mark, self.now, self.then = QLabel(), QLabel(), QLabel()
+        self.mark, self.now, self.then = QLabel(), help_label("", "strong"), help_label("", "warn")
         self.templates: dict[Template, QPushButton] = {}
-        self.others = QPushButton(say("Older forms"))
+        self.others = push_button(say("Older forms"))
         self.editor = PolicyEditor(theme)
-        self.policy_trouble = QLabel()
+        self.policy_trouble, self.grants_trouble = help_label(""), help_label("")
         self.grants = GrantsTable(theme)
-        self.grants_trouble = QLabel()
-        self.discard = QPushButton(say("Discard changes"))
-        self._lay_out()
+        self.discard = push_button(say("Discard changes"), model.discard)
+        soon = say("It may take up to five minutes until a change of the policy holds everywhere.")
+        note = say("Objects that were made public one by one stay so; their own grants are in their properties.")
+        words = column_of(self.now, self.then, spacing=HALF)
+        self.lay_out(
+            row_of((self.mark, 0, Qt.AlignmentFlag.AlignTop), (words, 1), spacing=SPACE),
+            self._choices(),
+            card(say("Policy"), [self.policy_trouble, self.editor, sentence(soon, "small")]),
+            card(say("Grants (ACL)"), [self.grants_trouble, self.grants, sentence(note, "small")]),
+            row_of(self.discard, 1),
+            1,
+        )
         self.editor.edited.connect(model.type_policy)
         self.editor.format_wanted.connect(model.lay_out)
         self.grants.add_wanted.connect(self._add_grant)
         self.grants.remove_wanted.connect(model.remove_grants)
-        self.discard.clicked.connect(model.discard)
         model.changed.connect(self._on_changed)
         theme.changed.connect(self._paint)
 
@@ -270,38 +389,10 @@ class AccessPage(PropertyPage):
         return await self._model.save(self._confirmed)
 
     async def _confirmed(self, loss: Loss) -> bool:
-        answer = AnswerButton("yes", say(loss.action), "danger")
         facts = "\n\n".join(say(fact) for fact in loss.facts)
-        return await asked(self, say(loss.question), facts, answer) == answer.id
+        return await agreed(self, say(loss.question), facts, say(loss.action))
 
     # inside
-
-    def _lay_out(self) -> None:
-        for label in (self.now, self.then, self.policy_trouble, self.grants_trouble):
-            label.setWordWrap(True)
-            label.setTextFormat(Qt.TextFormat.PlainText)
-            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        set_role(self.now, "strong")
-        set_role(self.then, "warn")
-        for label in (self.policy_trouble, self.grants_trouble):
-            set_role(label, "dim")
-        state = row_of((self.mark, 0, Qt.AlignmentFlag.AlignTop), spacing=SPACE)
-        words = column_of(self.now, self.then, spacing=HALF)
-        state.addLayout(words, 1)
-        layout = column_of(state, self._choices(), inside=self, margins=2 * SPACE, spacing=SPACE + HALF)
-        note = QLabel(
-            say("Objects that were made public one by one stay so; their own grants are in their properties.")
-        )
-        soon = QLabel(say("It may take up to five minutes until a change of the policy holds everywhere."))
-        for label in (soon, note):
-            label.setWordWrap(True)
-            set_role(label, "small")
-        layout.addWidget(card(say("Policy"), [self.policy_trouble, self.editor, soon]))
-        layout.addWidget(card(say("Grants (ACL)"), [self.grants_trouble, self.grants, note]))
-        self.discard.setAutoDefault(False)  # else Return in a field would press it
-        foot = row_of(self.discard, 1)
-        layout.addLayout(foot)
-        layout.addStretch(1)
 
     def _choices(self) -> QWidget:
         box = QWidget()
@@ -312,29 +403,26 @@ class AccessPage(PropertyPage):
         group = QButtonGroup(self)
         group.setExclusive(False)  # none of them is chosen where the policy is somebody's own
         for column, template in enumerate(_MAIN):
-            button = QPushButton(template_name(template))
+            name, meaning = (say(words) for words in TEMPLATES[template])
+            button = push_button(name, partial(self._choose, template))
             button.setCheckable(True)
-            button.setAutoDefault(False)
-            button.setAccessibleDescription(template_meaning(template))
-            button.clicked.connect(partial(self._choose, template))
+            button.setAccessibleDescription(meaning)
             group.addButton(button)
-            meaning = QLabel(template_meaning(template))
-            meaning.setWordWrap(True)
-            meaning.setAlignment(Qt.AlignmentFlag.AlignTop)
-            set_role(meaning, "small")
+            hint = sentence(meaning, "small")
+            hint.setAlignment(Qt.AlignmentFlag.AlignTop)
             grid.addWidget(button, 0, column)
-            grid.addWidget(meaning, 1, column)
+            grid.addWidget(hint, 1, column)
             grid.setColumnStretch(column, 1)
             self.templates[template] = button
         menu = QMenu(self)
         for template in _OTHERS:
-            action = QAction(template_name(template), menu)
-            action.setToolTip(template_meaning(template))
+            name, meaning = (say(words) for words in TEMPLATES[template])
+            action = QAction(name, menu)
+            action.setToolTip(meaning)
             action.triggered.connect(partial(self._choose, template))
             menu.addAction(action)
         menu.setToolTipsVisible(True)
         self.others.setMenu(menu)
-        self.others.setAutoDefault(False)
         self.others.setToolTip(say("Templates as the console had them before: they also let everybody see the list."))
         grid.addWidget(self.others, 0, len(_MAIN))
         return box
@@ -344,18 +432,14 @@ class AccessPage(PropertyPage):
         self._on_changed()  # where it was chosen already, the button has to stay down
 
     def _add_grant(self, grant: Grant) -> None:
-        problem = self._model.add_grant(grant)
-        self.grants.show_problem(say(problem) if problem else "")
-        if problem is None:
-            self.grants.account.clear()
+        self.grants.answer(self._model.add_grant(grant))
 
     def _on_changed(self) -> None:
         state = self._model.state
         self.now.setText(_state_words(state.now))
         expected = self._model.expected
         is_other = state.has_changes and not state.errors and expected != state.now
-        self.then.setText(say("When this is saved: {words}", words=say(expected.sentence)) if is_other else "")
-        self.then.setVisible(is_other)
+        show_words(self.then, say("When this is saved: {words}", words=say(expected.sentence)) if is_other else "")
         can_write = state.policy is not None
         for template, button in self.templates.items():
             button.setChecked(can_write and state.template is template)
@@ -363,27 +447,21 @@ class AccessPage(PropertyPage):
         self.others.setEnabled(can_write)
         self.editor.setVisible(can_write)
         self.editor.show_policy(state.draft, state.findings)
-        self.policy_trouble.setVisible(state.policy_trouble is not None)
-        self.policy_trouble.setText(state.policy_trouble.sentence() if state.policy_trouble else "")
+        show_words(self.policy_trouble, state.policy_trouble.sentence() if state.policy_trouble else "")
         self.grants.setVisible(state.grants is not None)
         if state.grants is not None:
             self.grants.show_acl(state.grants)
-        self.grants_trouble.setVisible(state.acl_trouble is not None)
-        self.grants_trouble.setText(state.acl_trouble.sentence() if state.acl_trouble else "")
+        show_words(self.grants_trouble, state.acl_trouble.sentence() if state.acl_trouble else "")
         self.discard.setVisible(state.has_changes)
         self._paint()
         self.edited.emit()
 
     def _paint(self) -> None:
-        known = self._model.state.now
-        name, color = "unknown", "dim"
-        if known.is_public is not None:
-            name, color = ("globe", "warn") if known.is_public else ("lock", "good")
-        self.mark.setPixmap(self._theme.icon(name, color).pixmap(_MARK))
+        show_mark(self.mark, self._theme, self._model.state.now.is_public, "unknown")
 
 
 def _state_words(known: Exposure) -> str:
     words = say(known.sentence)
     if known.template is not None and known.is_public:
-        return say("{sentence} (template “{name}”)", sentence=words, name=template_name(known.template))
+        return say("{sentence} (template “{name}”)", sentence=words, name=say(TEMPLATES[known.template][0]))
     return words

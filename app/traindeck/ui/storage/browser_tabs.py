@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QWidget
 
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.texts import say
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.main_window import MainWindow
 from traindeck.ui.storage.browser_view import BrowserView
@@ -27,59 +27,46 @@ Browse = Callable[[str, ObjectPath, str], ObjectBrowser]
 _KEY = "bucket."
 
 
+@dataclass(eq=False)
 class BrowserTabs:
     """Opens and closes them; `browse` makes what they show."""
 
-    def __init__(
-        self,
-        window: MainWindow,
-        browse: Browse,
-        tree: BucketTree,
-        favourites: Favourites,
-        theme: Theme,
-        confirm: Confirm,
-        extend: Extend | None = None,
-    ) -> None:
-        self._window = window
-        self._browse = browse
-        self._tree = tree
-        self._favourites = favourites
-        self._theme = theme
-        self._confirm = confirm
-        self._extend = extend
-        self._marks: PublicMarks | None = None
+    window: MainWindow
+    browse: Browse
+    tree: BucketTree
+    favourites: Favourites
+    theme: Theme
+    confirm: Confirm
+    marks: PublicMarks
+    extend: Extend
+
+    def __post_init__(self) -> None:
         self._browsers: dict[str, ObjectBrowser] = {}
         self._numbers = itertools.count(1)
+        self.marks.changed.connect(self._on_marked)
+        self.theme.changed.connect(self._mark_all)
 
     def open(self, profile: str, place: ObjectPath) -> None:
         """Show a folder in the tab of its bucket."""
         for key, browser in self._browsers.items():
             if (browser.profile, browser.state.place.bucket) == (profile, place.bucket):
-                self._window.open_tab(key, place.bucket, QWidget)
+                self.window.open_tab(key, place.bucket, QWidget)
                 browser.go(place)
                 return
         key = f"{_KEY}{next(self._numbers)}"
-        self._window.open_tab(key, place.bucket, partial(self._page, key, profile, place))
+        self.window.open_tab(key, place.bucket, partial(self._page, key, profile, place))
         self._mark(key)
 
-    def show_marks(self, marks: PublicMarks) -> None:
-        """Mark the tabs of buckets that are known to be public; until `forget_marks`."""
-        self._marks = marks
-        marks.changed.connect(self._on_marked)
-        self._theme.changed.connect(self._mark_all)
-
-    def forget_marks(self) -> None:
-        """What tells of them lives longer than this window."""
-        if self._marks is not None:
-            self._marks.changed.disconnect(self._on_marked)
-            self._theme.changed.disconnect(self._mark_all)
-            self._marks = None
+    def dispose(self) -> None:
+        """What tells of public buckets lives longer than this window."""
+        self.marks.changed.disconnect(self._on_marked)
+        self.theme.changed.disconnect(self._mark_all)
 
     def close_bucket(self, profile: str, bucket: str) -> None:
         """It is gone."""
         for key, browser in list(self._browsers.items()):
             if (browser.profile, browser.state.place.bucket) == (profile, bucket):
-                self._window.close_tab(key)
+                self.window.close_tab(key)
 
     def browser(self, bucket: str) -> ObjectBrowser:
         """The one that shows this bucket; there must be one."""
@@ -101,21 +88,20 @@ class BrowserTabs:
         """Those of other accounts go."""
         for key, browser in list(self._browsers.items()):
             if browser.profile != profile:
-                self._window.close_tab(key)
+                self.window.close_tab(key)
 
     def _page(self, key: str, profile: str, place: ObjectPath) -> QWidget:
         # Windows of two languages may be there at the same time.
-        browser = self._browse(profile, place, f"{key} {id(self)}")
+        browser = self.browse(profile, place, f"{key} {id(self)}")
         browser.moved.connect(partial(self._retitle, key))
         self._browsers[key] = browser
         browser.start()
-        view = BrowserView(browser, self._tree, self._favourites, self._theme, self._confirm)
-        if self._extend is not None:
-            self._extend(view)
+        view = BrowserView(browser, self.tree, self.favourites, self.theme, self.confirm)
+        self.extend(view)
         return view
 
     def _retitle(self, key: str) -> None:
-        self._window.rename_tab(key, self._browsers[key].state.place.bucket)
+        self.window.rename_tab(key, self._browsers[key].state.place.bucket)
         self._mark(key)
 
     def _on_marked(self, bucket: str) -> None:
@@ -128,10 +114,5 @@ class BrowserTabs:
             self._mark(key)
 
     def _mark(self, key: str) -> None:
-        if self._marks is None:
-            return
-        known = self._marks.of(self._browsers[key].state.place.bucket)
-        if known is not None and known.is_public:
-            self._window.mark_tab(key, self._theme.icon("globe", "warn"), say(known.sentence))
-        else:
-            self._window.mark_tab(key, QIcon(), "")
+        words = self.marks.words(self._browsers[key].state.place.bucket)
+        self.window.mark_tab(key, self.theme.icon("globe", "warn") if words else QIcon(), words)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtWidgets import QHeaderView, QLabel, QPushButton, QTableView
+from PySide6.QtWidgets import QHeaderView, QLabel, QTableView
 from shiboken6 import isValid
 
 from traindeck.domain.errors import AppError
@@ -18,14 +18,15 @@ from traindeck.domain.storage.bucket_settings import MOST_DAYS
 from traindeck.domain.storage.buckets import Held, UnfinishedUpload
 from traindeck.domain.storage.objects import count_words, size_words
 from traindeck.domain.texts import moment_words, say
-from traindeck.ui.kit.dialogs import AnswerButton, asked
+from traindeck.ui.kit.cards import push_button
+from traindeck.ui.kit.dialogs import agreed
 from traindeck.ui.kit.layouts import row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
-from traindeck.ui.kit.property_page import help_label, number_box, page_column
+from traindeck.ui.kit.property_page import help_label, number_box
 from traindeck.ui.kit.tables import NUMBERS, Index, TitledModel, plain_table
 from traindeck.ui.kit.theme import ROW, SPACE, set_role
 from traindeck.viewmodels.ports import Tasks
-from traindeck.viewmodels.storage.bucket_settings import BucketService
+from traindeck.viewmodels.storage.buckets import BucketService
 
 _numbers = itertools.count(1)
 
@@ -122,8 +123,7 @@ class BucketFragmentsPage(PropertyPage):
     is_form = False
 
     def __init__(self, service: BucketService, tasks: Tasks) -> None:
-        super().__init__()
-        self.title = say("Fragments")
+        super().__init__(say("Fragments"))
         self._service = service
         self._tasks = tasks
         self._name = f"fragments {next(_numbers)}"
@@ -132,44 +132,26 @@ class BucketFragmentsPage(PropertyPage):
         self._is_whole = False
         self.model, self.table = FragmentsModel(), QTableView()
         self.summary, self.result = help_label("", "strong"), help_label("", "dim")
-        self.chosen = QPushButton(say("Throw away the chosen…"))
-        self.older = QPushButton(say("Throw away those older than"))
-        self.all = QPushButton(say("Throw away all not in use…"))
-        self.stop = QPushButton(say("Stop"))
+        self.chosen = push_button(say("Throw away the chosen…"), self._end_chosen, "danger")
+        self.older = push_button(say("Throw away those older than"), self._end_older, "danger")
+        self.all = push_button(say("Throw away all not in use…"), self._end_all, "danger")
+        self.stop = push_button(say("Stop"), self._stop)
         self.days = number_box(1, MOST_DAYS, say("Older than how many days"))
         self.days.setValue(7)
-        self._lay_out()
-        self.chosen.clicked.connect(self._end_chosen)
-        self.older.clicked.connect(self._end_older)
-        self.all.clicked.connect(self._end_all)
-        self.stop.clicked.connect(self._stop)
-        self.days.valueChanged.connect(self._say)
-        self.table.selectionModel().selectionChanged.connect(self._say)
-
-    def _lay_out(self) -> None:
-        table = self.table
-        table.setModel(self.model)
-        plain_table(table, say("Unfinished uploads"))
-        table.setMinimumHeight(8 * ROW)
-        table.horizontalHeader().setSectionResizeMode(FragmentsModel.NAME, QHeaderView.ResizeMode.Stretch)
+        self.table.setModel(self.model)
+        plain_table(self.table, say("Unfinished uploads"))
+        self.table.setMinimumHeight(8 * ROW)
+        self.table.horizontalHeader().setSectionResizeMode(FragmentsModel.NAME, QHeaderView.ResizeMode.Stretch)
         for column, width in ((FragmentsModel.BEGUN, 17), (FragmentsModel.SIZE, 10), (FragmentsModel.USE, 17)):
-            table.setColumnWidth(column, width * SPACE)
-        for button in (self.chosen, self.older, self.all, self.stop):
-            button.setAutoDefault(False)
-        for button in (self.chosen, self.older, self.all):
-            set_role(button, "danger")
+            self.table.setColumnWidth(column, width * SPACE)
         first = row_of(self.chosen, self.all, 1, spacing=SPACE)
         second = row_of(self.older, self.days, QLabel(say("days")), 1, spacing=SPACE)
         ending = row_of((self.result, 1), (self.stop, 0, Qt.AlignmentFlag.AlignTop))
-        page = page_column(self)
-        page.addWidget(
-            help_label(say("Uploads by parts that were never finished are in no listing and cost money all the same."))
-        )
-        page.addWidget(self.summary)
-        page.addWidget(table, 1)
-        for layout in (first, second, ending):
-            page.addLayout(layout)
+        intro = say("Uploads by parts that were never finished are in no listing and cost money all the same.")
+        self.lay_out(help_label(intro), self.summary, (self.table, 1), first, second, ending)
         self.stop.hide()
+        self.days.valueChanged.connect(self._say)
+        self.table.selectionModel().selectionChanged.connect(self._say)
 
     # reading
 
@@ -242,16 +224,13 @@ class BucketFragmentsPage(PropertyPage):
 
     # ending
 
-    def _older(self) -> list[UnfinishedUpload]:
-        now, age = datetime.now(UTC), timedelta(days=self.days.value())
-        return [one for one in self.model.uploads if not one.is_ours and one.is_older(age, now)]
-
     def _end_chosen(self) -> None:
         rows = sorted(index.row() for index in self.table.selectionModel().selectedRows())
         self._end([self.model.uploads[row] for row in rows])
 
     def _end_older(self) -> None:
-        self._end(self._older())
+        now, age = datetime.now(UTC), timedelta(days=self.days.value())
+        self._end([one for one in self.model.uploads if not one.is_ours and one.is_older(age, now)])
 
     def _end_all(self) -> None:
         self._end([one for one in self.model.uploads if not one.is_ours])
@@ -274,8 +253,7 @@ class BucketFragmentsPage(PropertyPage):
         facts.append(say("Another program that is just sending one of them has to begin anew."))
         if kept:
             facts.append(say("{count} stay: a transfer goes on with them.", count=count_words(kept)))
-        answer = AnswerButton("end", say("Throw away"), "danger")
-        if await asked(self.window(), question, "\n".join(facts), answer) != answer.id:
+        if not await agreed(self.window(), question, "\n".join(facts), say("Throw away")):
             return
         self.stop.show()
         self._say()

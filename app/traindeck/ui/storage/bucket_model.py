@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import (
-    QAbstractItemModel,
-    QMimeData,
-    QModelIndex,
-    Qt,
-    QUrl,
-    Signal,
-)
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, Qt, Signal
 
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, size_words
 from traindeck.domain.texts import moment_words, say
-from traindeck.ui.kit.tables import Index
+from traindeck.ui.kit.tables import NUMBERS, Index
 from traindeck.ui.kit.theme import Theme
-from traindeck.ui.storage.object_drag import URLS, carried_in
+from traindeck.ui.storage.object_drag import DropModel
 from traindeck.viewmodels.storage.bucket_access import PublicMarks
 from traindeck.viewmodels.storage.bucket_tree import MOST_ROWS, BucketTree, Folder
-from traindeck.viewmodels.storage.moving import OBJECTS, CutObjects
 
 
 @dataclass(slots=True, eq=False)
@@ -35,35 +26,26 @@ class _Node:
     number: int
     row: int = 0
     entries: list[ObjectEntry] = field(default_factory=list)
-    inside: dict[ObjectPath, _Node] = field(default_factory=dict)
 
 
-class BucketModel(QAbstractItemModel):
+class BucketModel(DropModel, QAbstractItemModel):
     """Rows of entries below nodes of folders; an index names its parent folder by number."""
 
     NAME, SIZE, MODIFIED = range(3)
 
     dropped = Signal(object, object)
-    """Local paths, and the folder they were dropped on."""
     carried_in = Signal(object, object, bool)
-    """Objects, the folder they were dropped on, and whether they are to be moved there."""
 
     def __init__(self, tree: BucketTree, theme: Theme) -> None:
         super().__init__()
         self._tree = tree
         self._theme = theme
-        self._cut: CutObjects | None = None
         self._marks: PublicMarks | None = None
         self._begin()
         tree.emptied.connect(self._on_emptied)
         tree.appended.connect(self._on_appended)
         tree.listed.connect(self._on_listed)
         tree.level_changed.connect(self._on_level_changed)
-
-    def show_cut(self, cut: CutObjects) -> None:
-        """Dim what is on its way to another place."""
-        self._cut = cut
-        cut.changed.connect(self._on_cut)
 
     def show_marks(self, marks: PublicMarks) -> None:
         """Mark the buckets that are known to be public."""
@@ -79,7 +61,7 @@ class BucketModel(QAbstractItemModel):
         """Where a path stands, if it is shown already."""
         if path is None:
             return QModelIndex()
-        parent = self._node(None if path.is_bucket else path.parent)
+        parent = self._nodes.get(None if path.is_bucket else path.parent)
         if parent is None:
             return QModelIndex()
         row = next((row for row, entry in enumerate(parent.entries) if entry.path == path), None)
@@ -135,28 +117,27 @@ class BucketModel(QAbstractItemModel):
         entry = self.entry(index)
         if entry is None:
             return None
+        public = self._public_words(entry)
         if role == Qt.ItemDataRole.DisplayRole:
             return self._words(entry, index.column())
         if role == Qt.ItemDataRole.DecorationRole and index.column() == self.NAME:
-            if self._public_words(entry):
+            if public:
                 return self._theme.icon("globe", "warn")
             kind = "bucket" if entry.path.is_bucket else "folder" if entry.path.is_folder else "file"
             return self._theme.icon(kind, "dim")
         if role == Qt.ItemDataRole.ToolTipRole:
             level = self._tree.level(entry.path) if entry.path.is_folder else None
             words = level.trouble.sentence() if level and level.trouble else str(entry.path)
-            public = self._public_words(entry)
             return f"{words}\n{public}" if public else words
-        if role == Qt.ItemDataRole.ForegroundRole and self._trouble(entry):
+        if role == Qt.ItemDataRole.ForegroundRole and entry.path.is_folder and self._tree.level(entry.path).trouble:
             return self._theme.color("bad")
         if role == Qt.ItemDataRole.ForegroundRole and self._cut and self._cut.has(self._tree.state.profile, entry.path):
             return self._theme.color("dim")
         if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == self.NAME:
             kind = say("Bucket") if entry.path.is_bucket else say("Folder") if entry.path.is_folder else say("Object")
-            public = self._public_words(entry)
             return f"{kind}: {entry.path.name}. {public}" if public else f"{kind}: {entry.path.name}"
         if role == Qt.ItemDataRole.TextAlignmentRole and index.column() == self.SIZE:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            return NUMBERS
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
@@ -168,27 +149,6 @@ class BucketModel(QAbstractItemModel):
         if not entry.path.is_bucket:
             flags |= Qt.ItemFlag.ItemIsDragEnabled
         return flags if entry.path.is_folder else flags | Qt.ItemFlag.ItemNeverHasChildren
-
-    def supportedDropActions(self) -> Qt.DropAction:
-        return Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
-
-    def mimeTypes(self) -> list[str]:
-        return [URLS, OBJECTS]
-
-    def canDropMimeData(self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: Index) -> bool:
-        return parent.isValid() and (data.hasFormat(OBJECTS) or bool(local_paths(data.urls())))
-
-    def dropMimeData(self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: Index) -> bool:
-        entry = self.entry(parent)
-        sources, carried = local_paths(data.urls()), carried_in(data)
-        if entry is None or (carried is None and not sources):
-            return False
-        target = self.target(parent)
-        if carried is not None:
-            self.carried_in.emit(carried, target, action == Qt.DropAction.MoveAction)
-        else:
-            self.dropped.emit(sources, target)
-        return True
 
     def target(self, index: Index) -> ObjectPath | None:
         """Where something dropped here goes; on an object: into the folder it is in."""
@@ -213,37 +173,30 @@ class BucketModel(QAbstractItemModel):
         return entry.path.name
 
     def _public_words(self, entry: ObjectEntry) -> str:
-        """What everybody can do with this bucket; empty where nobody can, or where it is not known."""
-        if self._marks is None or not entry.path.is_bucket:
-            return ""
-        known = self._marks.of(entry.path.bucket)
-        return say(known.sentence) if known is not None and known.is_public else ""
+        return self._marks.words(entry.path.bucket) if self._marks is not None and entry.path.is_bucket else ""
 
     def _on_marked(self, bucket: str) -> None:
-        index = self.index_of(ObjectPath(bucket))
-        if index.isValid():
-            self._row_changed(self._numbered[index.internalId()], index.row())
-
-    def _trouble(self, entry: ObjectEntry) -> bool:
-        return entry.path.is_folder and self._tree.level(entry.path).trouble is not None
+        self._on_level_changed(ObjectPath(bucket))
 
     def _begin(self) -> None:
         self._numbered: dict[int, _Node] = {}
+        self._nodes: dict[Folder, _Node] = {}
         self._next_number = 1
-        self._root = self._add(None, None, 0)
+        self._add(None, None, 0)
 
     def _add(self, folder: Folder, parent: _Node | None, row: int) -> _Node:
         node = _Node(folder, parent, self._next_number, row)
-        self._numbered[node.number] = node
+        self._numbered[node.number] = self._nodes[folder] = node
         self._next_number += 1
-        if parent is not None and folder is not None:
-            parent.inside[folder] = node
         return node
 
+    def _inside(self, node: _Node) -> list[_Node]:
+        return [child for child in self._nodes.values() if child.parent is node]
+
     def _forget(self, node: _Node) -> None:
-        for child in node.inside.values():
+        for child in self._inside(node):
             self._forget(child)
-        del self._numbered[node.number]
+        del self._numbered[node.number], self._nodes[node.folder]
 
     def _index(self, node: _Node) -> QModelIndex:
         return QModelIndex() if node.parent is None else self.createIndex(node.row, 0, node.parent.number)
@@ -251,29 +204,16 @@ class BucketModel(QAbstractItemModel):
     def _known(self, index: Index) -> _Node | None:
         """The node of a folder that was looked into."""
         entry = self.entry(index)
-        if entry is None:
-            return self._root
-        return self._numbered[index.internalId()].inside.get(entry.path)
+        return self._nodes.get(entry.path if entry is not None else None)
 
     def _node_at(self, index: Index) -> _Node | None:
         """The node of a folder; made when it is looked into the first time."""
         entry = self.entry(index)
-        if entry is None:
-            return self._root
-        if not entry.path.is_folder:
+        if entry is not None and not entry.path.is_folder:
             return None
-        return self._known(index) or self._add(entry.path, self._numbered[index.internalId()], index.row())
-
-    def _node(self, folder: Folder) -> _Node | None:
-        if folder is None:
-            return self._root
-        node = self._root.inside.get(ObjectPath(folder.bucket))
-        place = ObjectPath(folder.bucket)
-        for part in folder.key.split("/")[:-1]:
-            if node is None:
-                return None
-            place = place.join(part + "/")
-            node = node.inside.get(place)
+        node = self._known(index)
+        if node is None and entry is not None:
+            node = self._add(entry.path, self._numbered[index.internalId()], index.row())
         return node
 
     def _on_cut(self) -> None:
@@ -288,12 +228,12 @@ class BucketModel(QAbstractItemModel):
         self.endResetModel()
 
     def _on_appended(self, folder: Folder, start: int) -> None:
-        node = self._node(folder)
+        node = self._nodes.get(folder)
         if node is not None:
             self._insert(node, len(node.entries), self._tree.level(folder).entries[start:])
 
     def _on_listed(self, folder: Folder) -> None:
-        node = self._node(folder)
+        node = self._nodes.get(folder)
         if node is None:
             return
         fresh = self._tree.level(folder).entries
@@ -306,7 +246,7 @@ class BucketModel(QAbstractItemModel):
             if row < len(node.entries) and node.entries[row].path == entry.path:
                 if node.entries[row] != entry:
                     node.entries[row] = entry
-                    self._row_changed(node, row)
+                    self.dataChanged.emit(self.createIndex(row, 0, node.number), self.createIndex(row, 2, node.number))
                 continue
             if entry.path in there:
                 # The order changed: take the row from where it was.
@@ -316,14 +256,14 @@ class BucketModel(QAbstractItemModel):
     def _on_level_changed(self, folder: Folder) -> None:
         index = self.index_of(folder)
         if index.isValid():
-            self._row_changed(self._numbered[index.internalId()], index.row())
+            self.dataChanged.emit(index, index.siblingAtColumn(self.MODIFIED))
 
     def _insert(self, node: _Node, row: int, entries: Sequence[ObjectEntry]) -> None:
         if not entries:
             return
         self.beginInsertRows(self._index(node), row, row + len(entries) - 1)
         node.entries[row:row] = entries
-        for child in node.inside.values():
+        for child in self._inside(node):
             if child.row >= row:
                 child.row += len(entries)
         self.endInsertRows()
@@ -331,18 +271,9 @@ class BucketModel(QAbstractItemModel):
     def _remove(self, node: _Node, row: int) -> None:
         self.beginRemoveRows(self._index(node), row, row)
         entry = node.entries.pop(row)
-        gone = node.inside.pop(entry.path, None)
-        if gone is not None:
+        if gone := self._nodes.get(entry.path):
             self._forget(gone)
-        for child in node.inside.values():
+        for child in self._inside(node):
             if child.row > row:
                 child.row -= 1
         self.endRemoveRows()
-
-    def _row_changed(self, node: _Node, row: int) -> None:
-        self.dataChanged.emit(self.createIndex(row, 0, node.number), self.createIndex(row, 2, node.number))
-
-
-def local_paths(urls: Sequence[QUrl]) -> list[Path]:
-    """What was dropped from a file manager."""
-    return [Path(url.toLocalFile()) for url in urls if url.isLocalFile()]

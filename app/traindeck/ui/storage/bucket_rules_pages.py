@@ -29,16 +29,16 @@ from traindeck.domain.storage.bucket_settings import (
 )
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import card, show_words
-from traindeck.ui.kit.dialogs import AnswerButton, asked
-from traindeck.ui.kit.fields import Field, PairTable, WheelGuard
-from traindeck.ui.kit.layouts import row_of
+from traindeck.ui.kit.dialogs import agreed
+from traindeck.ui.kit.fields import Field, PairTable, guard_wheel
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
-from traindeck.ui.kit.property_page import Days, help_label, number_box, one_line, page_column
+from traindeck.ui.kit.property_page import Days, boxed_row, help_label, number_box, one_line
 from traindeck.ui.kit.rules import RulesPage
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
 from traindeck.viewmodels.jobs.form_values import merged, rows_from_text
 from traindeck.viewmodels.ports import Rows
-from traindeck.viewmodels.storage.bucket_settings import (
+from traindeck.viewmodels.storage.buckets import (
     BucketService,
     cors_line,
     deleting_words,
@@ -55,8 +55,7 @@ class BucketLifecyclePage(RulesPage[LifecycleRule]):
 
     def __init__(self, service: BucketService, theme: Theme) -> None:
         empty = say("No rules: objects stay until somebody deletes them.")
-        super().__init__(theme, say("Lifecycle rules"), empty, MOST_RULES)
-        self.title = say("Lifecycle")
+        super().__init__(say("Lifecycle"), theme, say("Lifecycle rules"), empty, MOST_RULES, lifecycle_line)
         self._service = service
         self._kept = LifecycleSetting()
         self._dates_wrong: set[int] = set()
@@ -78,22 +77,17 @@ class BucketLifecyclePage(RulesPage[LifecycleRule]):
         self._days = (self.warm, self.cold, self.expire, self.old_warm, self.old_cold, self.old_expire, self.abort)
         self.locked = help_label("")
         self._form = QWidget()
-        self._guard = WheelGuard()
-        self._guard.watch(*(days.number for days in self._days))
-        self.lay_out(say("The service looks once a day; what a rule deletes cannot be brought back."), self._card())
-        self._connect()
+        guard_wheel(*(days.number for days in self._days))
+        self.lay_out_rules(
+            say("The service looks once a day; what a rule deletes cannot be brought back."), self._card()
+        )
+        self.follow(*(line.textEdited for line in (self.name, self.prefix, self.date)))
+        self.follow(self.is_enabled.clicked, self.on_date.clicked, *(days.edited for days in self._days))
 
     def _card(self) -> QWidget:
-        dated = QWidget()
-        row_of(
-            self.on_date, self.date, one_line(say("at midnight UTC"), "dim"), 1, inside=dated, margins=0, spacing=SPACE
-        )
-        column = page_column(self._form)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE)
-        column.addWidget(self.is_enabled)
-        column.addWidget(Field(say("Name"), self.name))
-        column.addWidget(Field(say("Objects whose names begin with"), self.prefix))
+        dated = boxed_row(self.on_date, self.date, one_line(say("at midnight UTC"), "dim"), 1)
+        name, prefix = Field(say("Name"), self.name), Field(say("Objects whose names begin with"), self.prefix)
+        column = column_of(self.is_enabled, name, prefix, inside=self._form, margins=0, spacing=SPACE)
         for heading, widgets in (
             (say("Objects, counted from their last change"), (self.warm, self.cold, self.expire, dated)),
             (say("Old versions, counted from their replacement"), (self.old_warm, self.old_cold, self.old_expire)),
@@ -104,24 +98,13 @@ class BucketLifecyclePage(RulesPage[LifecycleRule]):
                 column.addWidget(widget)
         return card(say("Chosen rule"), [self.locked, self._form, self.others, self.wrong])
 
-    def _connect(self) -> None:
-        for line in (self.name, self.prefix, self.date):
-            line.textEdited.connect(self.on_typed)
-        for box in (self.is_enabled, self.on_date):
-            box.clicked.connect(self.on_typed)
-        for days in self._days:
-            days.edited.connect(self.on_typed)
-
     async def load(self) -> None:
-        self._show(await self._service.lifecycle())
+        self._show(await self._service.ask(lambda settings, bucket: settings.lifecycle(bucket)))
 
     def _show(self, setting: LifecycleSetting, row: int = 0) -> None:
         self._kept = setting
         self._dates_wrong.clear()
         self.show_all(setting.rules, row)
-
-    def line(self, rule: LifecycleRule) -> str:
-        return lifecycle_line(rule)
 
     def mistakes(self) -> dict[int, str]:
         found = {at: say(wrong) for at, wrong in mistakes(self._rules, self._kept.rules).items()}
@@ -155,9 +138,7 @@ class BucketLifecyclePage(RulesPage[LifecycleRule]):
         if rule.is_locked:
             self.others.hide()  # said already
         self.date.setEnabled(self.on_date.isChecked())
-        is_bad = self.rules.row in self._dates_wrong
-        if (self.date.property("role") == "invalid") != is_bad:
-            set_role(self.date, "invalid" if is_bad else "")
+        set_role(self.date, "invalid" if self.rules.row in self._dates_wrong else "")
 
     def read(self, before: LifecycleRule) -> LifecycleRule:
         return replace(
@@ -193,15 +174,17 @@ class BucketLifecyclePage(RulesPage[LifecycleRule]):
         new = [rule for rule in self._rules if rule.deletes and not rule.is_locked and rule not in self._kept.rules]
         if new and not await self._is_meant(new):
             return False
-        self._show(await self._service.set_lifecycle(tuple(self._rules), self._kept.seen), self.rules.row)
+        rules, seen = tuple(self._rules), self._kept.seen
+        kept = await self._service.ask(lambda settings, bucket: settings.set_lifecycle(bucket, rules, seen))
+        self._show(kept, self.rules.row)
         return True
 
     async def _is_meant(self, rules: list[LifecycleRule]) -> bool:
         facts = [await self._about(rule) for rule in rules[:_MOST_COUNTED]]
         facts += [lifecycle_line(rule) for rule in rules[_MOST_COUNTED:]]
-        answer = AnswerButton("save", say("Save rules that delete"), "danger")
         hint = "\n\n".join([*facts, say("What is deleted cannot be brought back.")])
-        return await asked(self.window(), say("These rules delete objects by themselves."), hint, answer) == answer.id
+        question, action = say("These rules delete objects by themselves."), say("Save rules that delete")
+        return await agreed(self.window(), question, hint, action)
 
     async def _about(self, rule: LifecycleRule) -> str:
         """What the rule is about now; where nobody may list, at least what it says."""
@@ -231,8 +214,7 @@ class BucketCorsPage(RulesPage[CorsRule]):
 
     def __init__(self, service: BucketService, theme: Theme) -> None:
         empty = say("No rules: no page of another site can use the bucket.")
-        super().__init__(theme, say("CORS rules"), empty, MOST_CORS_RULES)
-        self.title = say("CORS")
+        super().__init__(say("CORS"), theme, say("CORS rules"), empty, MOST_CORS_RULES, cors_line)
         self._service = service
         self._kept = CorsSetting()
         self.origins, self.headers, self.exposed = QPlainTextEdit(), QLineEdit(), QLineEdit()
@@ -245,45 +227,27 @@ class BucketCorsPage(RulesPage[CorsRule]):
         self.age = number_box(_NOT_SET, 2**31 - 1)
         self.age.setSpecialValueText(say("not set"))
         self.warning = help_label("", "warn")
-        self._guard = WheelGuard()
-        self._guard.watch(self.age)
-        self.lay_out(say("Browsers let pages of other sites use the bucket only where a rule allows it."), self._form())
-        self._connect()
-
-    def _form(self) -> QWidget:
+        guard_wheel(self.age)
         ticks = QWidget()
         row_of(*self.methods.values(), 1, inside=ticks, margins=0, spacing=2 * SPACE)
-        return card(
-            say("Chosen rule"),
-            [
-                Field(say("Origins: the sites whose pages may"), self.origins),
-                Field(say("Methods"), ticks),
-                Field(say("Headers a page may send"), self.headers),
-                Field(say("Headers a page may read"), self.exposed),
-                Field(say("A browser may remember the answer for so many seconds"), self.age),
-                self.warning,
-                self.others,
-                self.wrong,
-            ],
-        )
-
-    def _connect(self) -> None:
-        self.origins.textChanged.connect(self.on_typed)
-        for line in (self.headers, self.exposed):
-            line.textEdited.connect(self.on_typed)
-        for box in self.methods.values():
-            box.clicked.connect(self.on_typed)
-        self.age.valueChanged.connect(self.on_typed)
+        form = [
+            Field(say("Origins: the sites whose pages may"), self.origins),
+            Field(say("Methods"), ticks),
+            Field(say("Headers a page may send"), self.headers),
+            Field(say("Headers a page may read"), self.exposed),
+            Field(say("A browser may remember the answer for so many seconds"), self.age),
+        ]
+        intro = say("Browsers let pages of other sites use the bucket only where a rule allows it.")
+        self.lay_out_rules(intro, card(say("Chosen rule"), [*form, self.warning, self.others, self.wrong]))
+        self.follow(self.origins.textChanged, self.headers.textEdited, self.exposed.textEdited, self.age.valueChanged)
+        self.follow(*(box.clicked for box in self.methods.values()))
 
     async def load(self) -> None:
-        self._show(await self._service.cors())
+        self._show(await self._service.ask(lambda settings, bucket: settings.cors(bucket)))
 
     def _show(self, setting: CorsSetting, row: int = 0) -> None:
         self._kept = setting
         self.show_all(setting.rules, row)
-
-    def line(self, rule: CorsRule) -> str:
-        return cors_line(rule)
 
     def mistakes(self) -> dict[int, str]:
         found = {at: cors_mistake(rule) for at, rule in enumerate(self._rules) if rule not in self._kept.rules}
@@ -323,7 +287,9 @@ class BucketCorsPage(RulesPage[CorsRule]):
         return not all(_same(now, kept) for now, kept in zip(self._rules, self._kept.rules, strict=True))
 
     async def save(self) -> bool:
-        self._show(await self._service.set_cors(tuple(self._rules), self._kept.seen), self.rules.row)
+        rules, seen = tuple(self._rules), self._kept.seen
+        kept = await self._service.ask(lambda settings, bucket: settings.set_cors(bucket, rules, seen))
+        self._show(kept, self.rules.row)
         return True
 
 
@@ -342,8 +308,7 @@ class BucketTagsPage(PropertyPage):
     icon = "tag"
 
     def __init__(self, service: BucketService, theme: Theme) -> None:
-        super().__init__()
-        self.title = say("Tags")
+        super().__init__(say("Tags"))
         self._service = service
         self._kept = TagSetting()
         self._limits: TagLimits = OBS_TAGS
@@ -351,18 +316,14 @@ class BucketTagsPage(PropertyPage):
         self.table = PairTable(theme, say("Tags"), say("Value"))
         self.limits = help_label("", "small")
         self.wrong = help_label("", "error")
-        column = page_column(self)
-        column.addWidget(help_label(say("Tags sort buckets, for example by project or cost centre, also on the bill.")))
-        column.addWidget(self.table)
-        column.addWidget(self.wrong)
-        column.addWidget(self.limits)
-        column.addStretch(1)
+        intro = say("Tags sort buckets, for example by project or cost centre, also on the bill.")
+        self.lay_out(help_label(intro), self.table, self.wrong, self.limits, 1)
         self.table.rows_edited.connect(self._on_rows)
         self.table.pasted.connect(self._on_pasted)
 
     async def load(self) -> None:
         self._limits = await self._service.tag_limits()
-        self._show(await self._service.tags())
+        self._show(await self._service.ask(lambda settings, bucket: settings.tags(bucket)))
 
     def _show(self, setting: TagSetting) -> None:
         self._kept = setting
@@ -384,17 +345,15 @@ class BucketTagsPage(PropertyPage):
     def _say(self) -> None:
         mistakes = tag_mistakes(self._tags(), self._limits)
         self.table.pairs.show(self._rows, mistakes)
-        self.wrong.setText("\n".join(say(wrong) for wrong in mistakes.values()))
-        self.wrong.setVisible(bool(mistakes))
-        self.limits.setText(
-            say(
-                "{count} of at most {most} tags; a name has at most {key} characters, a value {value}.",
-                count=len(self._rows),
-                most=self._limits.most,
-                key=self._limits.key_length,
-                value=self._limits.value_length,
-            )
+        show_words(self.wrong, "\n".join(say(wrong) for wrong in mistakes.values()))
+        words = say(
+            "{count} of at most {most} tags; a name has at most {key} characters, a value {value}.",
+            count=len(self._rows),
+            most=self._limits.most,
+            key=self._limits.key_length,
+            value=self._limits.value_length,
         )
+        self.limits.setText(words)
 
     def has_changes(self) -> bool:
         return self._tags() != self._kept.tags
@@ -403,5 +362,6 @@ class BucketTagsPage(PropertyPage):
         return next((say(wrong) for wrong in tag_mistakes(self._tags(), self._limits).values()), "")
 
     async def save(self) -> bool:
-        self._show(await self._service.set_tags(self._tags(), self._kept.seen))
+        tags, seen = self._tags(), self._kept.seen
+        self._show(await self._service.ask(lambda settings, bucket: settings.set_tags(bucket, tags, seen)))
         return True

@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, Signal, SignalInstance
+from PySide6.QtCore import QModelIndex, QSize, Qt, Signal, SignalInstance
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
-    QLabel,
-    QMenu,
     QProgressBar,
     QPushButton,
     QStackedLayout,
@@ -21,16 +19,18 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import say
-from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
-from traindeck.ui.kit.context_menu import Keys, context_menu
-from traindeck.ui.kit.dialogs import choose_files, choose_folder
+from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, show_words, tool_button
+from traindeck.ui.kit.context_menu import Keys
+from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.tables import KeyedView
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.storage.bucket_model import BucketModel
 from traindeck.ui.storage.object_drag import TakesObjects
+from traindeck.ui.storage.object_list import ObjectList
 from traindeck.viewmodels.ports import Confirm
-from traindeck.viewmodels.shell.commands import CONTEXT, Command, Commands, always
+from traindeck.viewmodels.shell.commands import CONTEXT, Command
 from traindeck.viewmodels.storage.bucket_access import PublicMarks
 from traindeck.viewmodels.storage.bucket_tree import BucketTree, Folder
 from traindeck.viewmodels.storage.buckets import BucketRemovals, Removal
@@ -47,39 +47,31 @@ class ObjectTree(KeyedView, TakesObjects, QTreeView):
 
     def __init__(self, model: BucketModel) -> None:
         super().__init__()
-        self._objects = model
         self.setModel(model)
         self.setUniformRowHeights(True)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.take_drops()
         self.setAutoExpandDelay(700)
         self.setAccessibleName(say("Buckets"))
-
-    def target_at(self, index: QModelIndex) -> ObjectPath | None:
-        return self._objects.target(index)
 
     def keys(self) -> Mapping[Qt.Key, SignalInstance]:
         return {Qt.Key.Key_Delete: self.delete_wanted, Qt.Key.Key_F5: self.refresh_wanted}
 
 
-class BucketView(QWidget):
+class BucketView(ObjectList):
     """Shows BucketTree; `confirm` asks the user before anything is sent or deleted."""
 
+    rows: ObjectTree
     new_wanted = Signal()
     """A bucket is to be made."""
-    removal_wanted = Signal(object)
-    """The names of buckets that are to go."""
+    removal_wanted = Signal(str, object)
+    """The account, and the names of buckets that are to go."""
 
     def __init__(self, tree: BucketTree, theme: Theme, confirm: Confirm) -> None:
-        super().__init__()
-        self._tree = tree
-        self._theme = theme
-        self._confirm = confirm
-        self.model = BucketModel(tree, theme)
+        super().__init__(tree, theme, confirm)
+        self.model: BucketModel = BucketModel(tree, theme)
         self.rows = ObjectTree(self.model)
-        self.commands = Commands()
         header = self.rows.header()
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(5 * SPACE)
@@ -88,19 +80,23 @@ class BucketView(QWidget):
         self.rows.setColumnWidth(BucketModel.MODIFIED, 16 * SPACE)
         self.rows.hideColumn(BucketModel.MODIFIED)
 
-        self.add = tool_button("plus", say("New bucket…"))
-        self.send = tool_button("upload", say("Upload files…"))
-        self.fetch = tool_button("download", say("Download…"))
-        self.delete = tool_button("trash", say("Delete…"))
-        self.refresh = tool_button("refresh", say("Refresh (F5)"))
-        self._add_commands()
+        self.add = tool_button("plus", say("New bucket…"), self.new_wanted)
+        self.send = tool_button("upload", say("Upload files…"), self.choose_uploads)
+        self.fetch = tool_button("download", say("Download…"), self.download)
+        self.delete = tool_button("trash", say("Delete…"), self._delete)
+        self.refresh = tool_button("refresh", say("Refresh (F5)"), self._refresh)
+        menu = CONTEXT
+        self._add_commands(
+            Command("object.open", say("Open"), self.open, self._has_place, "", menu, 0, icon="search"),
+            [Command("bucket.new", say("New bucket…"), self.new_wanted.emit, menu=menu, group=3, icon="plus")],
+        )
+        # Only with the tree in use: elsewhere the same keys mean something else.
+        self._keys = Keys(self.commands, self.rows, _KEYS_OF_THE_TREE, Qt.ShortcutContext.WidgetShortcut)
         bar = row_of(self.add, self.send, self.fetch, self.delete, 1, self.refresh, margins=HALF, spacing=HALF)
 
         self.empty = EmptyPage(say("No buckets yet."), say("Press + to create one; then drop files on it."))
-        self.busy = QLabel()
+        self.busy = sentence("", "small")
         self.busy.setContentsMargins(SPACE, HALF, SPACE, HALF)
-        self.busy.setWordWrap(True)
-        set_role(self.busy, "small")
         self._pages = QStackedLayout()
         layout = self._column = column_of(bar, (self._pages, 1), inside=self, margins=0, spacing=0)
         # Only now: without a parent the first of them would be shown as a window of its own.
@@ -108,25 +104,15 @@ class BucketView(QWidget):
         self._pages.addWidget(self.rows)
         layout.addWidget(self.busy)
 
-        self.add.clicked.connect(self.new_wanted)
-        self.send.clicked.connect(self.choose_uploads)
-        self.fetch.clicked.connect(self.choose_download)
-        self.delete.clicked.connect(self._delete)
-        self.refresh.clicked.connect(self._refresh)
+        self._follow_rows()
         self.rows.delete_wanted.connect(self._delete)
-        self.rows.refresh_wanted.connect(self._refresh)
         self.rows.activated.connect(self._on_activated)
-        self.rows.customContextMenuRequested.connect(self._show_menu)
-        self.rows.selectionModel().selectionChanged.connect(self._on_changed)
         self.rows.expanded.connect(self._on_expanded)
-        self.model.dropped.connect(self._on_dropped)
         self.model.rowsInserted.connect(self._on_changed)
         self.model.rowsRemoved.connect(self._on_changed)
         self.model.modelReset.connect(self._on_changed)
         tree.level_changed.connect(self._on_changed)
         tree.changed.connect(self._on_changed)
-        theme.changed.connect(self._apply_theme)
-        self._apply_theme()
         self._on_changed()
 
     def sizeHint(self) -> QSize:
@@ -136,8 +122,12 @@ class BucketView(QWidget):
         entries = (self.model.entry(index) for index in self.rows.selectionModel().selectedRows())
         return [entry for entry in entries if entry is not None]
 
-    def target(self) -> ObjectPath | None:
-        """The folder that an upload would go to."""
+    @property
+    def profile(self) -> str:
+        return self._tree.state.profile
+
+    @property
+    def place(self) -> ObjectPath | None:
         chosen = self.selected()
         if len(chosen) != 1:
             return None
@@ -145,110 +135,40 @@ class BucketView(QWidget):
 
     def open(self) -> None:
         """The selected folder, or the one of the selected object, as a tab."""
-        if target := self.target():
-            self._tree.open(target)
+        if target := self.place:
+            self._tree.opened.emit(target)
 
     def show_beside(self, widget: QWidget, marks: PublicMarks) -> None:
         """What goes on with buckets, below them, and which of them are public."""
         self._column.addWidget(widget)
         self.model.show_marks(marks)
 
-    def choose_uploads(self) -> None:
-        if target := self.target():
-            choose_files(
-                self,
-                say("Upload to {target}", target=str(target)),
-                partial(self._send, self._tree.state.profile, target),
-            )
-
-    def choose_upload_folder(self) -> None:
-        if target := self.target():
-            choose_folder(
-                self,
-                say("Upload to {target}", target=str(target)),
-                partial(self._send, self._tree.state.profile, target),
-            )
-
-    def choose_download(self) -> None:
-        chosen = [entry.path for entry in self.selected()]
-        if chosen:
-            choose_folder(
-                self, say("Download into this folder"), partial(self._fetch, self._tree.state.profile, chosen)
-            )
-
-    def menu(self) -> QMenu:
-        """What can be done with what is selected."""
-        return context_menu(self.commands, self._theme, self)
-
-    # as an ObjectList
-
-    @property
-    def profile(self) -> str:
-        return self._tree.state.profile
-
-    @property
-    def place(self) -> ObjectPath | None:
-        return self.target()
+    def has_chosen(self) -> bool:
+        return bool(self.selected())
 
     def count_chosen(self) -> int:
-        """Buckets are no objects."""
-        return len(self._chosen_objects())
+        return sum(not entry.path.is_bucket for entry in self.selected())
 
     def with_chosen(self, use: Callable[[list[ObjectEntry]], None]) -> None:
-        use(self._chosen_objects())
+        use([entry for entry in self.selected() if not entry.path.is_bucket])
+
+    def download(self) -> None:
+        profile, chosen = self.profile, [entry.path for entry in self.selected()]
+
+        def fetch(targets: list[Path]) -> None:
+            self._tree.download(chosen, targets[0], profile)
+
+        if chosen:
+            choose_folder(self, say("Download into this folder"), fetch)
 
     # inside
-
-    def _chosen_objects(self) -> list[ObjectEntry]:
-        return [entry for entry in self.selected() if not entry.path.is_bucket]
-
-    def _add_commands(self) -> None:
-        def has_target() -> bool:
-            return self.target() is not None
-
-        def has_chosen() -> bool:
-            return bool(self.selected())
-
-        menu = CONTEXT
-        self.commands.add(
-            Command("object.open", say("Open"), self.open, has_target, "", menu, 0, icon="search"),
-            Command("object.upload", say("Upload files…"), self.choose_uploads, has_target, "", menu, 1, icon="upload"),
-            Command(
-                "object.upload_folder", say("Upload a folder…"), self.choose_upload_folder, has_target, "", menu, 1
-            ),
-            Command("object.download", say("Download…"), self.choose_download, has_chosen, "", menu, 1,
-                    icon="download"),
-            Command("bucket.new", say("New bucket…"), self.new_wanted.emit, menu=menu, group=3, icon="plus"),
-            Command("object.refresh", say("Refresh"), self._refresh, always, "F5", menu, 3, icon="refresh"),
-            Command("object.delete", say("Delete…"), self._delete, has_chosen, "Del", menu, 4, icon="trash"),
-        )  # fmt: skip
-        # Only with the tree in use: elsewhere the same keys mean something else.
-        self._keys = Keys(self.commands, self.rows, _KEYS_OF_THE_TREE, Qt.ShortcutContext.WidgetShortcut)
-
-    def _apply_theme(self) -> None:
-        theme_tool_buttons(self, self._theme)
-        self.rows.viewport().update()
-
-    def _show_menu(self, place: QPoint) -> None:
-        self.menu().popup(self.rows.viewport().mapToGlobal(place))
-
-    # The account is that of the question: another may be shown when the answer comes.
-
-    def _send(self, profile: str, target: ObjectPath, sources: list[Path]) -> None:
-        self._tree.upload(sources, target, self._confirm, profile)
-
-    def _fetch(self, profile: str, paths: list[ObjectPath], targets: list[Path]) -> None:
-        self._tree.download(paths, targets[0], profile)
-
-    def _on_dropped(self, sources: list[Path], target: ObjectPath) -> None:
-        self._tree.upload(sources, target, self._confirm)
 
     def _delete(self) -> None:
         """Buckets go in a way of their own, with all that is in them."""
         chosen = [entry.path for entry in self.selected()]
         buckets = {path.bucket for path in chosen if path.is_bucket}
         if buckets:
-            self.removal_wanted.emit(sorted(buckets))
+            self.removal_wanted.emit(self.profile, sorted(buckets))
         self._tree.remove([path for path in chosen if path.bucket not in buckets], self._confirm)
 
     def _refresh(self) -> None:
@@ -258,23 +178,21 @@ class BucketView(QWidget):
             self._tree.refresh(folder)
 
     def _on_expanded(self, index: QModelIndex) -> None:
-        # A folder that could not be read is tried again when it is opened again.
-        entry = self.model.entry(index)
-        if entry is not None:
-            self._tree.expand(entry.path)
+        # A folder that could not be read is tried again when it is opened again; and before Qt has laid out the rows
+        # that came last it opens one without asking the model for what is in it.
+        self.model.fetchMore(index)
 
     def _on_activated(self, index: QModelIndex) -> None:
         entry = self.model.entry(index)
         if entry is not None and entry.path.is_folder:
-            self._tree.open(entry.path)
+            self._tree.opened.emit(entry.path)
 
     def _on_changed(self, *_: object) -> None:
         chosen, level = self.selected(), self._tree.level(None)
-        self.send.setEnabled(self.target() is not None)
+        self.send.setEnabled(self._has_place())
         self.fetch.setEnabled(bool(chosen))
         self.delete.setEnabled(bool(chosen))
-        self.busy.setText(str(self._tree.state.busy or ""))
-        self.busy.setVisible(self._tree.state.busy is not None)
+        show_words(self.busy, str(self._tree.state.busy or ""))
         self._pages.setCurrentWidget(self.rows if self.model.rowCount() else self.empty)
         if level.trouble is not None:
             self.empty.say(say(level.trouble.title), say(level.trouble.hint))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import QEvent
@@ -14,17 +15,19 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
+from traindeck.domain.storage.buckets import StorageClass
 from traindeck.domain.storage.policies import Template
-from traindeck.domain.texts import say
+from traindeck.domain.texts import say, text
+from traindeck.ui.kit.cards import show_words
 from traindeck.ui.kit.dialogs import shown
 from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_dialog import PropertyDialog, PropertyDialogs, PropertyPage
+from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.storage.access_page import AccessPage, class_name, template_meaning, template_name
+from traindeck.ui.storage.access_page import TEMPLATES, AccessPage
 from traindeck.ui.storage.bucket_fragments_page import BucketFragmentsPage
 from traindeck.ui.storage.bucket_general_page import BucketGeneralPage
 from traindeck.ui.storage.bucket_rules_pages import (
@@ -38,11 +41,15 @@ from traindeck.viewmodels.ports import ConfirmLoss, Tasks
 from traindeck.viewmodels.shell.commands import CONTEXT, Command
 from traindeck.viewmodels.shell.status import region_words
 from traindeck.viewmodels.storage.bucket_access import BucketAccess, PublicMarks
-from traindeck.viewmodels.storage.bucket_settings import BucketService
-from traindeck.viewmodels.storage.buckets import BucketRemovals, NewBucketForm
+from traindeck.viewmodels.storage.buckets import BucketRemovals, BucketService, NewBucketForm
 
 _WIDTH = 520
 _TEMPLATES = (Template.PRIVATE, Template.PUBLIC_READ, Template.PUBLIC_READ_LIST, Template.PUBLIC_READ_WRITE)
+_CLASSES = {
+    StorageClass.STANDARD.value: text("Standard: for what is read often"),
+    StorageClass.WARM.value: text("Warm: cheaper to keep, dearer to read, 30 days at least"),
+    StorageClass.COLD.value: text("Cold: cheapest; takes hours to be read again, 90 days at least"),
+}
 
 
 class NewBucketDialog(QDialog):
@@ -54,37 +61,14 @@ class NewBucketDialog(QDialog):
         self._theme = theme
         self.setWindowTitle(say("New bucket"))
         self.setMinimumWidth(_WIDTH)
-        self.name, self.problem, self.note = QLineEdit(), QLabel(), QLabel()
+        self.name, self.problem, self.note = QLineEdit(), sentence("", "error"), sentence("", "small")
         self.region, self.classes, self.access = QLabel(), QComboBox(), QComboBox()
-        self.meaning, self.error = QLabel(), QLabel()
+        self.meaning, self.error = sentence("", "small"), sentence("", "error")
         self.create_button = QPushButton(say("Create bucket"))
         self.buttons = QDialogButtonBox()
-        self._column = QVBoxLayout(self)
-        self._lay_out()
-        self.name.textEdited.connect(form.name)
-        self.classes.activated.connect(self._on_class)
-        self.access.activated.connect(self._on_access)
-        self.create_button.clicked.connect(form.submit)
-        self.buttons.rejected.connect(self.reject)
-        self.finished.connect(form.stop)
-        form.changed.connect(self._refresh)
-        form.made.connect(self.accept)
-        form.start()
-        self._refresh()
-        self.name.setFocus()
-
-    def _lay_out(self) -> None:
         self.name.setPlaceholderText(say("For example my-team-data"))
         for template in _TEMPLATES:
-            self.access.addItem(template_name(template), template)
-        for label, role in (
-            (self.problem, "error"),
-            (self.note, "small"),
-            (self.meaning, "small"),
-            (self.error, "error"),
-        ):
-            label.setWordWrap(True)
-            set_role(label, role)
+            self.access.addItem(say(TEMPLATES[template][0]), template)
         layout = QFormLayout()
         layout.setHorizontalSpacing(2 * SPACE)
         layout.setVerticalSpacing(SPACE)
@@ -97,11 +81,19 @@ class NewBucketDialog(QDialog):
         self.create_button.setDefault(True)
         self.buttons.addButton(self.create_button, QDialogButtonBox.ButtonRole.ActionRole)
         self.buttons.addButton(say("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
-        self._column.setContentsMargins(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE)
-        self._column.setSpacing(SPACE + HALF)
-        self._column.addLayout(layout)
-        self._column.addWidget(self.error)
-        self._column.addWidget(self.buttons)
+        margins = (3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE)
+        self._column = column_of(layout, self.error, self.buttons, inside=self, margins=margins, spacing=SPACE + HALF)
+        self.name.textEdited.connect(form.name)
+        self.classes.activated.connect(self._on_class)
+        self.access.activated.connect(self._on_access)
+        self.create_button.clicked.connect(form.submit)
+        self.buttons.rejected.connect(self.reject)
+        self.finished.connect(form.stop)
+        form.changed.connect(self._refresh)
+        form.made.connect(self.accept)
+        form.start()
+        self._refresh()
+        self.name.setFocus()
 
     def event(self, event: QEvent) -> bool:
         handled = super().event(event)
@@ -120,34 +112,25 @@ class NewBucketDialog(QDialog):
 
     def _refresh(self) -> None:
         state = self._form.state
-        self.region.setText(_region_words(state.region) if state.region else say("Loading…"))
+        region = region_words(state.region) or say("Loading…")
+        self.region.setText(f"{region}  ({state.region})" if state.region and region != state.region else region)
         if self.classes.count() != len(state.storage_classes):
             self.classes.clear()
             for name in state.storage_classes:
-                self.classes.addItem(class_name(name), name)
+                self.classes.addItem(say(_CLASSES[name]) if name in _CLASSES else name, name)
         self.classes.setEnabled(self.classes.count() > 1)
-        self.problem.setText(say(state.problem) if state.problem else "")
-        self.problem.setVisible(state.problem is not None)
+        show_words(self.problem, say(state.problem) if state.problem else "")
         self.name.setAccessibleDescription(self.problem.text())
-        role = "invalid" if state.problem else ""
-        if (self.name.property("role") or "") != role:
-            set_role(self.name, role)
+        set_role(self.name, "invalid" if state.problem else "")
         free = say("The name must be free in the whole cloud, and cannot be changed later.")
         self.note.setText(f"{say(state.note)} {free}" if state.note else free)
         is_public = state.wanted.template is not Template.PRIVATE
-        self.meaning.setText(template_meaning(state.wanted.template))
-        if self.meaning.property("role") != ("warn" if is_public else "small"):
-            set_role(self.meaning, "warn" if is_public else "small")
-        self.error.setText(state.trouble.sentence() if state.trouble else "")
-        self.error.setVisible(state.trouble is not None)
+        self.meaning.setText(say(TEMPLATES[state.wanted.template][1]))
+        set_role(self.meaning, "warn" if is_public else "small")
+        show_words(self.error, state.trouble.sentence() if state.trouble else "")
         self.create_button.setEnabled(state.can_be_made)
         busy, rest = say("Creating…"), say("Create public bucket") if is_public else say("Create bucket")
         self.create_button.setText(busy if state.is_busy else rest)
-
-
-def _region_words(region: str) -> str:
-    words = region_words(region)
-    return words if words == region else f"{words}  ({region})"
 
 
 def _buddy(title: str, field: QWidget) -> QLabel:
@@ -163,138 +146,71 @@ def _stacked(*widgets: QWidget) -> QWidget:
     return box
 
 
-Form = Callable[[], NewBucketForm]
-"""A new bucket of the account in use."""
-Rights = Callable[[str, str], BucketAccess]
-"""Who gets, in this account, into this bucket."""
-ShowSettings = Callable[[str, str, str], object]
-"""Shows, of this account, the settings of this bucket, beginning with the page of this title."""
+@dataclass(eq=False)
+class BucketDialogs:
+    """The dialogs about whole buckets: to make one, to see and change its settings and who gets in, to remove it."""
 
-
-class BucketParts:
-    """Between the buckets' panel and the dialogs; `made` and `rights` give what a dialog shows."""
-
-    def __init__(
-        self,
-        theme: Theme,
-        scope: Tasks,
-        marks: PublicMarks,
-        removals: BucketRemovals,
-        made: Form,
-        rights: Rights,
-        confirm: ConfirmLoss,
-        window: QWidget,
-        profile: Callable[[], str],
-        show: ShowSettings,
-    ) -> None:
-        self._theme = theme
-        self._scope = scope
-        self._marks = marks
-        self._removals = removals
-        self._made = made
-        self._rights = rights
-        self._confirm = confirm
-        self._window = window
-        self._profile = profile
-        self._show = show
+    dialogs: PropertyDialogs
+    theme: Theme
+    tasks: Tasks
+    window: QWidget
+    marks: PublicMarks
+    removals: BucketRemovals
+    confirm: ConfirmLoss
+    new: Callable[[], NewBucketForm]
+    """A new bucket of the account in use."""
+    rights: Callable[[str, str], BucketAccess]
+    """Who gets, in this account, into this bucket."""
+    service: Callable[[str, str], BucketService]
+    """The settings, in this account, of this bucket."""
 
     def attach(self, view: BucketView) -> None:
         """What the panel asks for, and what goes on with buckets below them."""
-        view.show_beside(RemovalRows(self._removals), self._marks)
+        view.show_beside(RemovalRows(self.removals), self.marks)
         view.new_wanted.connect(self.make_bucket)
         view.removal_wanted.connect(self._remove)
 
     def make_bucket(self) -> None:
-        dialog = NewBucketDialog(self._made(), self._theme, self._window)
+        dialog = NewBucketDialog(self.new(), self.theme, self.window)
 
         async def show() -> None:
             await shown(dialog)
 
-        if not self._scope.start("make a bucket", show):
+        if not self.tasks.start("make a bucket", show):
             dialog.deleteLater()
 
-    def show_access(self, bucket: str) -> None:
-        self._show(self._profile(), bucket, say("Access"))
-
-    def pages(self, profile: str, bucket: str) -> list[PropertyPage]:
-        """Those about who gets in."""
-        model = self._rights(profile, bucket)
-        model.saved.connect(partial(self._marks.look_again, profile))
-        return [AccessPage(model, self._theme)]
+    def show(self, profile: str, bucket: str, page: str = "") -> PropertyDialog:
+        """The settings; `page` is the title of the one to begin with. There is one dialog for each bucket."""
+        address = say("{place}, account {profile}", place=f"obs://{bucket}/", profile=profile)
+        return self.dialogs.show(say("Bucket settings"), address, partial(self._pages, profile, bucket), page)
 
     def extend(self, view: ObjectList) -> None:
-        """The same from wherever one is in a bucket."""
+        """Settings and rights from wherever one is in a bucket."""
 
-        def show() -> None:
+        def show(page: str) -> None:
             if view.place is not None:
-                self._show(view.profile, view.place.bucket, say("Access"))
+                self.show(view.profile, view.place.bucket, page)
 
         def is_in_one() -> bool:
             return view.place is not None
 
-        view.commands.add(Command("bucket.access", say("Access…"), show, is_in_one, menu=CONTEXT, group=5, icon="lock"))
-
-    def _remove(self, buckets: list[str]) -> None:
-        self._removals.remove(self._profile(), buckets, self._confirm)
-
-
-def bucket_settings_pages(service: BucketService, theme: Theme, tasks: Tasks) -> list[PropertyPage]:
-    return [
-        BucketGeneralPage(service),
-        BucketTagsPage(service, theme),
-        BucketCorsPage(service, theme),
-        BucketLifecyclePage(service, theme),
-        BucketFragmentsPage(service, tasks),
-    ]
-
-
-MakeService = Callable[[str, str], BucketService]
-"""For an account and a bucket."""
-
-MorePages = Callable[[str, str], Sequence[PropertyPage]]
-"""What others have to show of this bucket of this account."""
-
-
-def _no_more(profile: str, bucket: str) -> Sequence[PropertyPage]:
-    return ()
-
-
-class BucketSettingsDialogs:
-    """One for each bucket of each account."""
-
-    def __init__(
-        self,
-        dialogs: PropertyDialogs,
-        make_service: MakeService,
-        theme: Theme,
-        tasks: Tasks,
-        more: MorePages = _no_more,
-    ) -> None:
-        self._dialogs = dialogs
-        self._make_service = make_service
-        self._theme = theme
-        self._tasks = tasks
-        self._more = more
-
-    def show(self, profile: str, bucket: str, page: str = "") -> PropertyDialog:
-        """`page` is the title of the one to begin with."""
-        address = say("{place}, account {profile}", place=f"obs://{bucket}/", profile=profile)
-        return self._dialogs.show(say("Bucket settings"), address, partial(self._pages, profile, bucket), page)
+        settings, access, menu = partial(show, ""), partial(show, say("Access")), CONTEXT
+        view.commands.add(
+            Command("bucket.settings", say("Bucket settings…"), settings, is_in_one, "", menu, 5, icon="form"),
+            Command("bucket.access", say("Access…"), access, is_in_one, "", menu, 5, icon="lock"),
+        )
 
     def _pages(self, profile: str, bucket: str) -> list[PropertyPage]:
-        first, *others = bucket_settings_pages(self._make_service(profile, bucket), self._theme, self._tasks)
-        return [first, *self._more(profile, bucket), *others]
+        service, rights = self.service(profile, bucket), self.rights(profile, bucket)
+        rights.saved.connect(partial(self.marks.look_again, profile))
+        return [
+            BucketGeneralPage(service),
+            AccessPage(rights, self.theme),
+            BucketTagsPage(service, self.theme),
+            BucketCorsPage(service, self.theme),
+            BucketLifecyclePage(service, self.theme),
+            BucketFragmentsPage(service, self.tasks),
+        ]
 
-    def extend(self, view: ObjectList) -> None:
-        """The command that shows those of the bucket one is in."""
-
-        def show() -> None:
-            if view.place is not None:
-                self.show(view.profile, view.place.bucket)
-
-        def is_in_one() -> bool:
-            return view.place is not None
-
-        view.commands.add(
-            Command("bucket.settings", say("Bucket settings…"), show, is_in_one, menu=CONTEXT, group=5, icon="form")
-        )
+    def _remove(self, profile: str, buckets: list[str]) -> None:
+        self.removals.remove(profile, buckets, self.confirm)

@@ -14,16 +14,15 @@ from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.ui.shell.main_window import Make
 from traindeck.ui.storage.browser_tabs import BrowserTabs
 from traindeck.ui.storage.browser_view import BrowserView
-from traindeck.ui.storage.bucket_commands import add_pack
 from traindeck.ui.storage.bucket_view import BucketView
-from traindeck.ui.storage.buckets import BucketParts, BucketSettingsDialogs
-from traindeck.ui.storage.deleted_dialog import DeletedDialog
+from traindeck.ui.storage.buckets import BucketDialogs
+from traindeck.ui.storage.folder_commands import add_deleted, add_pack
 from traindeck.ui.storage.object_actions import ObjectActions
 from traindeck.ui.storage.object_list import ObjectList
 from traindeck.ui.storage.object_properties import ObjectPropertiesExtension
 from traindeck.viewmodels.accounts.accounts import Accounts
 from traindeck.viewmodels.rooms import StorageRoom
-from traindeck.viewmodels.shell.commands import CONTEXT, Command
+from traindeck.viewmodels.shell.commands import Command
 from traindeck.viewmodels.storage.buckets import NewBucketForm
 
 
@@ -37,19 +36,18 @@ class StorageFeature(Feature):
         window, theme, tasks = shell.window, shell.theme, shell.tasks
         room.buckets.ask_with(shell.choose)
         self.properties = PropertyDialogs(theme, tasks, window)
-        self.bucket_parts = BucketParts(
+        self.settings = BucketDialogs(
+            self.properties,
             theme,
             tasks,
+            window,
             room.marks,
             room.removals,
+            shell.confirm_loss,
             self._new_bucket,
             room.rights,
-            shell.confirm_loss,
-            window,
-            self._profile,
-            self._show_settings,
+            room.settings,
         )
-        self.settings = BucketSettingsDialogs(self.properties, room.settings, theme, tasks, self.bucket_parts.pages)
         self._actions = ObjectActions(
             room.moving, room.cut, room.buckets, room.dragged, shell.confirm, tasks.start, window
         )
@@ -57,9 +55,8 @@ class StorageFeature(Feature):
             self.properties, room.sheet, room.bulk.of, theme, tasks, shell.confirm
         )
         self.browsers = BrowserTabs(
-            window, room.browse, room.buckets, room.favourites, theme, shell.confirm, shell.extend
+            window, room.browse, room.buckets, room.favourites, theme, shell.confirm, room.marks, shell.extend
         )
-        self.browsers.show_marks(room.marks)
 
     def panels(self) -> Mapping[str, Make]:
         return {"buckets": self._tree}
@@ -69,23 +66,22 @@ class StorageFeature(Feature):
         return [
             (room.buckets.opened, self.open_bucket),
             (room.removals.removed, self._bucket_removed),
-            (room.removals.touched, self._bucket_touched),
+            (room.removals.touched, self._place_touched),
             (room.changes.touched, self._place_touched),
             (room.changes.arrived, self._place_arrived),
             (self._accounts.changed, self._account_changed),
         ]
 
     def commands(self) -> Iterable[Command]:
-        return [Command("bucket.new", say("New bucket…"), self.bucket_parts.make_bucket, menu="storage")]
+        return [Command("bucket.new", say("New bucket…"), self.settings.make_bucket, menu="storage")]
 
     def extend(self, view: ObjectList) -> None:
         self._actions.extend(view)
         if isinstance(view, BrowserView):
-            add_pack(view, view.browser, partial(self._pack, view.profile))
-            self._add_deleted(view)
-            self._of_objects.extend(view, view.browser)
+            add_pack(view, partial(self._pack, view.profile))
+            add_deleted(view, self._room.deleted, self.shell.window)
+            self._of_objects.extend(view)
         self.settings.extend(view)
-        self.bucket_parts.extend(view)
 
     # pages
 
@@ -104,30 +100,18 @@ class StorageFeature(Feature):
         self.browsers.closed(key)
 
     def dispose(self) -> None:
-        self.browsers.forget_marks()
+        self.browsers.dispose()
 
     # inside
 
     def _tree(self) -> QWidget:
         view = BucketView(self._room.buckets, self.shell.theme, self.shell.confirm)
-        self.bucket_parts.attach(view)
+        self.settings.attach(view)
         self.shell.extend(view)
         return view
 
-    def _profile(self) -> str:
-        return self._accounts.current
-
     def _new_bucket(self) -> NewBucketForm:
         return self._room.new_bucket(self._accounts.current, self._bucket_made)
-
-    def _show_settings(self, profile: str, bucket: str, page: str) -> None:
-        self.settings.show(profile, bucket, page)
-
-    def _add_deleted(self, view: BrowserView) -> None:
-        def show() -> None:
-            DeletedDialog(self._room.deleted(view.profile, view.place), self.shell.window).open()
-
-        view.commands.add(Command("object.deleted", say("Show deleted objects…"), show, menu=CONTEXT, group=4))
 
     def _pack(self, profile: str, source: ObjectPath, target: ObjectPath) -> None:
         self._room.buckets.pack(source, target, self.shell.confirm, profile)
@@ -144,9 +128,6 @@ class StorageFeature(Feature):
         self.browsers.close_bucket(profile, bucket)
         if profile == self._accounts.current:
             self._room.buckets.refresh(None)
-
-    def _bucket_touched(self, profile: str, bucket: str) -> None:
-        self._place_touched(profile, ObjectPath(bucket))
 
     def _place_touched(self, profile: str, folder: ObjectPath) -> None:
         if profile == self._accounts.current:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -13,8 +14,7 @@ from PySide6.QtWidgets import QWidget
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import say
 from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, asked, asked_line, choose_folder
-from traindeck.ui.storage.bucket_model import local_paths
-from traindeck.ui.storage.object_drag import carried_in, drag, mime_of
+from traindeck.ui.storage.object_drag import carried_in, drag, local_paths, mime_of
 from traindeck.ui.storage.object_list import ObjectList
 from traindeck.viewmodels.ports import Confirm
 from traindeck.viewmodels.shell.commands import CONTEXT, Command
@@ -62,7 +62,9 @@ class ObjectActions(QObject):
             return view.count_chosen() == 1
 
         def can_paste() -> bool:
-            return view.place is not None and _can_paste()
+            data = QGuiApplication.clipboard().mimeData()
+            has_files = data is not None and bool(local_paths(data.urls()))
+            return view.place is not None and (has_files or carried_in(data) is not None)
 
         def with_paths(use: Callable[[str, list[ObjectPath]], None]) -> None:
             profile = view.profile
@@ -72,22 +74,21 @@ class ObjectActions(QObject):
             if view.place is not None:
                 self.paste(view.profile, view.place)
 
-        def put(is_cut: bool, profile: str, paths: Sequence[ObjectPath]) -> None:
-            self._to_clipboard(profile, is_cut, paths)
-
         def dropped(carried: Carried, target: ObjectPath, is_move: bool) -> None:
-            self._dropped(view.profile, carried, target, is_move)
+            carried = replace(carried, is_cut=is_move)
+            self._moving.put(carried, view.profile, target, self._ask_taken, self._confirm)
 
         def drag_chosen() -> None:
-            profile = view.profile
-            view.with_chosen(partial(self._drag_soon, view.rows, profile))
+            view.with_chosen(partial(self._drag_soon, view.rows, view.profile))
+
+        cut, copy = partial(self._to_clipboard, True), partial(self._to_clipboard, False)
 
         view.commands.add(
-            Command("object.cut", say("Cut"), lambda: with_paths(partial(put, True)), chosen, "Ctrl+X", menu, 2),
-            Command("object.copy", say("Copy"), lambda: with_paths(partial(put, False)), chosen, "Ctrl+C", menu, 2),
+            Command("object.cut", say("Cut"), partial(with_paths, cut), chosen, "Ctrl+X", menu, 2),
+            Command("object.copy", say("Copy"), partial(with_paths, copy), chosen, "Ctrl+C", menu, 2),
             Command("object.paste", say("Paste"), paste, can_paste, "Ctrl+V", menu, 2),
-            Command("object.rename", say("Rename…"), lambda: with_paths(self._rename_one), one, "F2", menu, 2),
-            Command("object.move", say("Move to…"), lambda: with_paths(self._move), chosen, menu=menu, group=2),
+            Command("object.rename", say("Rename…"), partial(with_paths, self._rename_one), one, "F2", menu, 2),
+            Command("object.move", say("Move to…"), partial(with_paths, self._move), chosen, menu=menu, group=2),
         )
         view.model.show_cut(self._cut)
         view.model.carried_in.connect(dropped)
@@ -105,7 +106,7 @@ class ObjectActions(QObject):
 
     # inside
 
-    def _to_clipboard(self, profile: str, is_cut: bool, paths: Sequence[ObjectPath]) -> None:
+    def _to_clipboard(self, is_cut: bool, profile: str, paths: Sequence[ObjectPath]) -> None:
         paths = [path for path in paths if not path.is_bucket]
         if paths:
             QGuiApplication.clipboard().setMimeData(mime_of(Carried(profile, tuple(paths), is_cut)))
@@ -130,15 +131,10 @@ class ObjectActions(QObject):
             self._start("rename", partial(self._rename, profile, paths[0]))
 
     async def _rename(self, profile: str, path: ObjectPath) -> None:
+        title = say("Rename “{name}”", name=path.name)
         label = say("New name of the folder; everything in it moves:") if path.is_folder else say("New name:")
-        name = await asked_line(
-            self._window,
-            say("Rename “{name}”", name=path.name),
-            label,
-            say("Rename"),
-            path.name,
-            lambda typed: check_name(typed, path),
-        )
+        check = partial(check_name, path=path)
+        name = await asked_line(self._window, title, label, say("Rename"), path.name, check)
         if name is not None:
             self._moving.rename(profile, path, name)
 
@@ -151,16 +147,11 @@ class ObjectActions(QObject):
         title = say("Move {count} objects and folders", count=len(paths))
         if len(paths) == 1:
             title = say("Move “{name}”", name=paths[0].name)
-        place = await asked_line(
-            self._window, title, say("Folder to move to:"), say("Move"), str(paths[0].parent), _check_place
-        )
+        label, begun = say("Folder to move to:"), str(paths[0].parent)
+        place = await asked_line(self._window, title, label, say("Move"), begun, ObjectPath.parse)
         if place is not None:
             target = ObjectPath.parse(place).as_folder()
             self._moving.put(Carried(profile, paths, is_cut=True), profile, target, self._ask_taken)
-
-    def _dropped(self, profile: str, carried: Carried, target: ObjectPath, is_move: bool) -> None:
-        dropped = Carried(carried.profile, carried.paths, is_move)
-        self._moving.put(dropped, profile, target, self._ask_taken, self._confirm)
 
     async def _ask_taken(self, target: ObjectPath, names: Sequence[str]) -> Taken | None:
         if len(names) == 1:
@@ -171,14 +162,12 @@ class ObjectActions(QObject):
             lines = [shown + (" …" if len(names) > _NAMES_SHOWN else "")]
         if any(name.endswith("/") for name in names):
             lines.append(say("“Replace” joins a folder with the one that is there, and replaces what is in both."))
-        answer = await asked(
-            self._window,
-            title,
-            "\n".join(lines),
+        answers = (
             AnswerButton(Taken.REPLACE.value, say("Replace"), "danger"),
             AnswerButton(Taken.KEEP_BOTH.value, say("Keep both"), "primary"),
             AnswerButton(Taken.SKIP.value, say("Skip them")),
         )
+        answer = await asked(self._window, title, "\n".join(lines), *answers)
         return None if answer == CANCEL else Taken(answer)
 
     def _escape_clears(self, widget: QWidget) -> None:
@@ -215,12 +204,3 @@ class ObjectActions(QObject):
 
 def _paths(entries: Sequence[ObjectEntry]) -> list[ObjectPath]:
     return [entry.path for entry in entries]
-
-
-def _can_paste() -> bool:
-    data = QGuiApplication.clipboard().mimeData()
-    return carried_in(data) is not None or bool(data and local_paths(data.urls()))
-
-
-def _check_place(typed: str) -> None:
-    ObjectPath.parse(typed)

@@ -6,17 +6,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QMimeData, QModelIndex, Qt, QUrl
+from PySide6.QtCore import QAbstractItemModel, QMimeData, Qt, QUrl
 from PySide6.QtGui import QCursor, QDrag, QDragMoveEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QWidget
 
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.viewmodels.storage.moving import OBJECTS, Carried
+from traindeck.ui.kit.tables import Index
+from traindeck.viewmodels.storage.moving import OBJECTS, Carried, CutObjects
 
 if TYPE_CHECKING:
+    _Model = QAbstractItemModel
     _View = QAbstractItemView
 else:
-    _View = object
+    _Model = _View = object
 
 URLS = "text/uri-list"
 
@@ -67,19 +69,70 @@ def steer(event: QDropEvent, target: ObjectPath | None) -> None:
     event.setDropAction(action)
 
 
+def local_paths(urls: Sequence[QUrl]) -> list[Path]:
+    """What was dropped from a file manager."""
+    return [Path(url.toLocalFile()) for url in urls if url.isLocalFile()]
+
+
+class DropModel(_Model):
+    """A model onto whose rows objects and files can be dropped, and that dims what was cut."""
+
+    dropped: Any
+    """Local paths, and the folder they were dropped on."""
+    carried_in: Any
+    """Objects, the folder they were dropped on, and whether they are to be moved there."""
+
+    _cut: CutObjects | None = None
+
+    def target(self, index: Index) -> ObjectPath | None:
+        """Where something dropped here goes."""
+        raise NotImplementedError
+
+    def show_cut(self, cut: CutObjects) -> None:
+        """Dim what is on its way to another place."""
+        self._cut = cut
+        cut.changed.connect(self._on_cut)
+
+    def _on_cut(self) -> None:
+        raise NotImplementedError
+
+    def supportedDropActions(self) -> Qt.DropAction:
+        return Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
+
+    def mimeTypes(self) -> list[str]:
+        return [URLS, OBJECTS]
+
+    def canDropMimeData(self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: Index) -> bool:
+        return self.target(parent) is not None and (data.hasFormat(OBJECTS) or bool(local_paths(data.urls())))
+
+    def dropMimeData(self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: Index) -> bool:
+        target, carried, sources = self.target(parent), carried_in(data), local_paths(data.urls())
+        if target is None or (carried is None and not sources):
+            return False
+        if carried is not None:
+            self.carried_in.emit(carried, target, action == Qt.DropAction.MoveAction)
+        else:
+            self.dropped.emit(sources, target)
+        return True
+
+
 class TakesObjects(_View):
     """A view onto whose rows objects and files can be dropped, and from which objects are dragged."""
 
     drag_wanted: Any
+    refresh_wanted: Any
 
     def take_drops(self) -> None:
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setAcceptDrops(True)
         self.setDropIndicatorShown(True)
         self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
         self.setDragDropOverwriteMode(True)  # on a row, never between two
 
-    def target_at(self, index: QModelIndex) -> ObjectPath | None:
-        raise NotImplementedError
+    def _target(self, event: QDropEvent) -> ObjectPath | None:
+        model = self.model()
+        assert isinstance(model, DropModel)
+        return model.target(self.indexAt(event.position().toPoint()))
 
     def startDrag(self, actions: Qt.DropAction) -> None:
         self.drag_wanted.emit()
@@ -87,11 +140,11 @@ class TakesObjects(_View):
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
         super().dragMoveEvent(event)
         if event.isAccepted():
-            steer(event, self.target_at(self.indexAt(event.position().toPoint())))
+            steer(event, self._target(event))
             event.accept()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        target = self.target_at(self.indexAt(event.position().toPoint()))
+        target = self._target(event)
         steer(event, target)
         super().dropEvent(event)
         if event.isAccepted():

@@ -1,12 +1,15 @@
-"""What is known of one object: everything can be selected and copied."""
+"""Pages of one object: what is known of it, its metadata and grants, and links to it for a time."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
+from functools import partial
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QHideEvent
+from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QWidget
 
 from traindeck.domain.errors import AppError, NoRight, NotOffered
 from traindeck.domain.storage.access import Acl, Grant, Grantees, Permission, grant_problem
@@ -17,6 +20,7 @@ from traindeck.domain.storage.object_facts import (
     STANDARD_HEADERS,
     HeadChange,
     ObjectFacts,
+    ObjectVersion,
     as_written,
     fact_rows,
     header_problem,
@@ -26,15 +30,15 @@ from traindeck.domain.storage.object_facts import (
     public_words,
     tag_problem,
 )
-from traindeck.domain.texts import Text, say, text
-from traindeck.ui.kit.cards import Facts, card, plain
-from traindeck.ui.kit.fields import Field
-from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.domain.texts import Text, moment_words, say, text
+from traindeck.ui.kit.cards import Facts, card, plain, push_button, show_words
+from traindeck.ui.kit.fields import ChoiceBox, Field, guard_wheel
+from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_dialog import PropertyPage
-from traindeck.ui.kit.property_page import ActingPage, button_row
+from traindeck.ui.kit.property_page import ActingPage, boxed_row
 from traindeck.ui.kit.rules import PairsCard
-from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.storage.access_page import GrantsTable
+from traindeck.ui.kit.theme import SPACE, Theme, set_role
+from traindeck.ui.storage.access_page import GrantsTable, show_mark
 from traindeck.viewmodels.ports import Confirm, Tasks
 from traindeck.viewmodels.storage.object_sheet import ObjectSheet
 
@@ -46,55 +50,34 @@ class ObjectGeneralPage(ActingPage):
     is_form = False
 
     def __init__(self, sheet: ObjectSheet, scope: Tasks) -> None:
-        super().__init__(scope)
-        self.title = say("General")
+        super().__init__(say("General"), scope)
         self._sheet = sheet
-        self._rows: list[tuple[str, str]] = []
-        self._md5 = ""
+        self._copied: dict[str, str] = {}
         self.name, self.facts = Facts(), Facts()
-        self.copy_address = QPushButton(say("Copy address"))
-        self.copy_md5 = QPushButton(say("Copy MD5"))
-        self.copy_all = QPushButton(say("Copy all"))
-        buttons = button_row(
-            (self.copy_address, self._copy_address), (self.copy_md5, self._copy_md5), (self.copy_all, self._copy_all)
+        self.copy_address = push_button(say("Copy address"), partial(self._copy, "address"))
+        self.copy_md5 = push_button(say("Copy MD5"), partial(self._copy, "md5"))
+        self.copy_all = push_button(say("Copy all"), partial(self._copy, "all"))
+        self.lay_out(
+            card(say("Object"), [self.name]),
+            card(say("What the service says"), [self.facts]),
+            boxed_row(self.copy_address, self.copy_md5, self.copy_all, 1),
+            self.outcome,
+            1,
         )
-        self.column.addWidget(card(say("Object"), [self.name]))
-        self.column.addWidget(card(say("What the service says"), [self.facts]))
-        self.column.addWidget(buttons)
-        self.column.addWidget(self.outcome)
-        self.column.addStretch(1)
 
     async def load(self) -> None:
         facts = await self._sheet.facts()
-        is_public = await self._sheet.is_public()
-        self._show(facts, is_public)
-
-    def _show(self, facts: ObjectFacts, is_public: bool | None) -> None:
+        known = fact_rows(facts, await self._sheet.ask(lambda objects, path: objects.is_public(path)))
         path = facts.path
-        named = [
-            (say("Name"), path.name),
-            (say("Folder"), str(path.parent)),
-            (say("Bucket"), path.bucket),
-        ]
-        known = fact_rows(facts, is_public)
+        named = [(say("Name"), path.name), (say("Folder"), str(path.parent)), (say("Bucket"), path.bucket)]
         self.name.show_facts(named)
         self.facts.show_facts(known)
-        self._rows = [(say("Address"), str(path)), *known]
-        self._md5 = facts.md5
+        lines = (f"{name}: {value}" for name, value in [(say("Address"), str(path)), *known])
+        self._copied = {"address": str(path), "md5": facts.md5, "all": "\n".join(lines)}
         self.copy_md5.setVisible(bool(facts.md5))
 
-    def _copy_address(self) -> None:
-        self._copy(str(self._sheet.path))
-
-    def _copy_md5(self) -> None:
-        self._copy(self._md5)
-
-    def _copy_all(self) -> None:
-        self._copy("\n".join(f"{name}: {value}" for name, value in self._rows))
-
-    def _copy(self, words: str) -> None:
-        QGuiApplication.clipboard().setText(words)
-        self.say_outcome(say("Copied."))
+    def _copy(self, what: str) -> None:
+        self.copy_words(self._copied[what])
 
 
 _EXAMPLES = {
@@ -113,8 +96,7 @@ class ObjectMetadataPage(PropertyPage):
     icon = "form"
 
     def __init__(self, sheet: ObjectSheet, theme: Theme) -> None:
-        super().__init__()
-        self.title = say("Metadata")
+        super().__init__(say("Metadata"))
         self._sheet = sheet
         self._facts: ObjectFacts | None = None
         self._kept_tags: dict[str, str] | None = None
@@ -136,22 +118,13 @@ class ObjectMetadataPage(PropertyPage):
         self.ours_card = card(say("Written by TrainDeck and its like"), [self.ours])
         for edited in (self.metadata, self.tags):
             edited.edited.connect(self._on_edited)
-        column_of(
-            card(say("Sent with the object"), [fields]),
-            self.metadata,
-            self.ours_card,
-            self.tags,
-            1,
-            inside=self,
-            margins=2 * SPACE,
-            spacing=SPACE + SPACE // 2,
-        )
+        self.lay_out(card(say("Sent with the object"), [fields]), self.metadata, self.ours_card, self.tags, 1)
 
     async def load(self) -> None:
         facts = await self._sheet.facts()
         tags: dict[str, str] | None
         try:
-            tags = await self._sheet.tags()
+            tags = await self._sheet.ask(lambda objects, path: objects.tags(path))
         except (NotOffered, NoRight):
             tags = None  # the rest can be edited all the same
         self._show(facts, tags)
@@ -169,12 +142,13 @@ class ObjectMetadataPage(PropertyPage):
         change = self._change()
         facts, tags = self._facts, self._kept_tags
         if not change.is_empty:
-            facts = await self._sheet.change(change, facts)
+            seen = facts
+            facts = await self._sheet.change(lambda objects, path: objects.change(path, change, seen))
             self._facts = facts
         if self._are_tags_changed():
             tags = self.tags.values
             try:
-                await self._sheet.set_tags(tags)
+                await self._sheet.change(lambda objects, path: objects.set_tags(path, tags))
             except AppError:
                 self._show_head(facts)  # that part is kept already
                 raise
@@ -206,14 +180,13 @@ class ObjectMetadataPage(PropertyPage):
         for name, field in self.fields.items():
             problem = self._problem_of(name)
             field.show_error(say(problem) if problem else "")
-        self.metadata.note.setText(
-            say(
-                "{count} of {most} bytes. Names have a–z, 0–9, dot, hyphen and underscore; whoever may read the object "
-                "sees them.",
-                count=f"{self._bytes():,}",
-                most=f"{self._sheet.most_metadata_bytes:,}",
-            )
+        note = say(
+            "{count} of {most} bytes. Names have a–z, 0–9, dot, hyphen and underscore; whoever may read the object "
+            "sees them.",
+            count=f"{self._bytes():,}",
+            most=f"{self._sheet.most_metadata_bytes:,}",
         )
+        self.metadata.note.setText(note)
 
     def _own(self, facts: ObjectFacts) -> dict[str, str]:
         return {name: value for name, value in facts.metadata.items() if name not in KNOWN_NAMES}
@@ -258,7 +231,6 @@ class ObjectMetadataPage(PropertyPage):
 
 
 _EVERYBODY = Grant(Grantees.EVERYONE, Permission.READ)
-_MARK = QSize(20, 20)
 
 
 class ObjectAccessPage(PropertyPage):
@@ -267,8 +239,7 @@ class ObjectAccessPage(PropertyPage):
     icon = "lock"
 
     def __init__(self, sheet: ObjectSheet, theme: Theme, confirm: Confirm) -> None:
-        super().__init__()
-        self.title = say("Access")
+        super().__init__(say("Access"))
         self._sheet = sheet
         self._theme = theme
         self._confirm = confirm
@@ -276,35 +247,24 @@ class ObjectAccessPage(PropertyPage):
         self._draft: Acl | None = None
         self._is_public: bool | None = None
         self.mark, self.now = QLabel(), plain("strong")
-        self.private = QPushButton(say("Take public grants away"))
-        self.public = QPushButton(say("Let everybody read it"))
+        self.private = push_button(say("Take public grants away"), self._make_private)
+        self.public = push_button(say("Let everybody read it"), self._make_public)
         self.grants = GrantsTable(theme, of_object=True)
         self.warning = plain("warn")
-        note = plain("small")
-        note.setText(
-            say("The policy of the bucket decides first: it may open or close an object whatever stands here.")
-        )
-        state = QWidget()
-        row_of((self.mark, 0, Qt.AlignmentFlag.AlignTop), (self.now, 1), inside=state, margins=0, spacing=SPACE)
-        buttons = button_row((self.public, self._make_public), (self.private, self._make_private))
-        column_of(
-            card(say("Now"), [state]),
-            card(say("Grants of this object (ACL)"), [self.grants, buttons, self.warning, note]),
+        note = say("The policy of the bucket decides first: it may open or close an object whatever stands here.")
+        buttons = boxed_row(self.public, self.private, 1)
+        self.lay_out(
+            card(say("Now"), [boxed_row((self.mark, 0, Qt.AlignmentFlag.AlignTop), (self.now, 1))]),
+            card(say("Grants of this object (ACL)"), [self.grants, buttons, self.warning, plain("small", note)]),
             1,
-            inside=self,
-            margins=2 * SPACE,
-            spacing=SPACE + HALF,
         )
         self.grants.add_wanted.connect(self._add)
         self.grants.remove_wanted.connect(self._remove)
         theme.changed.connect(self._paint)
 
     async def load(self) -> None:
-        offer = await self._sheet.grantees()
-        acl = await self._sheet.acl()
-        is_public = await self._sheet.is_public()
-        self.grants.offer(offer, can_deliver=False)
-        self._show(acl, is_public)
+        self.grants.offer(await self._sheet.grantees(), can_deliver=False)
+        await self._read()
 
     def has_changes(self) -> bool:
         return self._kept is not None and self._draft is not None and not self._kept.is_same(self._draft)
@@ -315,13 +275,15 @@ class ObjectAccessPage(PropertyPage):
             text("Let anybody on the internet read “{place}”?", place=str(self._sheet.path)), text("Make public")
         ):
             return False
-        await self._sheet.set_acl(self._draft)
-        self._show(await self._sheet.acl(), await self._sheet.is_public())
+        draft = self._draft
+        await self._sheet.ask_access(lambda access, path: access.set_acl(path, draft))
+        await self._read()
         return True
 
-    def _show(self, acl: Acl, is_public: bool | None) -> None:
-        self._kept = acl
-        self._is_public = is_public
+    async def _read(self) -> None:
+        acl = await self._sheet.ask_access(lambda access, path: access.acl(path))
+        is_public = await self._sheet.ask(lambda objects, path: objects.is_public(path))
+        self._kept, self._is_public = acl, is_public
         self.now.setText(public_words(is_public))
         self._paint()
         self._become(acl)
@@ -335,8 +297,7 @@ class ObjectAccessPage(PropertyPage):
         words = say("When this is saved anybody can read it, without keys.") if self._becomes_public() else ""
         if not acl.is_readable:
             words = say("Some of these grants are written in a way that is not known here; change them in the console.")
-        self.warning.setText(words)
-        self.warning.setVisible(bool(words))
+        show_words(self.warning, words)
         self.edited.emit()
 
     def _becomes_public(self) -> bool:
@@ -355,8 +316,7 @@ class ObjectAccessPage(PropertyPage):
         problem = grant_problem(grant, self._draft.grants)
         if problem is None:
             self._become(replace(self._draft, grants=(*self._draft.grants, grant)))
-            self.grants.account.clear()
-        self.grants.show_problem(say(problem) if problem else "")
+        self.grants.answer(problem)
 
     def _remove(self, gone: list[Grant]) -> None:
         assert self._draft is not None
@@ -364,10 +324,121 @@ class ObjectAccessPage(PropertyPage):
         self._become(replace(self._draft, grants=kept))
 
     def _paint(self) -> None:
-        name, color = "info", "dim"
-        if self._is_public is not None:
-            name, color = ("globe", "warn") if self._is_public else ("lock", "good")
-        self.mark.setPixmap(self._theme.icon(name, color).pixmap(_MARK))
-        role = "warn" if self._is_public else "strong"
-        if self.now.property("role") != role:
-            set_role(self.now, role)
+        show_mark(self.mark, self._theme, self._is_public, "info")
+        set_role(self.now, "warn" if self._is_public else "strong")
+
+
+READ, WRITE = "GET", "PUT"
+_MINUTES = (5, 15, 60, 12 * 60, 24 * 60, 3 * 24 * 60, 7 * 24 * 60)
+_USUAL_MINUTES = 60
+_CURRENT = ""
+_LINES = 5
+
+
+class LinkPage(ActingPage):
+    """The link is shown when it was asked for, and forgotten when the page is left."""
+
+    icon = "key"
+    is_form = False
+
+    def __init__(self, sheet: ObjectSheet, theme: Theme, scope: Tasks) -> None:
+        super().__init__(say("Link"), scope)
+        self._sheet = sheet
+        self.purpose, self.lasts, self.version = ChoiceBox(), ChoiceBox(), ChoiceBox()
+        guard_wheel(self.purpose, self.lasts, self.version)
+        self.purpose.offer(((say("Read the object"), READ), (say("Write the object (upload)"), WRITE)), READ)
+        lasts = [(_lasting_words(minutes), str(minutes)) for minutes in _MINUTES]
+        self.lasts.offer(lasts, str(_USUAL_MINUTES))
+        self.version_field = Field(say("Version"), self.version)
+        self.make = push_button(say("Make link"), self._make, "primary")
+        self.made = QWidget()
+        self.shown = QPlainTextEdit()
+        self.shown.setReadOnly(True)
+        self.shown.setFont(theme.mono_font())
+        self.shown.setAccessibleName(say("Link"))
+        self.shown.setFixedHeight(_LINES * self.shown.fontMetrics().lineSpacing() + 2 * SPACE)
+        self.copy = push_button(say("Copy"), self._copy)
+        self.warning = plain("")
+        copy = (self.copy, 0, Qt.AlignmentFlag.AlignLeft)
+        column_of(self.shown, self.warning, copy, inside=self.made, margins=0, spacing=SPACE)
+        purpose, lasting = Field(say("What it is for"), self.purpose), Field(say("How long it is good"), self.lasts)
+        fields = [purpose, lasting, self.version_field, self.make]
+        self.lay_out(card(say("Temporary link"), fields), self.made, self.outcome, 1)
+        for box in (self.purpose, self.lasts, self.version):
+            box.chosen.connect(self._on_chosen)
+        self.forget()
+
+    async def load(self) -> None:
+        self.forget()
+        try:
+            versions = await self._sheet.ask(lambda objects, path: objects.versions(path))
+        except AppError:
+            versions = []  # the link to the object itself needs none
+        self._offer(versions)
+
+    def forget(self) -> None:
+        """Nobody who looks at the page later finds the link."""
+        self.shown.clear()
+        self.made.hide()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        if not event.spontaneous():  # not for a window that was only made small
+            self.forget()
+            self.say_outcome("")
+
+    def _offer(self, versions: Sequence[ObjectVersion]) -> None:
+        choices = [(say("The object as it is then"), _CURRENT)]
+        choices += [
+            (f"{moment_words(one.modified) if one.modified else ''} {one.version}".strip(), one.version)
+            for one in versions
+            if not one.is_marker and one.version
+        ]
+        self.version.clear()
+        self.version.offer(choices, _CURRENT)
+        self.version.setCurrentIndex(0)
+        self._on_chosen()
+
+    def _on_chosen(self) -> None:
+        self.forget()
+        self.say_outcome("")
+        is_reading = self.purpose.currentData() == READ
+        self.version_field.setVisible(is_reading and self.version.count() > 2)
+
+    def _make(self) -> None:
+        self.act(say("Making it…"), self._made, self.make)
+
+    async def _made(self) -> str:
+        method = str(self.purpose.currentData())
+        version = str(self.version.currentData() or "") if self.version_field.isVisible() else ""
+        lasts = timedelta(minutes=int(self.lasts.currentData()))
+        link = await self._sheet.ask(lambda objects, path: objects.link(path, lasts, method=method, version=version))
+        if not self.isVisible():
+            return ""
+        until = moment_words(link.until)
+        warning = say("Anyone who has this link can read the object until {moment}, without keys.", moment=until)
+        if link.method != READ:
+            warning = say(
+                "Anyone who has this link can replace the object until {moment}, without keys. It is used without a "
+                "content type, for example: curl -T FILE LINK",
+                moment=until,
+            )
+        if link.ends_with_token:
+            warning += " " + say("These keys are temporary: the link ends with them, if that is sooner.")
+        warning += " " + say("It cannot be taken back, and it is not kept here.")
+        self.warning.setText(warning)
+        self.shown.setPlainText(link.address)
+        self.made.show()
+        return ""
+
+    def _copy(self) -> None:
+        self.copy_words(self.shown.toPlainText())
+
+
+def _lasting_words(minutes: int) -> str:
+    if minutes < 60:
+        return say("{count} minutes", count=minutes)
+    if minutes < 24 * 60:
+        return say("{count} hours", count=minutes // 60) if minutes > 60 else say("1 hour")
+    days = minutes // (24 * 60)
+    return say("{count} days", count=days) if days > 1 else say("1 day")

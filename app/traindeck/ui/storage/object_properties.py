@@ -1,181 +1,227 @@
-"""“Properties…” and “Temporary link…” for the objects of a bucket's tab."""
+"""“Properties…” and “Temporary link…” for the objects of a bucket's tab, and the pages of many of them at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QHideEvent
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QProgressBar, QWidget
 
 from traindeck.domain.errors import AppError
-from traindeck.domain.storage.object_facts import ObjectVersion
+from traindeck.domain.storage.buckets import BulkReport
+from traindeck.domain.storage.object_facts import (
+    CLASSES,
+    FROZEN_CLASSES,
+    HeadChange,
+    RestoreSpeed,
+    class_words,
+    metadata_problem,
+    tally_rows,
+)
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, count_words
-from traindeck.domain.texts import moment_words, say
-from traindeck.ui.kit.cards import card, plain
-from traindeck.ui.kit.fields import ChoiceBox, Field, WheelGuard
-from traindeck.ui.kit.layouts import column_of
+from traindeck.domain.texts import Text, say, text
+from traindeck.ui.kit.cards import Facts, card, plain, push_button, show_words
+from traindeck.ui.kit.fields import ChoiceBox, Field, guard_wheel
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_dialog import PropertyDialogs, PropertyPage
-from traindeck.ui.kit.property_page import ActingPage
+from traindeck.ui.kit.property_page import Soon
+from traindeck.ui.kit.rules import PairsCard
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
 from traindeck.ui.storage.browser_view import BrowserView
-from traindeck.ui.storage.many_objects_page import ManyChangesPage, ManySummaryPage
 from traindeck.ui.storage.object_pages import (
+    LinkPage,
     ObjectAccessPage,
     ObjectGeneralPage,
     ObjectMetadataPage,
 )
-from traindeck.ui.storage.object_versions import ObjectStoragePage, ObjectVersionsPage
+from traindeck.ui.storage.object_versions import ObjectStoragePage, ObjectVersionsPage, RestoreCard
 from traindeck.viewmodels.ports import Confirm, Tasks
 from traindeck.viewmodels.shell.commands import CONTEXT, Command
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 from traindeck.viewmodels.storage.object_sheet import ManyObjects, ObjectSheet
 
-READ, WRITE = "GET", "PUT"
-_MINUTES = (5, 15, 60, 12 * 60, 24 * 60, 3 * 24 * 60, 7 * 24 * 60)
-_USUAL_MINUTES = 60
-_CURRENT = ""
-_LINES = 5
+_UNCHANGED = ""
+_FAILURES_LINES = 6
 
 
-class LinkPage(ActingPage):
-    """The link is shown when it was asked for, and forgotten when the page is left."""
+class ManySummaryPage(PropertyPage):
+    """Counts what was chosen, down to the last folder."""
 
-    icon = "key"
+    icon = "info"
     is_form = False
 
-    def __init__(self, sheet: ObjectSheet, theme: Theme, scope: Tasks) -> None:
-        super().__init__(scope)
-        self.title = say("Link")
-        self._sheet = sheet
-        self.purpose, self.lasts, self.version = ChoiceBox(), ChoiceBox(), ChoiceBox()
-        self._guard = WheelGuard(self)
-        self._guard.watch(self.purpose, self.lasts, self.version)
-        self.purpose.offer(
-            ((say("Read the object"), READ), (say("Write the object (upload)"), WRITE)),
-            READ,
-            is_known=True,
-            placeholder="",
-        )
-        self.lasts.offer(
-            [(_lasting_words(minutes), str(minutes)) for minutes in _MINUTES],
-            str(_USUAL_MINUTES),
-            is_known=True,
-            placeholder="",
-        )
-        self.version_field = Field(say("Version"), self.version)
-        self.make = QPushButton(say("Make link"))
-        set_role(self.make, "primary")
-        self.make.setAutoDefault(False)
-        self.made = QWidget()
-        self.shown = QPlainTextEdit()
-        self.shown.setReadOnly(True)
-        self.shown.setFont(theme.mono_font())
-        self.shown.setAccessibleName(say("Link"))
-        self.shown.setFixedHeight(_LINES * self.shown.fontMetrics().lineSpacing() + 2 * SPACE)
-        self.copy = QPushButton(say("Copy"))
-        self.copy.setAutoDefault(False)
-        self.warning = plain("")
-        column_of(
-            self.shown,
-            self.warning,
-            (self.copy, 0, Qt.AlignmentFlag.AlignLeft),
-            inside=self.made,
-            margins=0,
-            spacing=SPACE,
-        )
-        fields: list[QWidget] = [
-            Field(say("What it is for"), self.purpose),
-            Field(say("How long it is good"), self.lasts),
-            self.version_field,
-        ]
-        self.column.addWidget(card(say("Temporary link"), [*fields, self.make]))
-        self.column.addWidget(self.made)
-        self.column.addWidget(self.outcome)
-        self.column.addStretch(1)
-        self.make.clicked.connect(self._make)
-        self.copy.clicked.connect(self._copy)
-        for box in (self.purpose, self.lasts, self.version):
-            box.chosen.connect(self._on_chosen)
-        self.forget()
+    def __init__(self, many: ManyObjects) -> None:
+        super().__init__(say("Summary"))
+        self._many = many
+        self.facts = Facts()
+        self.words = plain("dim")
+        self.stop = push_button(say("Stop"), many.stop_counting)
+        facts = card(say("All that was chosen, with everything below"), [self.facts])
+        self.lay_out(facts, self.words, (self.stop, 0, Qt.AlignmentFlag.AlignLeft), 1, spacing=SPACE)
+        many.changed.connect(Soon(self, self.refresh).ask)
+        self.destroyed.connect(many.stop_counting)
+        self.refresh()
 
     async def load(self) -> None:
-        self.forget()
-        try:
-            versions = await self._sheet.versions()
-        except AppError:
-            versions = ()  # the link to the object itself needs none
-        self._offer(versions)
+        self._many.count()
 
-    def forget(self) -> None:
-        """Nobody who looks at the page later finds the link."""
-        self.shown.clear()
-        self.made.hide()
+    def refresh(self) -> None:
+        state = self._many.state
+        if state.tally is not None:
+            self.facts.show_facts(tally_rows(state.tally))
+        words = say("Counting…") if state.is_counting else ""
+        show_words(self.words, state.count_trouble.sentence() if state.count_trouble else words)
+        set_role(self.words, "error" if state.count_trouble else "dim")
+        self.stop.setVisible(state.is_counting)
 
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        if not event.spontaneous():  # not for a window that was only made small
-            self.forget()
-            self.say_outcome("")
 
-    def _offer(self, versions: Sequence[ObjectVersion]) -> None:
-        choices = [(say("The object as it is then"), _CURRENT)]
-        choices += [
-            (f"{moment_words(one.modified) if one.modified else ''} {one.version}".strip(), one.version)
-            for one in versions
-            if not one.is_marker and one.version
-        ]
-        self.version.clear()
-        self.version.offer(choices, _CURRENT, is_known=True, placeholder="")
-        self.version.setCurrentIndex(0)
-        self._on_chosen()
+class BulkProgress(QWidget):
+    """How far the work is, what failed, and a way to stop it."""
 
-    def _on_chosen(self) -> None:
-        self.forget()
-        self.say_outcome("")
-        is_reading = self.purpose.currentData() == READ
-        self.version_field.setVisible(is_reading and self.version.count() > 2)
+    def __init__(self, many: ManyObjects) -> None:
+        super().__init__()
+        self._many = many
+        self.words = plain("")
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.bar.setAccessibleName(say("Progress"))
+        self.stop = push_button(say("Stop"), many.stop)
+        self.copy = push_button(say("Copy the list"), self._copy)
+        self.failures = QPlainTextEdit()
+        self.failures.setReadOnly(True)
+        self.failures.setAccessibleName(say("What failed"))
+        self.failures.setFixedHeight(_FAILURES_LINES * self.failures.fontMetrics().lineSpacing() + 2 * SPACE)
+        buttons = row_of(self.stop, self.copy, 1, spacing=SPACE)
+        column_of(self.words, self.bar, self.failures, buttons, inside=self, margins=0, spacing=SPACE)
+        many.changed.connect(Soon(self, self.refresh).ask)
+        self.refresh()
 
-    def _make(self) -> None:
-        self.act(say("Making it…"), self._made, self.make)
-
-    async def _made(self) -> str:
-        method = str(self.purpose.currentData())
-        version = str(self.version.currentData() or "") if self.version_field.isVisible() else ""
-        link = await self._sheet.link(timedelta(minutes=int(self.lasts.currentData())), method, version)
-        if not self.isVisible():
-            return ""
-        until = moment_words(link.until)
-        warning = (
-            say("Anyone who has this link can read the object until {moment}, without keys.", moment=until)
-            if link.method == READ
-            else say(
-                "Anyone who has this link can replace the object until {moment}, without keys. It is used without a "
-                "content type, for example: curl -T FILE LINK",
-                moment=until,
-            )
-        )
-        if link.ends_with_token:
-            warning += " " + say("These keys are temporary: the link ends with them, if that is sooner.")
-        warning += " " + say("It cannot be taken back, and it is not kept here.")
-        self.warning.setText(warning)
-        self.shown.setPlainText(link.address)
-        self.made.show()
-        return ""
+    def refresh(self) -> None:
+        state = self._many.state
+        report = state.report
+        self.setVisible(report is not None or state.trouble is not None)
+        if state.trouble is not None:
+            self.words.setText(state.trouble.sentence())
+        elif report is not None:
+            ending = say(state.ending) if state.ending else ""
+            self.words.setText(f"{ending} {_report_words(report)}".strip())
+        set_role(self.words, "error" if state.trouble is not None else "")
+        total = state.tally.objects if state.tally and not state.is_counting else 0
+        self.bar.setVisible(state.is_changing)
+        self.bar.setRange(0, total)
+        self.bar.setValue(min(report.seen, total) if report else 0)
+        self.stop.setVisible(state.is_changing)
+        failed = report.failures if report else ()
+        self.failures.setVisible(bool(failed))
+        self.copy.setVisible(bool(failed))
+        lines = "\n".join(_failure_words(str(path), error) for path, error in failed)
+        if self.failures.toPlainText() != lines:
+            self.failures.setPlainText(lines)
 
     def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self.shown.toPlainText())
-        self.say_outcome(say("Copied."))
+        QGuiApplication.clipboard().setText(self.failures.toPlainText())
 
 
-def _lasting_words(minutes: int) -> str:
-    if minutes < 60:
-        return say("{count} minutes", count=minutes)
-    if minutes < 24 * 60:
-        return say("{count} hours", count=minutes // 60) if minutes > 60 else say("1 hour")
-    days = minutes // (24 * 60)
-    return say("{count} days", count=days) if days > 1 else say("1 day")
+class ManyChangesPage(PropertyPage):
+    """Says once what is to become of all of them."""
+
+    icon = "form"
+    is_form = False
+
+    def __init__(self, many: ManyObjects, theme: Theme, scope: Tasks, confirm: Confirm) -> None:
+        super().__init__(say("Change all"))
+        self._many = many
+        self._scope = scope
+        self._confirm = confirm
+        self.classes = ChoiceBox()
+        guard_wheel(self.classes)
+        choices = [(say("As they are"), _UNCHANGED), *((class_words(name), name) for name in CLASSES)]
+        self.classes.offer(choices, _UNCHANGED)
+        self.classes.setCurrentIndex(0)
+        self.class_field = Field(say("Storage class"), self.classes)
+        hint = say("What an object has of other names stays as it is.")
+        self.metadata = PairsCard(say("Metadata to add or replace"), say("Value"), hint, metadata_problem, theme)
+        self.without = QLineEdit()
+        self.without_field = Field(say("Names to take away, with commas between them"), self.without)
+        self.apply = push_button(say("Change all…"), self._on_apply, "primary")
+        self.restoring = RestoreCard()
+        self.restoring.state.setText(say("Those that are archived are restored, the others left alone."))
+        self.progress = BulkProgress(many)
+        self.lay_out(
+            self.progress,
+            card(say("Storage class"), [self.class_field]),
+            self.metadata,
+            card(say("Metadata to take away"), [self.without_field]),
+            row_of(self.apply, 1),
+            self.restoring,
+            1,
+        )
+        self.class_field.label.hide()
+        self.classes.chosen.connect(self._on_edited)
+        self.metadata.edited.connect(self._on_edited)
+        self.without.textEdited.connect(self._on_edited)
+        self.restoring.wanted.connect(self._on_restore)
+        many.changed.connect(self._on_many)
+        many.is_seen = True
+        self.destroyed.connect(partial(setattr, many, "is_seen", False))
+        self._on_edited()
+
+    def wanted(self) -> HeadChange:
+        return HeadChange(
+            metadata=self.metadata.values,
+            without=frozenset(filter(None, (name.strip() for name in self.without.text().split(",")))),
+            storage_class=str(self.classes.currentData() or ""),
+        )
+
+    def _on_edited(self) -> None:
+        wanted = self.wanted()
+        wrong = next(filter(None, (metadata_problem(name, "") for name in sorted(wanted.without))), None)
+        self.without_field.show_error(say(wrong) if wrong else "")
+        has_problem = self.metadata.problem is not None or wrong is not None
+        frozen = say("They cannot be read any more until they are restored; taking them out early costs extra.")
+        self.class_field.show_note(frozen if wanted.storage_class in FROZEN_CLASSES else "")
+        self.apply.setEnabled(not wanted.is_empty and not has_problem and not self._many.state.is_changing)
+
+    def _on_many(self) -> None:
+        is_changing = self._many.state.is_changing
+        if self.restoring.isEnabled() == is_changing:
+            self.restoring.setEnabled(not is_changing)
+            self._on_edited()
+
+    def _on_apply(self) -> None:
+        tally = self._many.state.tally
+        question = text("Change all that was chosen, with everything below?")
+        if tally is not None and not self._many.state.is_counting:
+            question = text("Change {count} objects?", count=count_words(tally.objects))
+        self._ask(question, text("Change all"), partial(self._many.change, self.wanted()))
+
+    def _on_restore(self, days: int, speed: RestoreSpeed) -> None:
+        question = text("Restore all that is archived among them? Each is paid for.")
+        self._ask(question, text("Restore"), partial(self._many.restore, days, speed))
+
+    def _ask(self, question: Text, action: Text, act: Callable[[], None]) -> None:
+        async def ask() -> None:
+            if await self._confirm(question, action):
+                act()
+
+        self._scope.start(f"change many {id(self)}", ask)
+
+
+def _failure_words(path: str, error: AppError) -> str:
+    words = error.sentence()
+    return words if path in words else f"{path}: {words}"
+
+
+def _report_words(report: BulkReport) -> str:
+    return say(
+        "Changed: {changed}. As wanted already: {alone}. Failed: {failed}.",
+        changed=count_words(report.changed),
+        alone=count_words(report.left_alone),
+        failed=count_words(report.failed),
+    )
 
 
 MakeSheet = Callable[[str, ObjectPath], ObjectSheet]
@@ -185,42 +231,29 @@ MakeMany = Callable[[str, Sequence[ObjectEntry]], ManyObjects]
 _GROUP = 5
 
 
+@dataclass(eq=False)
 class ObjectPropertiesExtension:
     """Adds the commands to each new tab; the dialogs are those of the window."""
 
-    def __init__(
-        self,
-        dialogs: PropertyDialogs,
-        make_sheet: MakeSheet,
-        make_many: MakeMany,
-        theme: Theme,
-        scope: Tasks,
-        confirm: Confirm,
-    ) -> None:
-        self._dialogs = dialogs
-        self._make_sheet = make_sheet
-        self._make_many = make_many
-        self._theme = theme
-        self._scope = scope
-        self._confirm = confirm
+    dialogs: PropertyDialogs
+    make_sheet: MakeSheet
+    make_many: MakeMany
+    theme: Theme
+    scope: Tasks
+    confirm: Confirm
 
-    def extend(self, view: BrowserView, browser: ObjectBrowser) -> None:
-        def has_chosen() -> bool:
-            return bool(view.table.ranges())
-
+    def extend(self, view: BrowserView) -> None:
         def has_one() -> bool:
             shown = view.model.shown(view.table.currentIndex())
-            return view.table.count_selected() == 1 and shown is not None and not shown.entry.is_folder
+            return view.count_chosen() == 1 and shown is not None and not shown.entry.is_folder
 
-        def properties() -> None:
-            browser.with_chosen(view.table.ranges(), lambda chosen: self.show(browser, chosen))
+        def show(page: str) -> None:
+            view.with_chosen(lambda chosen: self.show(view.browser, chosen, page))
 
-        def link() -> None:
-            browser.with_chosen(view.table.ranges(), lambda chosen: self.show(browser, chosen, say("Link")))
-
+        properties, link, menu = partial(show, ""), partial(show, say("Link")), CONTEXT
         view.commands.add(
-            Command("object.properties", say("Properties…"), properties, has_chosen, "Alt+Return", CONTEXT, _GROUP),
-            Command("object.link", say("Temporary link…"), link, has_one, "", CONTEXT, _GROUP, icon="key"),
+            Command("object.properties", say("Properties…"), properties, view.has_chosen, "Alt+Return", menu, _GROUP),
+            Command("object.link", say("Temporary link…"), link, has_one, "", menu, _GROUP, icon="key"),
         )
 
     def show(self, browser: ObjectBrowser, chosen: Sequence[ObjectEntry], page: str = "") -> None:
@@ -228,34 +261,31 @@ class ObjectPropertiesExtension:
             return
         if len(chosen) == 1 and not chosen[0].is_folder:
             path = chosen[0].path
-            self._dialogs.show(path.name, str(path), lambda: self._pages(browser, path), page)
+            self.dialogs.show(path.name, str(path), lambda: self._pages(browser, path), page)
             return
         first = chosen[0].path
         title = first.name if len(chosen) == 1 else say("{count} selected", count=count_words(len(chosen)))
         where = str(first) if len(chosen) == 1 else str(browser.state.place)
         key = "\n".join(str(entry.path) for entry in chosen)
-        self._dialogs.show(title, where, lambda: self._pages_of_many(browser, chosen), key=key)
+        self.dialogs.show(title, where, lambda: self._pages_of_many(browser, chosen), key=key)
 
     def _pages(self, browser: ObjectBrowser, path: ObjectPath) -> list[PropertyPage]:
-        sheet = self._make_sheet(browser.profile, path)
+        sheet = self.make_sheet(browser.profile, path)
 
         def refresh() -> None:
             browser.touched(path.parent)
 
         sheet.changed.connect(refresh)
         return [
-            ObjectGeneralPage(sheet, self._scope),
-            ObjectMetadataPage(sheet, self._theme),
-            ObjectStoragePage(sheet, self._scope),
-            ObjectAccessPage(sheet, self._theme, self._confirm),
-            ObjectVersionsPage(sheet, self._scope, self._confirm),
-            LinkPage(sheet, self._theme, self._scope),
+            ObjectGeneralPage(sheet, self.scope),
+            ObjectMetadataPage(sheet, self.theme),
+            ObjectStoragePage(sheet, self.scope),
+            ObjectAccessPage(sheet, self.theme, self.confirm),
+            ObjectVersionsPage(sheet, self.scope, self.confirm),
+            LinkPage(sheet, self.theme, self.scope),
         ]
 
     def _pages_of_many(self, browser: ObjectBrowser, chosen: Sequence[ObjectEntry]) -> list[PropertyPage]:
-        many = self._make_many(browser.profile, chosen)
+        many = self.make_many(browser.profile, chosen)
         many.ended.connect(browser.refresh)
-        return [
-            ManySummaryPage(many),
-            ManyChangesPage(many, self._theme, self._scope, self._confirm),
-        ]
+        return [ManySummaryPage(many), ManyChangesPage(many, self.theme, self.scope, self.confirm)]

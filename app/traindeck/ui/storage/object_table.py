@@ -10,8 +10,7 @@ from PySide6.QtCore import (
     QItemSelection,
     QItemSelectionModel,
     QItemSelectionRange,
-    QMimeData,
-    QModelIndex,
+    QKeyCombination,
     Qt,
     Signal,
     SignalInstance,
@@ -23,43 +22,34 @@ from traindeck.domain.storage.objects import Column, ObjectPath, Shown, size_wor
 from traindeck.domain.texts import exact_words, moment_words, say
 from traindeck.ui.kit.tables import NUMBERS, Index, KeyedView, TitledModel, plain_table
 from traindeck.ui.kit.theme import SPACE, Theme
-from traindeck.ui.storage.bucket_model import local_paths
-from traindeck.ui.storage.object_drag import URLS, TakesObjects, carried_in
-from traindeck.viewmodels.storage.moving import OBJECTS, CutObjects
+from traindeck.ui.storage.object_drag import DropModel, TakesObjects
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 
 COLUMNS = (Column.NAME, Column.SIZE, Column.MODIFIED, Column.CLASS)
 NAME, SIZE, MODIFIED, CLASS = range(len(COLUMNS))
+_REFRESH = QKeyCombination(Qt.Key.Key_F5)
 
 
-class ObjectModel(TitledModel):
+class ObjectModel(DropModel, TitledModel):
     """A window onto BrowserRows; every other order is a reset, which costs nothing while rows are not looked at."""
 
     COLUMNS = len(COLUMNS)
 
     dropped = Signal(object, object)
-    """Local paths, and the folder they were dropped on."""
     carried_in = Signal(object, object, bool)
-    """Objects, the folder they were dropped on, and whether they are to be moved there."""
 
     def __init__(self, browser: ObjectBrowser, theme: Theme) -> None:
         super().__init__()
         self._browser = browser
         self._rows = browser.rows
         self._theme = theme
-        self._cut: CutObjects | None = None
-        self._count = self._rows.count
+        self._count = self._rows.shown.count
         self._rows.read.connect(self._on_read)
-
-    def show_cut(self, cut: CutObjects) -> None:
-        """Dim what is on its way to another place."""
-        self._cut = cut
-        cut.changed.connect(self._on_cut)
 
     def become(self) -> None:
         """Show the order that is there now."""
         self.beginResetModel()
-        self._count = self._rows.count
+        self._count = self._rows.shown.count
         self.endResetModel()
 
     def shown(self, index: Index) -> Shown | None:
@@ -79,9 +69,7 @@ class ObjectModel(TitledModel):
             return self._words(index.row(), column)
         if role == Qt.ItemDataRole.DecorationRole and column == NAME:
             row = self._rows.row(index.row())
-            return (
-                self._theme.icon("file" if row and not row.entry.path.is_folder else "folder", "dim") if row else None
-            )
+            return self._theme.icon("folder" if row.entry.path.is_folder else "file", "dim") if row else None
         if role == Qt.ItemDataRole.ToolTipRole:
             return self._tool_tip(index)
         if role == Qt.ItemDataRole.AccessibleTextRole:
@@ -108,26 +96,6 @@ class ObjectModel(TitledModel):
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         self._browser.sort(COLUMNS[column], order == Qt.SortOrder.DescendingOrder)
 
-    def supportedDropActions(self) -> Qt.DropAction:
-        return Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
-
-    def mimeTypes(self) -> list[str]:
-        return [URLS, OBJECTS]
-
-    def canDropMimeData(self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: Index) -> bool:
-        return data.hasFormat(OBJECTS) or bool(local_paths(data.urls()))
-
-    def dropMimeData(self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: Index) -> bool:
-        carried = carried_in(data)
-        if carried is not None:
-            self.carried_in.emit(carried, self.target(parent), action == Qt.DropAction.MoveAction)
-            return True
-        sources = local_paths(data.urls())
-        if not sources:
-            return False
-        self.dropped.emit(sources, self.target(parent))
-        return True
-
     def target(self, index: Index) -> ObjectPath:
         """Where something dropped here goes: into the folder it is dropped on, else beside what is shown."""
         row = self.shown(index)
@@ -140,7 +108,7 @@ class ObjectModel(TitledModel):
         entry = row.entry
         if column == NAME:
             # What a search found is named with the folders it lies in.
-            return entry.path.key[len(self._rows.look.folder) :].rstrip("/")
+            return entry.path.key[len(self._rows.shown.look.folder) :].rstrip("/")
         if column == SIZE:
             return size_words(entry.size_bytes if row.size is None else row.size.size_bytes)
         if column == MODIFIED:
@@ -171,10 +139,8 @@ class ObjectModel(TitledModel):
         return f"{kind}: {words}"
 
     def _is_cut(self, index: Index) -> bool:
-        if not self._cut:
-            return False
-        row = self.shown(index)
-        return row is not None and self._cut.has(self._browser.profile, row.entry.path)
+        row = self.shown(index) if self._cut else None
+        return bool(self._cut and row and self._cut.has(self._browser.profile, row.entry.path))
 
     def _on_cut(self) -> None:
         if self._count:
@@ -202,12 +168,11 @@ class ObjectTable(KeyedView, TakesObjects, QTableView):
         super().__init__()
         self._browser = browser
         self._objects = model
-        self._shown_look = browser.rows.look
+        self._shown_look = browser.rows.shown.look
         self._selected_ids: tuple[int, ...] = ()
         self._current_id = 0
         self.setModel(model)
         plain_table(self, say("Objects"))
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.take_drops()
@@ -259,13 +224,11 @@ class ObjectTable(KeyedView, TakesObjects, QTableView):
 
     def event(self, event: QEvent) -> bool:
         # The window has the same key for its runs; here it means this table.
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _is_refresh(event):
+        is_override = event.type() == QEvent.Type.ShortcutOverride
+        if is_override and isinstance(event, QKeyEvent) and event.keyCombination() == _REFRESH:
             event.accept()
             return True
         return super().event(event)
-
-    def target_at(self, index: QModelIndex) -> ObjectPath | None:
-        return self._objects.target(index)
 
     def _on_selection(self, *_: object) -> None:
         """Note what is selected by number, for a rank means another row in another order."""
@@ -279,8 +242,8 @@ class ObjectTable(KeyedView, TakesObjects, QTableView):
 
     def _on_replaced(self) -> None:
         """The rows are others now; what was selected still is, and in the same place the view stays where it was."""
-        rows, selection = self._browser.rows, self.selectionModel()
-        was, now = self._shown_look, rows.look
+        rows, selection = self._browser.rows.shown, self.selectionModel()
+        was, now, ranks = self._shown_look, rows.look, rows.order.places
         is_same_place = now == was
         if (now.folder, now.search) != (was.folder, was.search):
             self._selected_ids, self._current_id = (), 0
@@ -291,22 +254,18 @@ class ObjectTable(KeyedView, TakesObjects, QTableView):
         if had_all and is_same_place and rows.count:
             chosen.append(self._whole_rows(0, rows.count - 1))
         else:
-            places = [rows.places[number] for number in numbers if number in rows.places]
+            places = [ranks[number] for number in numbers if number in ranks]
             for first, last in _joined(zip(places, places, strict=True)):
                 chosen.append(self._whole_rows(first, last))
-        if current_id in rows.places:
-            current = self._objects.index(rows.places[current_id], 0)
+        if current_id in ranks:
+            current = self._objects.index(ranks[current_id], 0)
             selection.setCurrentIndex(current, QItemSelectionModel.SelectionFlag.NoUpdate)
         selection.select(chosen, QItemSelectionModel.SelectionFlag.ClearAndSelect)
         self.verticalScrollBar().setValue(place if is_same_place else 0)
-        self._shown_look = rows.look
+        self._shown_look = now
 
     def _whole_rows(self, first: int, last: int) -> QItemSelectionRange:
         return QItemSelectionRange(self._objects.index(first, 0), self._objects.index(last, len(COLUMNS) - 1))
-
-
-def _is_refresh(event: QKeyEvent) -> bool:
-    return event.key() == Qt.Key.Key_F5 and event.modifiers() == Qt.KeyboardModifier.NoModifier
 
 
 def _joined(ranges: Iterable[tuple[int, int]]) -> Ranges:

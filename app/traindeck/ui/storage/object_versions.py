@@ -7,15 +7,7 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHeaderView,
-    QLabel,
-    QPushButton,
-    QSpinBox,
-    QTableView,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QSpinBox, QTableView, QWidget
 
 from traindeck.domain.storage.object_facts import (
     CLASSES,
@@ -31,14 +23,14 @@ from traindeck.domain.storage.object_facts import (
 )
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import moment_words, say, text
-from traindeck.ui.kit.cards import card, plain
+from traindeck.ui.kit.cards import card, plain, push_button
 from traindeck.ui.kit.dialogs import chosen_place
-from traindeck.ui.kit.fields import ChoiceBox, Field, WheelGuard
-from traindeck.ui.kit.layouts import column_of, row_of
-from traindeck.ui.kit.property_page import ActingPage, button_row
+from traindeck.ui.kit.fields import ChoiceBox, Field, guard_wheel
+from traindeck.ui.kit.layouts import column_of
+from traindeck.ui.kit.property_page import ActingPage, boxed_row
 from traindeck.ui.kit.table_models import RowsModel
 from traindeck.ui.kit.tables import NUMBERS, plain_table
-from traindeck.ui.kit.theme import ROW, SPACE, set_role
+from traindeck.ui.kit.theme import ROW, SPACE
 from traindeck.viewmodels.ports import Confirm, Tasks
 from traindeck.viewmodels.storage.object_sheet import ObjectSheet
 
@@ -62,7 +54,7 @@ class VersionModel(RowsModel[ObjectVersion]):
         if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             return None
         if column == _CHANGED:
-            return moment_words(row.modified) if row.modified else "–"
+            return moment_words(row.modified)
         if column == _SIZE:
             return say("deleted") if row.is_marker else size_words(row.size_bytes)
         if column == _CLASS:
@@ -102,38 +94,29 @@ class ObjectVersionsPage(ActingPage):
     is_form = False
 
     def __init__(self, sheet: ObjectSheet, scope: Tasks, confirm: Confirm) -> None:
-        super().__init__(scope)
-        self.title = say("Versions")
+        super().__init__(say("Versions"), scope)
         self._sheet = sheet
         self._confirm = confirm
         self.note = plain("dim")
         self.table = VersionTable()
-        self.download = QPushButton(say("Download…"))
-        self.restore = QPushButton(say("Make current"))
-        self.delete = QPushButton(say("Delete version…"))
-        set_role(self.delete, "danger")
-        buttons = button_row(
-            (self.download, self._download), (self.restore, self._make_current), (self.delete, self._delete)
-        )
-        self.column.addWidget(self.note)
-        self.column.addWidget(self.table, 1)
-        self.column.addWidget(buttons)
-        self.column.addWidget(self.outcome)
-        self.table.selectionModel().selectionChanged.connect(self._on_chosen)
-        self._on_chosen()
+        self.download = push_button(say("Download…"), self._download)
+        self.restore = push_button(say("Make current"), self._make_current)
+        self.delete = push_button(say("Delete version…"), self._delete, "danger")
+        buttons = boxed_row(self.download, self.restore, self.delete, 1)
+        self.lay_out(self.note, (self.table, 1), buttons, self.outcome)
+        self.table.selectionModel().selectionChanged.connect(self.rested)
+        self.rested()
 
     async def load(self) -> None:
-        found = await self._sheet.versions()
+        found = await self._sheet.ask(lambda objects, path: objects.versions(path))
         self.table.versions.show(found)
-        is_single = len(found) == 1 and found[0].version in _UNVERSIONED
-        self.note.setText(
-            say("The bucket keeps no versions: what is overwritten or deleted is gone.")
-            if is_single
-            else say("Every version is kept and paid for until it is deleted here or by a rule of the bucket.")
-        )
-        self._on_chosen()
+        words = say("Every version is kept and paid for until it is deleted here or by a rule of the bucket.")
+        if len(found) == 1 and found[0].version in _UNVERSIONED:
+            words = say("The bucket keeps no versions: what is overwritten or deleted is gone.")
+        self.note.setText(words)
+        self.rested()
 
-    def _on_chosen(self) -> None:
+    def rested(self) -> None:
         chosen = self.table.chosen
         is_content = chosen is not None and not chosen.is_marker
         self.download.setEnabled(is_content)
@@ -141,9 +124,6 @@ class ObjectVersionsPage(ActingPage):
         self.delete.setEnabled(chosen is not None and self.table.versions.rowCount() > 1)
         hides = chosen is not None and chosen.is_marker and chosen.is_latest
         self.delete.setText(say("Undo the deletion…") if hides else say("Delete version…"))
-
-    def rested(self) -> None:
-        self._on_chosen()
 
     def _download(self) -> None:
         if (chosen := self.table.chosen) is not None:
@@ -161,7 +141,7 @@ class ObjectVersionsPage(ActingPage):
             self.act(say("Copying…"), partial(self._made_current, chosen), self.restore)
 
     async def _made_current(self, version: ObjectVersion) -> str:
-        await self._sheet.make_current(version)
+        await self._sheet.change(lambda objects, path: objects.make_current(path, version.version))
         await self.load()
         return say("It is the object again; what was current before is kept as a version.")
 
@@ -181,7 +161,7 @@ class ObjectVersionsPage(ActingPage):
             button = text("Delete")
         if not await self._confirm(question, button):
             return ""
-        await self._sheet.remove_version(version)
+        await self._sheet.change(lambda objects, path: objects.remove_version(path, version.version))
         await self.load()
         return say("Done.")
 
@@ -199,35 +179,20 @@ class RestoreCard(QWidget):
         self.state = plain("")
         self.days = QSpinBox()
         self.days.setRange(RESTORE_DAYS.start, RESTORE_DAYS.stop - 1)
-        self.days.setValue(_USUAL_DAYS)
         self.days.setAccessibleName(say("Days it can be read"))
+        self.days.setValue(_USUAL_DAYS)
         self.speed = ChoiceBox()
         self.speed.setAccessibleName(say("Speed"))
-        self.speed.offer(
-            (
-                (say("Standard: some hours"), str(RestoreSpeed.STANDARD)),
-                (say("Expedited: minutes, at a higher price"), str(RestoreSpeed.EXPEDITED)),
-            ),
-            str(RestoreSpeed.STANDARD),
-            is_known=True,
-            placeholder="",
-        )
-        self.button = QPushButton(say("Restore"))
-        self.button.setAutoDefault(False)
-        self.button.clicked.connect(self._on_clicked)
-        self._guard = WheelGuard(self)
-        self._guard.watch(self.days, self.speed)
-        row = QWidget()
-        line = row_of(inside=row, margins=0, spacing=SPACE)
+        standard = (say("Standard: some hours"), str(RestoreSpeed.STANDARD))
+        expedited = (say("Expedited: minutes, at a higher price"), str(RestoreSpeed.EXPEDITED))
+        self.speed.offer((standard, expedited), standard[1])
+        guard_wheel(self.days, self.speed)
         days = QLabel(say("Days"))
         days.setBuddy(self.days)
-        for widget in (days, self.days):
-            line.addWidget(widget)
-        line.addWidget(self.speed, 1)
-        line.addWidget(self.button)
-        note = plain("small")
-        note.setText(say("A copy that can be read is kept and paid for so many days; the object stays archived."))
-        column_of(card(say("Restore"), [self.state, row, note]), inside=self, margins=0)
+        self.button = push_button(say("Restore"), self._on_clicked)
+        row = boxed_row(days, self.days, (self.speed, 1), self.button)
+        note = say("A copy that can be read is kept and paid for so many days; the object stays archived.")
+        column_of(card(say("Restore"), [self.state, row, plain("small", note)]), inside=self, margins=0)
 
     def _on_clicked(self) -> None:
         self.wanted.emit(self.days.value(), RestoreSpeed(str(self.speed.currentData())))
@@ -239,22 +204,17 @@ class ObjectStoragePage(ActingPage):
     icon = "bucket"
 
     def __init__(self, sheet: ObjectSheet, scope: Tasks) -> None:
-        super().__init__(scope)
-        self.title = say("Storage")
+        super().__init__(say("Storage"), scope)
         self._sheet = sheet
         self._facts: ObjectFacts | None = None
         self._wanted = ""
         self.classes = ChoiceBox()
         self.classes.chosen.connect(self._on_chosen)
-        self._guard = WheelGuard(self)
-        self._guard.watch(self.classes)
+        guard_wheel(self.classes)
         self.field = Field(say("Storage class"), self.classes)
         self.restoring = RestoreCard()
         self.restoring.wanted.connect(self._restore)
-        self.column.addWidget(card(say("Storage class"), [self.field]))
-        self.column.addWidget(self.restoring)
-        self.column.addWidget(self.outcome)
-        self.column.addStretch(1)
+        self.lay_out(card(say("Storage class"), [self.field]), self.restoring, self.outcome, 1)
 
     async def load(self) -> None:
         self._show(await self._sheet.facts())
@@ -264,7 +224,8 @@ class ObjectStoragePage(ActingPage):
 
     async def save(self) -> bool:
         assert self._facts is not None
-        self._show(await self._sheet.change(HeadChange(storage_class=self._wanted), self._facts))
+        change, seen = HeadChange(storage_class=self._wanted), self._facts
+        self._show(await self._sheet.change(lambda objects, path: objects.change(path, change, seen)))
         return True
 
     def _show(self, facts: ObjectFacts) -> None:
@@ -272,7 +233,7 @@ class ObjectStoragePage(ActingPage):
         self._wanted = facts.storage_class
         offered = CLASSES if facts.storage_class in CLASSES else (facts.storage_class, *CLASSES)
         choices = [(class_words(name), name) for name in offered]
-        self.classes.offer(choices, facts.storage_class, is_known=True, placeholder="")
+        self.classes.offer(choices, facts.storage_class)
         self.classes.setEnabled(not facts.is_frozen)
         self.field.label.hide()  # the card says it
         self.restoring.setVisible(facts.storage_class in FROZEN_CLASSES)
@@ -287,23 +248,20 @@ class ObjectStoragePage(ActingPage):
     def _say_what_follows(self) -> None:
         facts = self._facts
         assert facts is not None
+        words = ""
         if facts.is_frozen:
             words = say("It must be restored before its class can be changed.")
-        elif self._wanted == facts.storage_class:
-            words = ""
-        elif self._wanted in FROZEN_CLASSES:
+        elif self._wanted != facts.storage_class and self._wanted in FROZEN_CLASSES:
             words = say("It cannot be read any more until it is restored; taking it out early costs extra.")
-        elif self._wanted == "WARM":
+        elif self._wanted != facts.storage_class and self._wanted == "WARM":
             words = say("Keeping it costs less, reading it more; it is paid for 30 days at least.")
-        else:
-            words = ""
         self.field.show_note(words)
 
     def _restore(self, days: int, speed: RestoreSpeed) -> None:
         self.act(say("Asking…"), partial(self._restored, days, speed), self.restoring)
 
     async def _restored(self, days: int, speed: RestoreSpeed) -> str:
-        done = await self._sheet.restore(days, speed)
+        done = await self._sheet.change(lambda objects, path: objects.restore(path, days, speed))
         self._show(await self._sheet.facts())
         match done:
             case Restoring.BEGUN:

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import Enum, auto
+from enum import Enum
+from functools import partial
 
 from PySide6.QtGui import QKeySequence, QShortcut, QTextCursor
-from PySide6.QtWidgets import (
-    QDialog,
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QPlainTextEdit,
-    QPushButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QFrame, QLabel, QLineEdit, QPlainTextEdit, QWidget
 
 from traindeck.domain.texts import say
-from traindeck.ui.kit.cards import ElidedLabel
+from traindeck.ui.kit.cards import ElidedLabel, push_button
 from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.storage.text_editor import TextEditor
 
@@ -29,13 +21,13 @@ _ENDS = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
 
 
 class _Matter(Enum):
-    """What has to be said or asked above the text."""
+    """What has to be said or asked above the text, with the answers that may be given."""
 
-    NOTHING = auto()
-    TROUBLE = auto()
-    CONFLICT = auto()
-    NAME = auto()
-    LEAVING = auto()
+    NOTHING = ()
+    TROUBLE = ("again", "utf8", "rename")
+    CONFLICT = ("rename", "reload", "overwrite", "back")
+    NAME = ("rename_now", "back")
+    LEAVING = ("save_and_close", "discard", "back")
 
 
 class TextEditorDialog(QDialog):
@@ -49,9 +41,8 @@ class TextEditorDialog(QDialog):
         self._leaves = False
         self._was_loaded = False
         self.resize(*_SIZE)
-        self.place = ElidedLabel()
+        self.place, self.form = ElidedLabel(), QLabel()
         set_role(self.place, "strong")
-        self.form = QLabel()
         set_role(self.form, "small")
         self.text = QPlainTextEdit()
         self.text.setFont(theme.mono_font())
@@ -60,18 +51,34 @@ class TextEditorDialog(QDialog):
         self.text.setTabStopDistance(4 * self.text.fontMetrics().horizontalAdvance(" "))
         self.text.setReadOnly(True)
         self.card = QFrame()
-        self.title, self.hint = QLabel(), QLabel()
-        set_role(self.title, "strong")
-        for label in (self.title, self.hint):
-            label.setWordWrap(True)
+        self.title, self.hint = sentence("", "strong"), sentence("", "")
         self.name = QLineEdit()
         self.name.setAccessibleName(say("Name"))
-        self._answers: dict[str, QPushButton] = {}
-        self.save = QPushButton(say("&Save"))
-        set_role(self.save, "primary")
-        self.leave = QPushButton(say("Close"))
-        self._lay_out()
-        self._connect()
+        self.answers = {
+            "rename": push_button(say("Save under another name…"), self._on_rename),
+            "reload": push_button(say("Load the new one"), editor.load),
+            "overwrite": push_button(say("Overwrite"), partial(self._send, overwrite=True), "danger"),
+            "utf8": push_button(say("Save in UTF-8"), partial(self._send, in_utf_8=True)),
+            "rename_now": push_button(say("Save under this name"), self._on_rename_now),
+            "save_and_close": push_button(say("Save and close"), partial(self._send, leaves=True)),
+            "discard": push_button(say("Discard changes"), self._on_discard, "danger"),
+            "again": push_button(say("Try again"), self._on_again),
+            "back": push_button(say("Keep editing"), self._on_back),
+        }
+        self.save = push_button(say("&Save"), self._on_save, "primary")
+        self.leave = push_button(say("Close"), self.reject)
+        answers = row_of(*self.answers.values(), 1, spacing=HALF)
+        margins = (SPACE + HALF, SPACE, SPACE + HALF, SPACE)
+        column_of(self.title, self.hint, self.name, answers, inside=self.card, margins=margins, spacing=HALF)
+        head, foot = row_of((self.place, 1), self.form), row_of(1, self.save, self.leave)
+        margins = (2 * SPACE, 2 * SPACE, 2 * SPACE, SPACE + HALF)
+        column_of(head, self.card, (self.text, 1), foot, inside=self, margins=margins, spacing=SPACE)
+        editor.changed.connect(self._on_changed)
+        editor.loaded.connect(self._on_loaded)
+        editor.saved.connect(self._on_saved)
+        self.text.document().modificationChanged.connect(self._on_changed)
+        self.name.returnPressed.connect(self._on_rename_now)
+        QShortcut(QKeySequence(QKeySequence.StandardKey.Save), self, self._on_save)
         self._ask(_Matter.NOTHING)
         self._on_changed()
 
@@ -80,10 +87,6 @@ class TextEditorDialog(QDialog):
         # Not toPlainText: that turns a space that does not break into one that does.
         return self.text.document().toRawText().replace(_PARAGRAPH, "\n")
 
-    def answer(self, name: str) -> QPushButton:
-        """overwrite, rename, reload, utf8, rename_now, discard, save_and_close, again or back."""
-        return self._answers[name]
-
     def reject(self) -> None:
         """Esc, the close button and the cross: not with changes that are not stored."""
         if self.text.document().isModified():
@@ -91,80 +94,17 @@ class TextEditorDialog(QDialog):
         else:
             super().reject()
 
-    def _lay_out(self) -> None:
-        head = row_of((self.place, 1), self.form)
-        inside = column_of(
-            self.title,
-            self.hint,
-            self.name,
-            inside=self.card,
-            margins=(SPACE + HALF, SPACE, SPACE + HALF, SPACE),
-            spacing=HALF,
-        )
-        buttons = QHBoxLayout()
-        buttons.setSpacing(HALF)
-        for name, label, act in self._possible_answers():
-            button = QPushButton(label)
-            button.setAutoDefault(False)
-            button.clicked.connect(act)
-            self._answers[name] = button
-            buttons.addWidget(button)
-        set_role(self._answers["overwrite"], "danger")
-        set_role(self._answers["discard"], "danger")
-        buttons.addStretch(1)
-        inside.addLayout(buttons)
-        foot = row_of(1, self.save, self.leave)
-        for button in (self.save, self.leave):
-            button.setAutoDefault(False)
-        column_of(
-            head,
-            self.card,
-            (self.text, 1),
-            foot,
-            inside=self,
-            margins=(2 * SPACE, 2 * SPACE, 2 * SPACE, SPACE + HALF),
-            spacing=SPACE,
-        )
-
-    def _possible_answers(self) -> list[tuple[str, str, Callable[[], None]]]:
-        return [
-            ("rename", say("Save under another name…"), self._on_rename),
-            ("reload", say("Load the new one"), self._editor.load),
-            ("overwrite", say("Overwrite"), self._on_overwrite),
-            ("utf8", say("Save in UTF-8"), self._on_utf_8),
-            ("rename_now", say("Save under this name"), self._on_rename_now),
-            ("save_and_close", say("Save and close"), self._on_save_and_close),
-            ("discard", say("Discard changes"), self._on_discard),
-            ("again", say("Try again"), self._on_again),
-            ("back", say("Keep editing"), self._on_back),
-        ]
-
-    def _connect(self) -> None:
-        self._editor.changed.connect(self._on_changed)
-        self._editor.loaded.connect(self._on_loaded)
-        self._editor.saved.connect(self._on_saved)
-        self.text.document().modificationChanged.connect(self._on_changed)
-        self.save.clicked.connect(self._on_save)
-        self.leave.clicked.connect(self.reject)
-        self.name.returnPressed.connect(self._on_rename_now)
-        QShortcut(QKeySequence(QKeySequence.StandardKey.Save), self).activated.connect(self._on_save)
-
     # what the user wants
 
     def _on_save(self) -> None:
         if self.save.isEnabled():
             self._send()
 
-    def _send(self, *, overwrite: bool = False) -> None:
-        self._sent = self.words
+    def _send(self, *, overwrite: bool = False, in_utf_8: bool = False, leaves: bool = False) -> None:
+        self._sent, self._leaves = self.words, leaves
+        if in_utf_8:
+            self._editor.become_utf_8()
         self._editor.save(self._sent, overwrite=overwrite)
-
-    def _on_overwrite(self) -> None:
-        self._send(overwrite=True)
-
-    def _on_utf_8(self) -> None:
-        self._editor.become_utf_8()
-        self._send()
 
     def _on_rename(self) -> None:
         stem, dot, ending = self._editor.state.path.name.rpartition(".")
@@ -176,10 +116,6 @@ class TextEditorDialog(QDialog):
     def _on_rename_now(self) -> None:
         self._sent = self.words
         self._editor.save_as(self._sent, self.name.text())
-
-    def _on_save_and_close(self) -> None:
-        self._leaves = True
-        self._send()
 
     def _on_discard(self) -> None:
         self.text.document().setModified(False)
@@ -232,14 +168,12 @@ class TextEditorDialog(QDialog):
             self.form.setText(f"{state.text.encoding.title} · {_ENDS[state.text.end_of_lines]}")
         self.save.setText(say("Working…") if state.is_busy else say("&Save"))
         self.save.setEnabled(is_modified and not state.is_busy)
-        for button in self._answers.values():
+        for button in self.answers.values():
             button.setEnabled(not state.is_busy)
         if self.sender() is not self._editor:
             return
-        if state.conflict is not None or state.trouble is not None:
+        if (error := state.conflict or state.trouble) is not None:
             self._leaves = False
-            error = state.conflict or state.trouble
-            assert error is not None
             self.title.setText(say(error.title))
             self.hint.setText(say(error.hint))
             is_name = self._matter is _Matter.NAME and state.conflict is None
@@ -251,27 +185,19 @@ class TextEditorDialog(QDialog):
     def _ask(self, matter: _Matter, *, is_said: bool = False) -> None:
         self._matter = matter
         state = self._editor.state
-        if not is_said and matter is _Matter.LEAVING:
-            self.title.setText(say("The changes are not saved."))
+        if not is_said and matter in (_Matter.LEAVING, _Matter.NAME):
+            leaving, naming = say("The changes are not saved."), say("Save it in the same folder, under this name:")
+            self.title.setText(leaving if matter is _Matter.LEAVING else naming)
             self.hint.setText("")
-        elif not is_said and matter is _Matter.NAME:
-            self.title.setText(say("Save it in the same folder, under this name:"))
-            self.hint.setText("")
-        offered = {
-            _Matter.NOTHING: (),
-            _Matter.TROUBLE: ("again", "utf8", "rename") if state.text is not None else ("again",),
-            _Matter.CONFLICT: ("rename", "reload", "overwrite", "back"),
-            _Matter.NAME: ("rename_now", "back"),
-            _Matter.LEAVING: ("save_and_close", "discard", "back"),
-        }[matter]
-        for name, button in self._answers.items():
-            is_meant = name in offered and (name != "utf8" or state.can_become_utf_8)
-            button.setVisible(is_meant and (name not in ("again", "rename") or not self._is_locked()))
+        is_locked = self._was_loaded and self.text.isReadOnly()  # it was read, and cannot be edited
+        possible = {
+            "utf8": state.can_become_utf_8,
+            "again": not is_locked,
+            "rename": not is_locked and state.text is not None,
+        }
+        for name, button in self.answers.items():
+            button.setVisible(name in matter.value and possible.get(name, True))
         set_role(self.card, "notice-info" if matter in (_Matter.NAME, _Matter.LEAVING) else "notice-bad")
         self.hint.setVisible(bool(self.hint.text()))
         self.name.setVisible(matter is _Matter.NAME)
         self.card.setVisible(matter is not _Matter.NOTHING)
-
-    def _is_locked(self) -> bool:
-        """It was read, and cannot be edited."""
-        return self._was_loaded and self.text.isReadOnly()

@@ -10,7 +10,7 @@ from traindeck.domain.transfers.records import Order
 from traindeck.ui.shell.feature import Feature, Shell
 from traindeck.ui.shell.main_window import Make
 from traindeck.ui.storage.browser_view import BrowserView
-from traindeck.ui.storage.bucket_commands import add_verify
+from traindeck.ui.storage.folder_commands import add_verify
 from traindeck.ui.storage.object_list import ObjectList
 from traindeck.ui.transfers.sync_dialog import SyncDialog
 from traindeck.ui.transfers.transfer_view import TransferView
@@ -37,7 +37,7 @@ class TransfersFeature(Feature):
             self.open_sync(self._room.sync(view.profile, view.place))
 
         view.commands.add(Command("object.sync", say("Synchronize this folder…"), sync, menu=CONTEXT, group=1))
-        add_verify(view, view.browser, self._begin)
+        add_verify(view, self._begin)
 
     def open_sync(self, form: SyncForm) -> None:
         SyncDialog(form, self._room.list, self.shell.theme, self.shell.confirm, self.shell.window).show()

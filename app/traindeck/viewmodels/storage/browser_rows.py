@@ -31,15 +31,21 @@ _Blocks = Mapping[int, list[Shown | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Arranged:
+class ArrangedRows:
     """All that is shown of one look, from one moment."""
 
     look: Look
     order: RankedRows
     blocks: _Blocks
     as_of: datetime | None
+    """When these rows were all there was; None while that is not known."""
     below: Size | None
+    """Everything below the folder, if it was ever listed."""
     target: int | None
+
+    @property
+    def count(self) -> int:
+        return len(self.order.ids)
 
 
 class BrowserRows(QObject):
@@ -59,7 +65,7 @@ class BrowserRows(QObject):
         self._arranging, self._reading = f"{name} arrange", f"{name} rows"
         self._index: ObjectIndex | None = None
         self._look = Look()
-        self._shown = _Arranged(Look(), RankedRows(array("i"), 0, 0, {}), {}, None, None, None)
+        self.shown = ArrangedRows(Look(), RankedRows(array("i"), 0, 0, {}), {}, None, None, None)
         self._blocks: OrderedDict[int, list[Shown | None]] = OrderedDict()
         self._wanted: list[int] = []
         self._seen = (0, 0)
@@ -74,39 +80,6 @@ class BrowserRows(QObject):
 
     # what is shown
 
-    @property
-    def count(self) -> int:
-        return len(self._shown.order.ids)
-
-    @property
-    def folders(self) -> int:
-        return self._shown.order.folders
-
-    @property
-    def size_bytes(self) -> int:
-        """Of the objects among the rows; what is in folders is not in it."""
-        return self._shown.order.size_bytes
-
-    @property
-    def look(self) -> Look:
-        """How the rows that are shown were chosen and sorted."""
-        return self._shown.look
-
-    @property
-    def as_of(self) -> datetime | None:
-        """When these rows were all there was; None while that is not known."""
-        return self._shown.as_of
-
-    @property
-    def below(self) -> Size | None:
-        """Everything below the folder, if it was ever listed."""
-        return self._shown.below
-
-    @property
-    def places(self) -> Mapping[int, int]:
-        """Where the rows that were to be kept are now."""
-        return self._shown.order.places
-
     def row(self, rank: int) -> Shown | None:
         """None while it is read, and where it is gone."""
         block = rank // BLOCK
@@ -118,7 +91,7 @@ class BrowserRows(QObject):
         return rows[at] if at < len(rows) else None
 
     def id_at(self, rank: int) -> int:
-        return self._shown.order.ids[rank]
+        return self.shown.order.ids[rank]
 
     async def entries(self, ranges: Sequence[tuple[int, int]]) -> list[ObjectEntry]:
         """What the rows of these ranks (first and last) are."""
@@ -173,17 +146,17 @@ class BrowserRows(QObject):
         while await self._invalidated.wait():
             self._invalidated.clear()
             began, look = loop.time(), self._look
-            seen = self._seen if look == self._shown.look else (0, BLOCK - 1)
+            seen = self._seen if look == self.shown.look else (0, BLOCK - 1)
             kept, arranged = self._kept, None
             while arranged is None or kept != self._kept:  # what was chosen meanwhile would be lost
                 kept = self._kept
                 arranged = await self._calls.run(partial(_arranged, index, look, kept, seen, self._target))
             self._show(arranged)
-            if self.count:
+            if self.shown.count:
                 await asyncio.sleep(max(_SHORTEST_PAUSE_S, _REST * (loop.time() - began)))
 
-    def _show(self, arranged: _Arranged) -> None:
-        self._shown = arranged
+    def _show(self, arranged: ArrangedRows) -> None:
+        self.shown = arranged
         self._blocks = OrderedDict(arranged.blocks)
         self._wanted = []
         self.replaced.emit()
@@ -204,9 +177,9 @@ class BrowserRows(QObject):
             if not self._wanted:
                 self._missed.clear()
                 continue
-            block, shown = self._wanted.pop(), self._shown
+            block, shown = self._wanted.pop(), self.shown
             rows = await self._calls.run(partial(_read_block, index, shown.order, block))
-            if shown is not self._shown:
+            if shown is not self.shown:
                 continue  # another order came: these ranks mean other rows now
             self._blocks[block] = rows
             while len(self._blocks) > _BLOCKS_KEPT:
@@ -216,7 +189,7 @@ class BrowserRows(QObject):
 
 def _arranged(
     index: ObjectIndex, look: Look, kept: Sequence[int], seen: tuple[int, int], target: str, token: CancelToken
-) -> _Arranged:
+) -> ArrangedRows:
     number = index.number_of(target) if target else None
     order = index.order(look, kept if number is None else (*kept, number), token)
     last = min(seen[1], len(order.ids) - 1)
@@ -224,7 +197,7 @@ def _arranged(
     is_search = bool(look.search)
     as_of = index.listed(look.folder, deep=is_search)
     below = None if is_search else index.size(look.folder, token)
-    return _Arranged(look, order, blocks, as_of, below, None if number is None else order.places.get(number))
+    return ArrangedRows(look, order, blocks, as_of, below, None if number is None else order.places.get(number))
 
 
 def _block(index: ObjectIndex, order: RankedRows, block: int) -> list[Shown | None]:

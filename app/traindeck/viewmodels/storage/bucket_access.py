@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
@@ -38,7 +38,7 @@ from traindeck.domain.storage.policy_checks import (
     policy_effects,
     policy_findings,
 )
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import Text, say, text
 from traindeck.runtime.tasks import Repeat, TaskScope, gather_or_raise
 from traindeck.services.ports import Access
 from traindeck.viewmodels.ports import ConfirmLoss, Loss
@@ -100,7 +100,7 @@ class BucketAccess(QObject):
     async def load(self) -> None:
         access = self.access = (await self._connections.open(self._profile)).access
         place = ObjectPath(self.bucket)
-        asked: list[Awaitable[tuple[object, AppError | None]]] = [
+        asked: list[Awaitable[tuple[Any, AppError | None]]] = [
             _readable(access.policy(self.bucket)),
             _readable(access.acl(place)),
             _readable(access.exposure(self.bucket)),
@@ -108,16 +108,8 @@ class BucketAccess(QObject):
         (policy, policy_trouble), (acl, acl_trouble), (now, _) = await gather_or_raise(asked)
         if policy_trouble is not None and acl_trouble is not None:
             raise policy_trouble
-        known = now if isinstance(now, Exposure) else UNKNOWN
-        state = AccessState(
-            policy if isinstance(policy, str) else None,
-            acl if isinstance(acl, Acl) else None,
-            policy_trouble,
-            acl_trouble,
-            known,
-        )
-        draft = _laid_out(state.policy or "")
-        self._become(replace(state, draft=draft, grants=state.acl))
+        draft = _laid_out(policy or "")
+        self._become(AccessState(policy, acl, policy_trouble, acl_trouble, now or UNKNOWN, draft, acl))
 
     @property
     def _form(self) -> PolicyForm:
@@ -244,7 +236,7 @@ def _laid_out(policy: str) -> str:
         return policy
 
 
-async def _readable(asking: Awaitable[object]) -> tuple[object, AppError | None]:
+async def _readable(asking: Awaitable[Any]) -> tuple[Any, AppError | None]:
     """What may be read, else why it may not."""
     try:
         return await asking, None
@@ -270,11 +262,12 @@ class PublicMarks(QObject):
         self._tree = tree
         self._scope = scope
         self._known: dict[tuple[str, str], tuple[Exposure, float]] = {}
+        self._task = f"who gets in {id(self)}"
         self._waiting: deque[str] = deque()
         self._looking_at: str | None = None
         """The account whose buckets somebody is looking at."""
         tree.emptied.connect(self._on_emptied)
-        tree.appended.connect(self._on_appended)
+        tree.appended.connect(self._on_listed)
         tree.listed.connect(self._on_listed)
 
     def of(self, bucket: str) -> Exposure | None:
@@ -282,9 +275,10 @@ class PublicMarks(QObject):
         known = self._known.get((self._tree.state.profile, bucket))
         return known[0] if known else None
 
-    def is_public(self, bucket: str) -> bool:
+    def words(self, bucket: str) -> str:
+        """What everybody can do with it; empty where nobody can, or where it is not known."""
         known = self.of(bucket)
-        return known is not None and bool(known.is_public)
+        return say(known.sentence) if known is not None and known.is_public else ""
 
     def look_again(self, profile: str, bucket: str) -> None:
         """Its rights were changed just now; another account may be shown by then."""
@@ -298,10 +292,6 @@ class PublicMarks(QObject):
         self._looking_at = None
         self._scope.cancel(self._task)
 
-    def _on_appended(self, folder: Folder, start: int) -> None:
-        if folder is None:
-            self._look(entry.path.bucket for entry in self._tree.level(None).entries[start:])
-
     def _on_listed(self, folder: Folder) -> None:
         if folder is None:
             self._look(self._tree.bucket_names())
@@ -312,20 +302,10 @@ class PublicMarks(QObject):
             known = self._known.get((profile, bucket))
             if bucket not in self._waiting and (known is None or now - known[1] > FRESH_S):
                 self._waiting.append(bucket)
-        if self._waiting:
-            self._start()
-
-    @property
-    def _task(self) -> str:
-        return f"who gets in {id(self)}"
-
-    def _start(self) -> None:
-        profile = self._tree.state.profile
-        if self._looking_at == profile:
-            return  # whoever looks takes up what is waiting
-        self._looking_at = profile
-        # One that was told to end may still be there: it ends first.
-        self._scope.start(self._task, partial(self._look_at_all, profile), Repeat.REPLACE)
+        if self._waiting and self._looking_at != profile:  # whoever looks takes up what is waiting
+            self._looking_at = profile
+            # One that was told to end may still be there: it ends first.
+            self._scope.start(self._task, partial(self._look_at_all, profile), Repeat.REPLACE)
 
     async def _look_at_all(self, profile: str) -> None:
         try:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
 from traindeck.domain.accounts.keys import is_credentials_name
 from traindeck.domain.errors import AppError, Occupied
@@ -21,9 +21,8 @@ from traindeck.domain.transfers.records import Order, TransferState, downloads_o
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.services.ports import ObjectStorage
-from traindeck.viewmodels.ports import Choose, Confirm, Way
-from traindeck.viewmodels.storage.deleting import Deleting
+from traindeck.viewmodels.ports import Choose, Confirm, Stateful, Way
+from traindeck.viewmodels.storage.deleting import Deleting, finished, settled
 
 if TYPE_CHECKING:
     from traindeck.services.accounts.connections import Connections
@@ -54,10 +53,9 @@ class BucketTreeState:
     busy: Text | None = None
 
 
-class BucketTree(QObject):
+class BucketTree(Stateful):
     """Levels by folder; the news name the folder they are about."""
 
-    changed = Signal()
     emptied = Signal()
     """Everything is to be read again: another account."""
     appended = Signal(object, int)
@@ -81,7 +79,7 @@ class BucketTree(QObject):
         self._levels: dict[Folder, Level] = {}
         self._number = 0
         self._choose: Choose | None = None
-        self.state = BucketTreeState()
+        self.state: BucketTreeState = BucketTreeState()
         self.deleting = Deleting(mover, scope)
         self.deleting.busy.connect(self._say)
         self.deleting.touched.connect(self.was_touched)
@@ -103,7 +101,7 @@ class BucketTree(QObject):
         for folder in self._levels:
             self._scope.cancel(self._listing(folder))
         self._levels = {}
-        self._become(BucketTreeState(profile=name))
+        self._become(profile=name, busy=None)
         self.emptied.emit()
         self.expand(None)
 
@@ -117,15 +115,12 @@ class BucketTree(QObject):
         self._level_becomes(folder, is_loading=True)
         self._scope.start(self._listing(folder), lambda: self._list(folder), Repeat.REPLACE)
 
-    def open(self, folder: ObjectPath) -> None:
-        self.opened.emit(folder)
-
     # Whose buckets these are is settled when the user acts: a dialog may be open for long, and what follows waits.
 
     def upload(self, sources: Sequence[Path], target: ObjectPath, confirm: Confirm, profile: str = "") -> None:
         """Say what would go where, and send it when the user agrees; `profile` where it is not the one shown now."""
-        whose, chosen = profile or self.state.profile, tuple(sources)
-        self._scope.start(self._named("upload"), partial(self._upload, whose, chosen, target.as_folder(), confirm))
+        drop = _Drop(profile or self.state.profile, tuple(sources), target.as_folder(), confirm)
+        self._scope.start(self._named("upload"), partial(self._upload, drop))
 
     def pack(self, source: ObjectPath, target: ObjectPath, confirm: Confirm, profile: str = "") -> None:
         """Make tar archives of a folder in the service in another one."""
@@ -176,7 +171,7 @@ class BucketTree(QObject):
         self._level_becomes(folder, is_loading=False, is_known=True)
 
     async def _pages(self, folder: Folder) -> AsyncGenerator[list[ObjectEntry], None]:
-        storage = await self._storage()
+        storage = (await self._connections.open(self.state.profile)).storage
         if folder is None:
             buckets = sorted(await storage.buckets(), key=lambda bucket: bucket.name)
             yield [ObjectEntry(ObjectPath(bucket.name), modified=bucket.created) for bucket in buckets]
@@ -185,86 +180,66 @@ class BucketTree(QObject):
             # Some programs mark a folder with an empty object of its own name; it is not one of its entries.
             yield [entry for entry in page if entry.path != folder]
 
-    async def _upload(self, profile: str, sources: tuple[Path, ...], target: ObjectPath, confirm: Confirm) -> None:
+    async def _upload(self, drop: _Drop) -> None:
         planned: list[Transfer] = []
         is_meant = False
         try:
             self._say(text("Looking at what was dropped…"))
-            places = await self._disk.run(lambda _: _seen(sources))
-            for order in uploads_of(profile, places, target):
+            places = await self._disk.run(lambda _: _seen(drop.sources))
+            for order in uploads_of(drop.profile, places, drop.target):
                 planned.append(await self._mover.planned(order, is_preview=True))
-            small = await self._small_ones([place for place, is_folder in places if is_folder], target, planned)
+            small = await self._small_ones(drop, [place for place, is_folder in places if is_folder], planned)
             self._say(None)
             if any(row.state is not TransferState.READY for row in planned):
                 return  # begun or cancelled in the list of transfers
-            way = await self._way(sources, target, planned, small, confirm)
+            way = await self._way(drop, planned, small)
             is_meant, numbers = way == _UPLOAD, [row.id for row in planned]
             if way == _PACK:
                 # All of it is in the journal before the plan, which was to send them as they are, is forgotten.
-                numbers = await self._pack_some(profile, places, target, [amount.source for amount in small], confirm)
+                numbers = await self._pack_some(drop, places, [amount.source for amount in small])
         finally:
             self._say(None)
-            for row in planned:
-                if is_meant:
-                    self._mover.confirm(row.id)
-                else:
-                    await asyncio.shield(self._mover.drop(row.id))
+            await settled(self._mover, planned, is_meant=is_meant)
         if way:
             await self._finish(numbers)
 
-    async def _pack_some(
-        self,
-        profile: str,
-        places: Sequence[tuple[Path, bool]],
-        target: ObjectPath,
-        packed: Sequence[Path],
-        confirm: Confirm,
-    ) -> list[int]:
+    async def _pack_some(self, drop: _Drop, places: Sequence[tuple[Path, bool]], packed: Sequence[Path]) -> list[int]:
         """The transfers of what is left as it is."""
         for place in packed:
-            work = partial(self._pack, profile, place, target.join(place.name + "/"), confirm)
+            work = partial(self._pack, drop.profile, place, drop.target.join(place.name + "/"), drop.confirm)
             self._scope.start(self._named(f"pack {place.name}"), work)
         rest = [(place, is_folder) for place, is_folder in places if place not in packed]
-        return [await self._mover.begin(order) for order in uploads_of(profile, rest, target)]
+        return [await self._mover.begin(order) for order in uploads_of(drop.profile, rest, drop.target)]
 
-    async def _small_ones(
-        self, folders: Sequence[Path], target: ObjectPath, planned: Sequence[Transfer]
-    ) -> list[_Amount]:
+    async def _small_ones(self, drop: _Drop, folders: Sequence[Path], planned: Sequence[Transfer]) -> list[_Amount]:
         """Folders of many small files that are still to be sent."""
         if self._choose is None or not advises_packing(sum(row.files for row in planned), 0):
             return []
         small: list[_Amount] = []
         for place in folders:
-            below = target.join(place.name + "/").key
+            below = drop.target.join(place.name + "/").key
             found = [await self._mover.amount_below(row.id, below) for row in planned]
             amount = _Amount(place, sum(files for files, _ in found), sum(size_bytes for _, size_bytes in found))
             small += [amount] if advises_packing(amount.files, amount.size_bytes) else []
         return small
 
-    async def _way(
-        self,
-        sources: Sequence[Path],
-        target: ObjectPath,
-        planned: Sequence[Transfer],
-        small: Sequence[_Amount],
-        confirm: Confirm,
-    ) -> str:
+    async def _way(self, drop: _Drop, planned: Sequence[Transfer], small: Sequence[_Amount]) -> str:
         """What the user wants; nobody is asked where nothing would be sent."""
         files = sum(row.files - row.failed_files for row in planned)
         if not files:
             return _UPLOAD  # the list of transfers tells what is there already, and what could not be read
-        size = size_words(sum(row.total_bytes or 0 for row in planned))
-        question = text("Upload {count} files ({size}) to {target}?", count=files, size=size, target=str(target))
+        size, target = size_words(sum(row.total_bytes or 0 for row in planned)), str(drop.target)
+        question = text("Upload {count} files ({size}) to {target}?", count=files, size=size, target=target)
         if files == 1:
-            question = text("Upload one file ({size}) to {target}?", size=size, target=str(target))
-        keys = next((source.name for source in sources if is_credentials_name(source.name)), "")
+            question = text("Upload one file ({size}) to {target}?", size=size, target=target)
+        keys = next((source.name for source in drop.sources if is_credentials_name(source.name)), "")
         if keys:
             question = text(
-                "“{name}” seems to hold access keys. Upload it to {target} all the same?", name=keys, target=str(target)
+                "“{name}” seems to hold access keys. Upload it to {target} all the same?", name=keys, target=target
             )
         if self._choose is not None and small and not keys:
             return await self._choose(question, _about_packing(small), _packing_ways(small))
-        return _UPLOAD if await confirm(question, text("Upload")) else ""
+        return _UPLOAD if await drop.confirm(question, text("Upload")) else ""
 
     async def _pack(self, profile: str, source: Path | ObjectPath, target: ObjectPath, confirm: Confirm) -> None:
         try:
@@ -278,24 +253,14 @@ class BucketTree(QObject):
         await self._finish([await self._mover.begin(order) for order in orders])
 
     async def _finish(self, numbers: Sequence[int]) -> None:
-        """All of them are in the list of transfers; the first that failed is told."""
-        troubles: list[AppError] = []
-        for number in numbers:
-            try:
-                await self._mover.finished(number)
-            except AppError as error:
-                troubles.append(error)
-        if troubles:
-            raise troubles[0]
+        if trouble := await finished(self._mover, numbers):
+            raise trouble
 
     def was_touched(self, folder: Folder) -> None:
         """Something there changed: read it again, here and wherever it is shown."""
         if folder in self._levels:
             self.refresh(folder)
         self.touched.emit(folder)
-
-    async def _storage(self) -> ObjectStorage:
-        return (await self._connections.open(self.state.profile)).storage
 
     def _listing(self, folder: Folder) -> str:
         return f"list {folder or 'buckets'}"
@@ -306,7 +271,7 @@ class BucketTree(QObject):
         return f"{work} #{self._number}"
 
     def _say(self, words: Text | None) -> None:
-        self._become(replace(self.state, busy=words))
+        self._become(busy=words)
 
     def _level_becomes(
         self, folder: Folder, *, is_loading: bool, is_known: bool = False, trouble: AppError | None = None
@@ -316,9 +281,15 @@ class BucketTree(QObject):
         level.is_known = level.is_known or is_known
         self.level_changed.emit(folder)
 
-    def _become(self, state: BucketTreeState) -> None:
-        self.state = state
-        self.changed.emit()
+
+@dataclass(frozen=True, slots=True)
+class _Drop:
+    """What is to be sent, where to, and how to ask."""
+
+    profile: str
+    sources: tuple[Path, ...]
+    target: ObjectPath
+    confirm: Confirm
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,18 +312,17 @@ def _seen(sources: Sequence[Path]) -> list[tuple[Path, bool]]:
 
 def _about_packing(small: Sequence[_Amount]) -> list[Text]:
     files, size_bytes = sum(amount.files for amount in small), sum(amount.size_bytes for amount in small)
-    return [
-        text(
-            "These are many small files, {size} each on average. Every one costs a request of its own: now, and again "
-            "in each job that reads them.",
-            size=size_words(size_bytes // files),
-        ),
-        text(
-            "Packed, they become tar files of up to {size} MiB with an index beside them. tar and WebDataset read "
-            "them; training code that opens single files has to read the tar files instead.",
-            size=SHARD_BYTES // 1024**2,
-        ),
-    ]
+    many = text(
+        "These are many small files, {size} each on average. Every one costs a request of its own: now, and again "
+        "in each job that reads them.",
+        size=size_words(size_bytes // files),
+    )
+    packed = text(
+        "Packed, they become tar files of up to {size} MiB with an index beside them. tar and WebDataset read "
+        "them; training code that opens single files has to read the tar files instead.",
+        size=SHARD_BYTES // 1024**2,
+    )
+    return [many, packed]
 
 
 def _packing_ways(small: Sequence[_Amount]) -> list[Way]:

@@ -1,31 +1,38 @@
-"""A bucket to be made: its name is looked at while it is typed."""
+"""Whole buckets: made, while the name is looked at as it is typed, set, and removed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.errors import AppError, Conflict
+from traindeck.domain.storage.bucket_settings import CorsRule, LifecycleRule, TagLimits
 from traindeck.domain.storage.buckets import (
     NOTHING,
     BucketContents,
+    Ended,
+    Held,
     NewBucket,
+    UnfinishedUpload,
     name_note,
     name_problem,
 )
-from traindeck.domain.storage.objects import count_words, size_words
+from traindeck.domain.storage.objects import ObjectPath, count_words, size_words
 from traindeck.domain.storage.policies import Template
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import Text, say, text
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.ports import Access
-from traindeck.viewmodels.ports import ConfirmLoss, Loss
+from traindeck.viewmodels.ports import ConfirmLoss, Loss, Stateful
 
 if TYPE_CHECKING:
     from traindeck.services.accounts.connections import Connections
+    from traindeck.services.storage.sdk.settings import ObsSettings
+    from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +50,9 @@ class NewBucketState:
         return not self.is_busy and not self.problem and bool(self.wanted.name)
 
 
-class NewBucketForm(QObject):
+class NewBucketForm(Stateful):
     """One attempt; `made` names the bucket that is there now."""
 
-    changed = Signal()
     made = Signal(str)
 
     def __init__(self, profile: str, connections: Connections, scope: TaskScope) -> None:
@@ -55,7 +61,7 @@ class NewBucketForm(QObject):
         self._connections = connections
         self._scope = scope
         self._task = f"new bucket {id(self)}"
-        self.state = NewBucketState()
+        self.state: NewBucketState = NewBucketState()
 
     def start(self) -> None:
         """Look up what can be chosen."""
@@ -64,17 +70,17 @@ class NewBucketForm(QObject):
     def name(self, typed: str) -> None:
         wanted = replace(self.state.wanted, name=typed.strip())
         problem = name_problem(wanted.name) if wanted.name else None
-        self._become(replace(self.state, wanted=wanted, problem=problem, note=name_note(wanted.name), trouble=None))
+        self._become(wanted=wanted, problem=problem, note=name_note(wanted.name), trouble=None)
 
     def choose_class(self, name: str) -> None:
-        self._become(replace(self.state, wanted=replace(self.state.wanted, storage_class=name)))
+        self._become(wanted=replace(self.state.wanted, storage_class=name))
 
     def choose_template(self, template: Template) -> None:
-        self._become(replace(self.state, wanted=replace(self.state.wanted, template=template)))
+        self._become(wanted=replace(self.state.wanted, template=template))
 
     def submit(self) -> None:
         if self.state.can_be_made:
-            self._become(replace(self.state, is_busy=True, trouble=None))
+            self._become(is_busy=True, trouble=None)
             # The attempt before has said its last word, but may not be over.
             self._scope.start(self._task, self._make, Repeat.REPLACE)
 
@@ -86,9 +92,9 @@ class NewBucketForm(QObject):
         try:
             access = (await self._connections.open(self._profile)).access
         except AppError as error:
-            self._become(replace(self.state, trouble=error))
+            self._become(trouble=error)
             return
-        self._become(replace(self.state, region=access.region, storage_classes=access.storage_classes))
+        self._become(region=access.region, storage_classes=access.storage_classes)
 
     async def _make(self) -> None:
         wanted = self.state.wanted
@@ -96,15 +102,11 @@ class NewBucketForm(QObject):
             await (await self._connections.open(self._profile)).access.create(wanted)
         except AppError as error:
             # Said in the dialog, where it can be put right.
-            self._become(replace(self.state, trouble=error))
+            self._become(trouble=error)
             return
         finally:
-            self._become(replace(self.state, is_busy=False))
+            self._become(is_busy=False)
         self.made.emit(wanted.name)
-
-    def _become(self, state: NewBucketState) -> None:
-        self.state = state
-        self.changed.emit()
 
 
 # Somebody may still be writing into it; what came meanwhile was not meant to stay either.
@@ -143,8 +145,8 @@ class BucketRemovals(QObject):
     changed = Signal()
     removed = Signal(str, str)
     """A bucket of this profile is gone."""
-    touched = Signal(str, str)
-    """Something in it was deleted, and it is still there."""
+    touched = Signal(str, object)
+    """Something in this place was deleted, and the bucket is still there."""
 
     def __init__(self, connections: Connections, scope: TaskScope) -> None:
         super().__init__()
@@ -171,12 +173,11 @@ class BucketRemovals(QObject):
         self.changed.emit()
         is_gone = False
         try:
-            contents = await access.count(bucket, partial(self._seen, key))
+            contents = await access.count(bucket, lambda so_far: self._tell(key, seen=so_far))
             if not await confirm(_loss(bucket, contents)):
                 return
             if not contents.is_empty:
-                self._running[key] = replace(self._running[key], is_counting=False, seen=contents)
-                self.changed.emit()
+                self._tell(key, is_counting=False, seen=contents)
             await self._empty_and_remove(access, key, contents)
             is_gone = True
         finally:
@@ -185,29 +186,29 @@ class BucketRemovals(QObject):
             if is_gone:
                 self.removed.emit(profile, bucket)
             elif last.gone.count:
-                self.touched.emit(profile, bucket)
+                self.touched.emit(profile, ObjectPath(bucket))
 
     async def _empty_and_remove(self, access: Access, key: tuple[str, str], contents: BucketContents) -> None:
         """Only what the user has seen counted is emptied: an empty bucket that is none any more stays."""
         if contents.is_empty:
             await access.remove(key[1])
             return
-        for _ in range(_ROUNDS - 1):
-            await access.empty(key[1], partial(self._gone, key))
+
+        def tell(so_far: BucketContents) -> None:
+            self._tell(key, gone=so_far)
+
+        for left in reversed(range(_ROUNDS)):
+            await access.empty(key[1], tell)
             try:
                 await access.remove(key[1])
             except Conflict:
-                continue
-            return
-        await access.empty(key[1], partial(self._gone, key))
-        await access.remove(key[1])
+                if not left:
+                    raise
+            else:
+                return
 
-    def _seen(self, key: tuple[str, str], so_far: BucketContents) -> None:
-        self._running[key] = replace(self._running[key], seen=so_far)
-        self.changed.emit()
-
-    def _gone(self, key: tuple[str, str], so_far: BucketContents) -> None:
-        self._running[key] = replace(self._running[key], gone=so_far)
+    def _tell(self, key: tuple[str, str], **changes: Any) -> None:
+        self._running[key] = replace(self._running[key], **changes)
         self.changed.emit()
 
 
@@ -225,25 +226,17 @@ def contents_words(contents: BucketContents) -> Text:
         lines.append(text("Together {size}", size=size))
     if contents.fragments:
         lines.append(text("Unfinished uploads: {count}", count=count_words(contents.fragments)))
-    joined = lines[0]
-    for line in lines[1:]:
-        joined = text("{some}\n{more}", some=joined, more=line)
-    return joined
+    return reduce(lambda some, more: text("{some}\n{more}", some=some, more=more), lines)
 
 
 def _loss(bucket: str, contents: BucketContents) -> Loss:
     if contents.is_empty:
         hint = text("Its name stays blocked for about half an hour; then anybody can take it.")
         return Loss(text("Delete the empty bucket “{bucket}”?", bucket=bucket), (hint,), text("Delete"))
-    return Loss(
-        text("Delete the bucket “{bucket}” with everything in it?", bucket=bucket),
-        (
-            contents_words(contents),
-            text("All of it is deleted for good, older versions as well: nothing can be brought back."),
-        ),
-        text("Empty and delete"),
-        text("{bucket}", bucket=bucket),
-    )
+    question = text("Delete the bucket “{bucket}” with everything in it?", bucket=bucket)
+    final = text("All of it is deleted for good, older versions as well: nothing can be brought back.")
+    action, typed = text("Empty and delete"), text("{bucket}", bucket=bucket)
+    return Loss(question, (contents_words(contents), final), action, typed)
 
 
 def _number(contents: BucketContents) -> str:
@@ -252,3 +245,105 @@ def _number(contents: BucketContents) -> str:
 
 def _task(profile: str, bucket: str) -> str:
     return f"delete the bucket {profile} {bucket}"
+
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """What a rule is about now: counted as far as one page of a listing goes."""
+
+    objects: int
+    size_bytes: int
+    old_enough: int
+    is_all: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BucketService:
+    """One bucket of one account; every method raises AppError."""
+
+    profile: str
+    bucket: str
+    accounts: Connections
+    unfinished: UnfinishedUploads
+
+    async def ask(self, what: Callable[[ObsSettings, str], Awaitable[Result]]) -> Result:
+        """Of the settings of this bucket."""
+        return await what((await self.accounts.open(self.profile)).settings, self.bucket)
+
+    async def tag_limits(self) -> TagLimits:
+        return (await self.accounts.open(self.profile)).settings.tag_limits
+
+    async def matching(self, rule: LifecycleRule) -> Matching:
+        """What the rule would delete as things are; one request, whatever the size of the bucket."""
+        storage = (await self.accounts.open(self.profile)).storage
+        page = await storage.page(self.bucket, rule.prefix)
+        old = [row for row in page.rows if row.modified is not None and _is_due(rule, row.modified)]
+        return Matching(len(page.rows), sum(row.size_bytes for row in page.rows), len(old), is_all=not page.next_marker)
+
+    async def each_unfinished(self, take: Callable[[list[UnfinishedUpload]], None]) -> None:
+        await self.unfinished.each(self.profile, ObjectPath(self.bucket), take)
+
+    async def measure(self, uploads: Sequence[UnfinishedUpload], take: Callable[[list[Held]], None]) -> None:
+        await self.unfinished.measure(self.profile, uploads, take)
+
+    async def end(self, uploads: Sequence[UnfinishedUpload], on_progress: Callable[[int], None]) -> Ended:
+        return await self.unfinished.end(self.profile, uploads, on_progress)
+
+
+def _is_due(rule: LifecycleRule, modified: datetime) -> bool:
+    now = datetime.now(UTC)
+    if rule.expire_days is not None:
+        return now - modified >= timedelta(days=rule.expire_days)
+    return rule.expire_date is not None and now.date() >= rule.expire_date
+
+
+def cors_line(rule: CorsRule) -> str:
+    origins = ", ".join(rule.origins) or "…"
+    return f"{origins} → {', '.join(rule.methods) or '…'}"
+
+
+def lifecycle_line(rule: LifecycleRule) -> str:
+    where = f"{rule.prefix}*" if rule.prefix else say("all objects")
+    name = f"{rule.id}: {where}" if rule.id else where
+    what = " · ".join(_acts(rule)) or say("does nothing yet")
+    return f"{name} — {what}" if rule.is_enabled else say("{rule} (switched off)", rule=f"{name} — {what}")
+
+
+def _acts(rule: LifecycleRule) -> list[str]:
+    acts: list[str] = []
+    if rule.is_locked:
+        return [", ".join(rule.others)]
+    for storage_class, days in rule.moves:
+        acts.append(say("{storage_class} after {days} days", storage_class=storage_class, days=days))
+    if rule.expire_days is not None:
+        acts.append(say("delete after {days} days", days=rule.expire_days))
+    if rule.expire_date is not None:
+        acts.append(say("delete on {date}", date=rule.expire_date.isoformat()))
+    for storage_class, days in rule.old_moves:
+        acts.append(say("old versions {storage_class} after {days} days", storage_class=storage_class, days=days))
+    if rule.old_expire_days is not None:
+        acts.append(say("delete old versions after {days} days", days=rule.old_expire_days))
+    if rule.abort_days is not None:
+        acts.append(say("end unfinished uploads after {days} days", days=rule.abort_days))
+    return [*acts, *rule.others]
+
+
+def deleting_words(rule: LifecycleRule, now: Matching | None) -> str:
+    """What a rule will delete; `now` is what it is about at present, as far as that is known."""
+    line = lifecycle_line(rule)
+    if now is None:
+        return line
+    counts = {"rule": line, "objects": count_words(now.objects), "old": count_words(now.old_enough)}
+    if not now.is_all:
+        return say(
+            "{rule}\nThat is more than {objects} objects now; of the first {objects}, {old} are old enough already.",
+            **counts,
+        )
+    return say(
+        "{rule}\nThat is {objects} objects now ({size}); {old} of them are old enough already.",
+        **counts,
+        size=size_words(now.size_bytes),
+    )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -19,13 +20,33 @@ from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.storage.data_ports import DataPlane, VersionPage
 from traindeck.services.storage.planes import Planes
 from traindeck.services.transfers import Transfer
-from traindeck.viewmodels.ports import Confirm
+from traindeck.viewmodels.ports import Confirm, Stateful
 
 if TYPE_CHECKING:
     from traindeck.services.transfers import Transfers
 
 
 _NAMED = 3
+
+
+async def settled(mover: Transfers, planned: Sequence[Transfer], *, is_meant: bool) -> None:
+    """Begin what was planned and agreed to; what was not leaves the list of transfers."""
+    for row in planned:
+        if is_meant:
+            mover.confirm(row.id)
+        else:
+            await asyncio.shield(mover.drop(row.id))
+
+
+async def finished(mover: Transfers, numbers: Sequence[int]) -> AppError | None:
+    """All of them are in the list of transfers; the first failure is the one to tell."""
+    troubles: list[AppError] = []
+    for number in numbers:
+        try:
+            await mover.finished(number)
+        except AppError as error:
+            troubles.append(error)
+    return troubles[0] if troubles else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +86,7 @@ class Deleting(QObject):
         order = removal_of(profile, paths, Kind.RESTORE)
         self._scope.start(f"restore in {folder}", lambda: self._bring_back(order, (folder, *paths)))
 
-    async def _remove(self, profile: str, paths: tuple[ObjectPath, ...], confirm: Confirm) -> None:
-        try:
-            await self._remove_objects(profile, paths, confirm)
-        finally:
-            self.busy.emit(None)
-
-    async def _remove_objects(self, profile: str, paths: Sequence[ObjectPath], confirm: Confirm) -> None:
+    async def _remove(self, profile: str, paths: Sequence[ObjectPath], confirm: Confirm) -> None:
         planned: list[Transfer] = []
         is_meant = False
         try:
@@ -85,9 +100,9 @@ class Deleting(QObject):
             self.busy.emit(None)
             is_meant = await confirm(_question(paths, planned, keeps=keeps), text("Delete"))
         finally:
+            self.busy.emit(None)
             if not is_meant:
-                for row in planned:
-                    await self._mover.drop(row.id)
+                await settled(self._mover, planned, is_meant=False)
         if is_meant:
             # Apart, so that something else can be deleted while this goes on.
             work = partial(self._carry_out, profile, tuple(paths), planned, keeps=keeps)
@@ -96,27 +111,20 @@ class Deleting(QObject):
     async def _carry_out(
         self, profile: str, paths: Sequence[ObjectPath], planned: Sequence[Transfer], *, keeps: bool
     ) -> None:
-        for row in planned:
-            self._mover.confirm(row.id)
+        await settled(self._mover, planned, is_meant=True)
         count = sum(row.removals for row in planned)
         self.busy.emit(text("Deleting {count} objects; the list of transfers shows how far it is.", count=count))
-        troubles: list[AppError] = []
-        folders = tuple({path.parent for path in paths})
         try:
-            for row in planned:
-                try:
-                    await self._mover.finished(row.id)
-                except AppError as error:
-                    troubles.append(error)
+            trouble = await finished(self._mover, [row.id for row in planned])
         finally:
             self.busy.emit(None)
-            for folder in folders:
+            for folder in {path.parent for path in paths}:
                 self.touched.emit(folder)
         if keeps:
             message = text("{count} objects were deleted.", count=count) if count > 1 else text("1 object was deleted.")
             self.news.emit(News(message, lambda: self._undo(profile, planned, paths)))
-        if troubles:
-            raise troubles[0]
+        if trouble is not None:
+            raise trouble
 
     def _undo(self, profile: str, removed: Sequence[Transfer], paths: Sequence[ObjectPath]) -> None:
         for row in removed:
@@ -183,10 +191,9 @@ class DeletedState:
     trouble: AppError | None = None
 
 
-class DeletedObjects(QObject):
+class DeletedObjects(Stateful):
     """Of one folder and all below it; `rows` grow while it is read."""
 
-    changed = Signal()
     grew = Signal(int)
     """Rows came; the number is that of the first."""
 
@@ -194,7 +201,7 @@ class DeletedObjects(QObject):
         super().__init__()
         self.folder = folder
         self.rows: list[Gone] = []
-        self.state = DeletedState()
+        self.state: DeletedState = DeletedState()
         self._profile = profile
         self._planes = planes
         self._deleting = deleting
@@ -235,10 +242,6 @@ class DeletedObjects(QObject):
             self._become(trouble=error)
         finally:
             self._become(is_reading=False)
-
-    def _become(self, **changes: object) -> None:
-        self.state = replace(self.state, **changes)  # type: ignore[arg-type]
-        self.changed.emit()
 
 
 async def _page(folder: ObjectPath, after: str, version: str, plane: DataPlane) -> VersionPage:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -14,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from traindeck.domain.errors import AppError, Conflict, InvalidInput
+from traindeck.domain.errors import Conflict, InvalidInput
 from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, outermost, size_words
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import TransferState, relocation_of
 from traindeck.runtime.tasks import TaskScope
 from traindeck.viewmodels.ports import Confirm
+from traindeck.viewmodels.storage.deleting import finished, settled
 
 if TYPE_CHECKING:
     from traindeck.services.transfers import Transfer, Transfers
@@ -125,7 +125,30 @@ class Moving(QObject):
         done: Callable[[], None] | None = None,
     ) -> None:
         """Bring what is carried into a folder; `confirm` is asked before whole folders are moved."""
-        self._start(partial(self._put, carried, profile, target.as_folder(), ask, confirm, done))
+        target = target.as_folder()
+
+        async def put() -> None:
+            if carried.profile != profile:
+                raise InvalidInput(
+                    text("These objects are of another account: “{profile}”.", profile=carried.profile),
+                    text("No service copies between two accounts. Download them, then upload them here."),
+                )
+            paths = [path for path in outermost(carried.paths) if not path.is_bucket]
+            if carried.is_cut:
+                paths = [path for path in paths if path.parent != target]
+            for path in paths:
+                if path.holds(target):
+                    raise InvalidInput(
+                        text("“{target}” is inside “{source}”.", target=str(target), source=str(path)),
+                        text("Choose a place outside of it."),
+                    )
+            wanted = await self._agreed(profile, target, [_Wanted(path, _name(path)) for path in paths], ask)
+            if wanted:
+                await self._carry_out(profile, wanted, target, is_cut=carried.is_cut, confirm=confirm)
+            if done is not None:
+                done()
+
+        self._start(put)
 
     def rename(self, profile: str, path: ObjectPath, name: str) -> None:
         self._start(partial(self._rename, profile, path, name))
@@ -133,39 +156,10 @@ class Moving(QObject):
     def _start(self, work: Callable[[], Awaitable[None]]) -> None:
         self._scope.start(f"move #{next(self._numbers)}", work)
 
-    async def _put(
-        self,
-        carried: Carried,
-        profile: str,
-        target: ObjectPath,
-        ask: AskTaken,
-        confirm: Confirm | None,
-        done: Callable[[], None] | None,
-    ) -> None:
-        if carried.profile != profile:
-            raise InvalidInput(
-                text("These objects are of another account: “{profile}”.", profile=carried.profile),
-                text("No service copies between two accounts. Download them, then upload them here."),
-            )
-        paths = [path for path in outermost(carried.paths) if not path.is_bucket]
-        if carried.is_cut:
-            paths = [path for path in paths if path.parent != target]
-        for path in paths:
-            if path.holds(target):
-                raise InvalidInput(
-                    text("“{target}” is inside “{source}”.", target=str(target), source=str(path)),
-                    text("Choose a place outside of it."),
-                )
-        wanted = await self._agreed(profile, target, [_Wanted(path, _name(path)) for path in paths], ask)
-        if wanted:
-            await self._carry_out(profile, wanted, target, is_cut=carried.is_cut, confirm=confirm)
-        if done is not None:
-            done()
-
     async def _agreed(self, profile: str, target: ObjectPath, wanted: list[_Wanted], ask: AskTaken) -> list[_Wanted]:
         """With names that are free, or may be written over."""
         taken = await self._mover.taken(profile, target, [entry.name for entry in wanted])
-        twice = _repeated([entry.name for entry in wanted])
+        twice = {name for name, times in Counter(entry.name for entry in wanted).items() if times > 1}
         beside = [entry for entry in wanted if entry.path.parent == target]  # a copy beside itself has another name
         meant = [entry for entry in wanted if entry.path.parent != target and entry.name in taken | twice]
         answer: Taken | None = Taken.KEEP_BOTH
@@ -220,9 +214,10 @@ class Moving(QObject):
         is_cut: bool,
         confirm: Confirm | None = None,
     ) -> None:
+        ordered = groupby(sorted(wanted, key=lambda entry: entry.path), key=lambda entry: entry.path.bucket)
         orders = [
             relocation_of(profile, [(entry.path, entry.name) for entry in same], target, keeps_source=not is_cut)
-            for same in _by_bucket(wanted)
+            for _, same in ordered
         ]
         numbers: list[int] = []
         if confirm is not None and is_cut and any(entry.path.is_folder for entry in wanted):
@@ -232,21 +227,16 @@ class Moving(QObject):
             numbers = [row.id for row in planned]
         else:
             numbers = [await self._mover.begin(order) for order in orders]
-        troubles: list[AppError] = []
         try:
-            for number in numbers:
-                try:
-                    await self._mover.finished(number)
-                except AppError as error:
-                    troubles.append(error)
+            trouble = await finished(self._mover, numbers)
         finally:
             for folder in {target, *(entry.path.parent for entry in wanted if is_cut)}:
                 self.touched.emit(folder)
             for entry in wanted:
                 if entry.path.is_folder:
                     self.arrived.emit(target.join(entry.name))
-        if troubles:
-            raise troubles[0]
+        if trouble is not None:
+            raise trouble
 
     async def _is_meant(self, planned: Sequence[Transfer], target: ObjectPath, confirm: Confirm) -> bool:
         is_meant = False
@@ -258,11 +248,7 @@ class Moving(QObject):
                 question = text("Move {count} objects ({size}) to {target}?", count=files, size=size, target=place)
                 is_meant = await confirm(question, text("Move"))
         finally:
-            for row in planned:
-                if is_meant:
-                    self._mover.confirm(row.id)
-                else:
-                    await asyncio.shield(self._mover.drop(row.id))
+            await settled(self._mover, planned, is_meant=is_meant)
         return is_meant
 
 
@@ -291,10 +277,6 @@ def _name(path: ObjectPath) -> str:
     return path.key[len(path.parent.key) :]
 
 
-def _repeated(names: Sequence[str]) -> set[str]:
-    return {name for name, times in Counter(names).items() if times > 1}
-
-
 def _later(wanted: Sequence[_Wanted], twice: set[str]) -> list[_Wanted]:
     """All but the first of each name: two cannot have it."""
     seen: set[str] = set()
@@ -304,8 +286,3 @@ def _later(wanted: Sequence[_Wanted], twice: set[str]) -> list[_Wanted]:
             later.append(entry)
         seen.add(entry.name)
     return later
-
-
-def _by_bucket(wanted: Sequence[_Wanted]) -> list[list[_Wanted]]:
-    ordered = sorted(wanted, key=lambda entry: entry.path)
-    return [list(same) for _, same in groupby(ordered, key=lambda entry: entry.path.bucket)]

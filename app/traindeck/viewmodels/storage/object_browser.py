@@ -8,14 +8,15 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
 from traindeck.domain.errors import AppError, InvalidInput, NoRight, Unexpected
 from traindeck.domain.storage.objects import Column, Look, ObjectEntry, ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.runtime.tasks import Repeat, TaskScope, Work
 from traindeck.services.storage.bucket_listing import BucketListing, ListingProgress
+from traindeck.viewmodels.ports import Stateful
 from traindeck.viewmodels.storage.browser_rows import BrowserRows
 from traindeck.viewmodels.storage.places import MissingPlace, missing_place
 
@@ -56,10 +57,9 @@ class BrowserState:
     can_go_forward: bool = False
 
 
-class ObjectBrowser(QObject):
+class ObjectBrowser(Stateful):
     """Where one is in a bucket; `rows` are what is there."""
 
-    changed = Signal()
     moved = Signal()
     """Another place is shown."""
     created = Signal(object)
@@ -80,7 +80,7 @@ class ObjectBrowser(QObject):
         super().__init__()
         self.profile = profile
         self.rows = BrowserRows(calls, scope, name)
-        self.state = BrowserState(place.as_folder(), Look(place.as_folder().key))
+        self.state: BrowserState = BrowserState(place.as_folder(), Look(place.as_folder().key))
         self.bucket_names: Callable[[], Iterable[str]] = tuple
         self.make_folder: MakeFolder = _nowhere
         self._listings = listings
@@ -121,7 +121,7 @@ class ObjectBrowser(QObject):
             self._become(address_trouble=error, missing=None)
             return
         self._become(address_trouble=None, missing=None)
-        self._scope.start(self._named("resolve"), partial(self._resolve, path), Repeat.REPLACE)
+        self._begin("resolve", partial(self._resolve, path))
 
     def create_missing(self) -> None:
         """Make the folder or the bucket that was typed, and go there."""
@@ -155,7 +155,7 @@ class ObjectBrowser(QObject):
             self._scope.cancel(self._named("sweep"))
 
     def complete(self, typed: str) -> None:
-        self._scope.start(self._named("complete"), partial(self._complete, typed), Repeat.REPLACE)
+        self._begin("complete", partial(self._complete, typed))
 
     # how it is shown
 
@@ -183,19 +183,17 @@ class ObjectBrowser(QObject):
 
     def calculate(self, folders: Sequence[ObjectPath]) -> None:
         """Count what is below these folders; what was never listed is listed for it."""
-        self._scope.start(self._named("count"), partial(self._calculate, tuple(folders)), Repeat.REPLACE)
+        self._begin("count", partial(self._calculate, tuple(folders)))
 
     def touched(self, folder: ObjectPath | None) -> None:
         """Something of ours changed what is in this folder."""
         if folder is not None and folder.bucket == self.state.place.bucket and self._listing is not None:
-            work = partial(self._list_again, self._listing, folder)
-            self._scope.start(self._named(f"touched {folder}"), work, Repeat.REPLACE)
+            self._begin(f"touched {folder}", partial(self._list_again, self._listing, folder))
 
     def arrived(self, folder: ObjectPath) -> None:
         """A folder of ours came with all that is below it: without a look there, the counts above it were wrong."""
         if folder.bucket == self.state.place.bucket and self._listing is not None:
-            work = partial(self._list_arrived, self._listing, folder)
-            self._scope.start(self._named(f"arrived {folder}"), work, Repeat.REPLACE)
+            self._begin(f"arrived {folder}", partial(self._list_arrived, self._listing, folder))
 
     def with_chosen(self, ranges: Sequence[tuple[int, int]], use: Callable[[list[ObjectEntry]], None]) -> None:
         """Find out what the rows of these ranks are, and hand that on."""
@@ -203,7 +201,7 @@ class ObjectBrowser(QObject):
         async def find_out() -> None:
             use(await self.rows.entries(ranges))
 
-        self._scope.start(self._named("choose"), find_out, Repeat.REPLACE)
+        self._begin("choose", find_out)
 
     # inside
 
@@ -224,7 +222,7 @@ class ObjectBrowser(QObject):
             can_go_forward=self._at + 1 < len(self._trail),
         )
         self.moved.emit()
-        self._scope.start(self._named("show"), partial(self._show, place), Repeat.REPLACE)
+        self._begin("show", partial(self._show, place))
 
     async def _show(self, place: ObjectPath) -> None:
         """What is known first, then what the service says."""
@@ -245,8 +243,7 @@ class ObjectBrowser(QObject):
 
     def _read(self, *, force: bool = False) -> None:
         if self._listing is not None and self._is_watched:
-            work = partial(self._list_level, self._listing, self.state.place.key, force)
-            self._scope.start(self._named("read"), work, Repeat.REPLACE)
+            self._begin("read", partial(self._list_level, self._listing, self.state.place.key, force))
 
     async def _list_level(self, listing: BucketListing, folder: str, force: bool) -> None:
         as_of = await self._calls.run(lambda _: listing.index.listed(folder, deep=False))
@@ -270,7 +267,7 @@ class ObjectBrowser(QObject):
 
     def _is_recent(self, as_of: datetime) -> bool:
         """A level of many pages is not asked for again with every look."""
-        is_large = self.rows.count > _LARGE_ROWS
+        is_large = self.rows.shown.count > _LARGE_ROWS
         return datetime.now(UTC) - as_of < (_OLD if is_large else _YOUNG)
 
     async def _list_again(self, listing: BucketListing, folder: ObjectPath) -> None:
@@ -279,9 +276,7 @@ class ObjectBrowser(QObject):
 
     async def _list_arrived(self, listing: BucketListing, folder: ObjectPath) -> None:
         await listing.list_below(folder.key, lambda _: None)
-        place = self.state.place.key
-        await self._calls.run(lambda token: listing.index.keep_sizes(place, token))
-        self.rows.invalidate()
+        await self._keep_sizes(listing)
 
     def _sweep(self, *, force: bool = False) -> None:
         """Begin to list all below, unless that is known or on its way."""
@@ -291,8 +286,7 @@ class ObjectBrowser(QObject):
         is_running = self._scope.is_running(self._named("sweep"))
         if force or not (is_running and folder.startswith(self._swept_folder)):
             self._swept_folder = folder
-            work = partial(self._list_below, self._listing, folder, force)
-            self._scope.start(self._named("sweep"), work, Repeat.REPLACE)
+            self._begin("sweep", partial(self._list_below, self._listing, folder, force))
 
     async def _list_below(self, listing: BucketListing, folder: str, force: bool) -> None:
         if force or await self._calls.run(lambda _: listing.index.listed(folder, deep=True)) is None:
@@ -310,6 +304,9 @@ class ObjectBrowser(QObject):
             if folder == self.state.place.key:
                 self._scope.cancel(self._named("read"))  # this was part of it
                 self._become(is_reading=False)
+        await self._keep_sizes(listing)
+
+    async def _keep_sizes(self, listing: BucketListing) -> None:
         place = self.state.place.key
         await self._calls.run(lambda token: listing.index.keep_sizes(place, token))
         self.rows.invalidate()
@@ -382,11 +379,8 @@ class ObjectBrowser(QObject):
     def _named(self, work: str) -> str:
         return f"{self._name} {work}"
 
-    def _become(self, **changes: object) -> None:
-        state = replace(self.state, **changes)  # type: ignore[arg-type]
-        if state != self.state:
-            self.state = state
-            self.changed.emit()
+    def _begin(self, name: str, work: Work) -> None:
+        self._scope.start(self._named(name), work, Repeat.REPLACE)
 
 
 async def _nowhere(profile: str, folder: ObjectPath) -> None:

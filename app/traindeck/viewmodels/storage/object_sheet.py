@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.errors import AppError
-from traindeck.domain.storage.access import Acl, Grantees
+from traindeck.domain.storage.access import Grantees
 from traindeck.domain.storage.buckets import BulkReport, Tally
-from traindeck.domain.storage.object_facts import (
-    HeadChange,
-    ObjectFacts,
-    ObjectVersion,
-    RestoreSpeed,
-    Restoring,
-    SignedLink,
-)
+from traindeck.domain.storage.object_facts import HeadChange, ObjectFacts, ObjectVersion, RestoreSpeed
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, count_words
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.ports import Access
 from traindeck.services.storage.bulk_changes import BulkChange, ChangeObject, changing, restoring, tally
 from traindeck.services.transfers.part_files import fetch_version
-from traindeck.viewmodels.ports import Tasks
+from traindeck.viewmodels.ports import Stateful, Tasks
 from traindeck.viewmodels.shell.notices import Notices
 
 if TYPE_CHECKING:
@@ -61,61 +53,29 @@ class ObjectSheet(QObject):
         self.most_metadata_bytes = objects.most_metadata_bytes
         return await objects.facts(self.path)
 
-    async def is_public(self) -> bool | None:
-        return await (await self._objects()).is_public(self.path)
+    async def ask(self, what: Callable[[ObsObjects, ObjectPath], Awaitable[Result]]) -> Result:
+        return await what(await self._objects(), self.path)
 
-    async def change(self, change: HeadChange, seen: ObjectFacts) -> ObjectFacts:
+    async def change(self, what: Callable[[ObsObjects, ObjectPath], Awaitable[Result]]) -> Result:
         """Conflict: somebody else has changed it since it was seen."""
-        now = await (await self._objects()).change(self.path, change, seen)
-        self.changed.emit()
-        return now
-
-    async def grantees(self) -> tuple[Grantees, ...]:
-        """Whom a grant may be for here."""
-        return (await self._access()).grantees
-
-    async def acl(self) -> Acl:
-        return await (await self._access()).acl(self.path)
-
-    async def set_acl(self, acl: Acl) -> None:
-        await (await self._access()).set_acl(self.path, acl)
-
-    async def tags(self) -> dict[str, str]:
-        return await (await self._objects()).tags(self.path)
-
-    async def set_tags(self, tags: Mapping[str, str]) -> None:
-        await (await self._objects()).set_tags(self.path, tags)
-        self.changed.emit()
-
-    async def restore(self, days: int, speed: RestoreSpeed) -> Restoring:
-        done = await (await self._objects()).restore(self.path, days, speed)
+        done = await self.ask(what)
         self.changed.emit()
         return done
 
-    async def versions(self) -> Sequence[ObjectVersion]:
-        return await (await self._objects()).versions(self.path)
+    async def ask_access(self, what: Callable[[Access, ObjectPath], Awaitable[Result]]) -> Result:
+        return await what((await self._connections.open(self._profile)).access, self.path)
+
+    async def grantees(self) -> tuple[Grantees, ...]:
+        """Whom a grant may be for here."""
+        return (await self._connections.open(self._profile)).access.grantees
 
     async def fetch(self, version: ObjectVersion, target: Path) -> None:
         await self._planes.run(
             self._profile, lambda plane: fetch_version(plane, self._disk, self.path, version, target)
         )
 
-    async def make_current(self, version: ObjectVersion) -> None:
-        await (await self._objects()).make_current(self.path, version.version)
-        self.changed.emit()
-
-    async def remove_version(self, version: ObjectVersion) -> None:
-        await (await self._objects()).remove_version(self.path, version.version)
-        self.changed.emit()
-
-    async def link(self, lasts: timedelta, method: str, version: str) -> SignedLink:
-        return await (await self._objects()).link(self.path, lasts, method=method, version=version)
-
     async def _objects(self) -> ObsObjects:
         return (await self._connections.open(self._profile)).objects
-
-    async def _access(self) -> Access:
-        return (await self._connections.open(self._profile)).access
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +96,9 @@ AtWork = set["ManyObjects"]
 """Those whose change goes on, whether anybody looks or not."""
 
 
-class ManyObjects(QObject):
+class ManyObjects(Stateful):
     """A selection: objects, and folders with all below them."""
 
-    changed = Signal()
     ended = Signal(object)
     """The change that was begun is over, however it ended."""
 
@@ -150,7 +109,7 @@ class ManyObjects(QObject):
         self._at_work = at_work
         self.profile = profile
         self.chosen = tuple(chosen)
-        self.state = ManyState()
+        self.state: ManyState = ManyState()
         self.is_seen = False
         """Somebody looks at how it goes."""
         self._connections = connections
@@ -180,7 +139,7 @@ class ManyObjects(QObject):
         self._become(tally=None, is_counting=True, count_trouble=None)
         try:
             storage = (await self._connections.open(self.profile)).storage
-            found = await tally(storage, self.chosen, self._counted)
+            found = await tally(storage, self.chosen, lambda so_far: self._become(tally=so_far))
             self._become(tally=found)
         except AppError as error:
             self._become(count_trouble=error)
@@ -194,7 +153,8 @@ class ManyObjects(QObject):
             ending: Text | None = text("Stopped.")
             try:
                 connection = await self._connections.open(self.profile)
-                job = BulkChange(connection.storage, make(connection.objects), self._told)
+                change = make(connection.objects)
+                job = BulkChange(connection.storage, change, lambda report: self._become(report=report))
                 report = await job.run(self.chosen)
                 ending = text("Done.") if not report.failed else text("Done, but not everything could be changed.")
             except AppError as error:
@@ -206,16 +166,6 @@ class ManyObjects(QObject):
                 self.ended.emit(self)
 
         self._scope.start(self._name, work)
-
-    def _counted(self, so_far: Tally) -> None:
-        self._become(tally=so_far)
-
-    def _told(self, report: BulkReport) -> None:
-        self._become(report=report)
-
-    def _become(self, **changes: object) -> None:
-        self.state = replace(self.state, **changes)  # type: ignore[arg-type]
-        self.changed.emit()
 
 
 class BulkWork:
@@ -243,11 +193,5 @@ class BulkWork:
         if state.trouble is not None:
             self._notices.news(state.trouble.title, state.trouble.hint, name="many objects")
             return
-        self._notices.news(
-            text(
-                "Objects changed: {changed}. Failed: {failed}.",
-                changed=count_words(report.changed),
-                failed=count_words(report.failed),
-            ),
-            name="many objects",
-        )
+        counts = {"changed": count_words(report.changed), "failed": count_words(report.failed)}
+        self._notices.news(text("Objects changed: {changed}. Failed: {failed}.", **counts), name="many objects")

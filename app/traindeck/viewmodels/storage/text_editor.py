@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.storage.objects import ObjectPath
@@ -20,6 +20,7 @@ from traindeck.services.storage.text_editing import (
     save_text,
     save_text_as,
 )
+from traindeck.viewmodels.ports import Stateful
 
 if TYPE_CHECKING:
     from traindeck.services.storage.planes import Planes
@@ -41,10 +42,9 @@ class EditorState:
     can_become_utf_8: bool = False
 
 
-class TextEditor(QObject):
+class TextEditor(Stateful):
     """One text; what is typed lives in the view and is handed over to be saved."""
 
-    changed = Signal()
     loaded = Signal(str)
     """The text as it is stored is here; also when it was asked for again."""
     saved = Signal(object)
@@ -52,7 +52,7 @@ class TextEditor(QObject):
 
     def __init__(self, planes: Planes, scope: TaskScope, profile: str, path: ObjectPath) -> None:
         super().__init__()
-        self.state = EditorState(path)
+        self.state: EditorState = EditorState(path)
         self._planes = planes
         self._scope = scope
         self._profile = profile
@@ -73,35 +73,34 @@ class TextEditor(QObject):
         """From now on it is stored so."""
         if self.state.text is not None:
             edited = replace(self.state.text, encoding=UTF_8)
-            self._become(replace(self.state, text=edited, trouble=None, can_become_utf_8=False))
+            self._become(text=edited, trouble=None, can_become_utf_8=False)
 
     def close(self) -> None:
         self._scope.cancel(self._work)
 
     def _start(self, work: Work) -> None:
-        self._become(replace(self.state, is_busy=True, trouble=None, conflict=None, can_become_utf_8=False))
+        self._become(is_busy=True, trouble=None, conflict=None, can_become_utf_8=False)
 
         async def guarded() -> None:
             try:
                 await work()
             except ChangedMeanwhile as error:
-                self._become(replace(self.state, is_busy=False, conflict=error))
+                self._become(is_busy=False, conflict=error)
             except AppError as error:
                 is_letter = isinstance(error.__cause__, UnicodeEncodeError)
-                self._become(replace(self.state, is_busy=False, trouble=error, can_become_utf_8=is_letter))
+                self._become(is_busy=False, trouble=error, can_become_utf_8=is_letter)
 
         self._scope.start(self._work, guarded)
 
     async def _load(self) -> None:
         edited = await load_text(self._planes, self._profile, self.state.path)
-        self._become(replace(self.state, is_busy=False, text=edited))
+        self._become(is_busy=False, text=edited)
         self.loaded.emit(edited.shown)
 
     async def _save(self, shown: str, overwrite: bool) -> None:
         if self.state.text is not None:
             edited = self.state.text
-            edited = await save_text(self._planes, self._profile, edited, shown, overwrite=overwrite)
-            self._stored(edited)
+            self._stored(await save_text(self._planes, self._profile, edited, shown, overwrite=overwrite))
 
     async def _save_as(self, shown: str, name: str) -> None:
         target = ObjectPath.parse(str(self.state.path.parent.join(name.strip())))
@@ -111,9 +110,5 @@ class TextEditor(QObject):
             self._stored(await save_text_as(self._planes, self._profile, self.state.text, shown, target))
 
     def _stored(self, edited: EditedText) -> None:
-        self._become(replace(self.state, path=edited.found.path, is_busy=False, text=edited))
+        self._become(path=edited.found.path, is_busy=False, text=edited)
         self.saved.emit(edited.found.path)
-
-    def _become(self, state: EditorState) -> None:
-        self.state = state
-        self.changed.emit()

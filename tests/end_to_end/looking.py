@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget
 
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.storage.contents import BytesBody
+from traindeck.services.storage.data_ports import BytesBody
 from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.storage.text_editor_dialog import TextEditorDialog
 

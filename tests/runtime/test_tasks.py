@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from functools import partial
 
 import pytest
 
 from support.waiting import until
 from traindeck.domain.errors import AppError, NotFound, Unexpected
 from traindeck.domain.texts import text
-from traindeck.runtime.tasks import Listeners, Repeat, TaskScope, woken_by_signals
+from traindeck.runtime.tasks import Listeners, Repeat, TaskScope, few_at_once, woken_by_signals
 
 
 async def test_a_child_fails_alone_and_is_reported_once_under_its_name() -> None:
@@ -155,3 +156,36 @@ async def test_a_signal_wakes_the_loop_also_in_the_moment_before_it_waits() -> N
         signal.set_wakeup_fd(waker)
         assert waker != -1
     assert signal.set_wakeup_fd(-1) == -1
+
+
+async def test_few_at_once_are_under_way_and_the_first_failure_ends_all() -> None:
+    begun: list[int] = []
+    ended: list[int] = []
+    may_end, may_fail = asyncio.Event(), asyncio.Event()
+
+    async def work(number: int) -> None:
+        begun.append(number)
+        await may_end.wait()
+        ended.append(number)
+
+    async def fail() -> None:
+        await may_fail.wait()
+        raise NotFound(text("Gone."), text("Look."))
+
+    async def many() -> None:
+        async with few_at_once(2) as start:
+            for number in range(5):
+                await start(partial(work, number))
+            await start(fail)
+            await start(partial(work, 6))
+            may_end.clear()
+            may_fail.set()
+            await start(partial(work, 7))
+            await asyncio.Event().wait()
+
+    whole = asyncio.create_task(many())
+    await until(lambda: len(begun) == 2)
+    may_end.set()
+    with pytest.raises(NotFound):
+        await whole
+    assert begun[:5] == ended[:5] == list(range(5))

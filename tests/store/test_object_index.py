@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traindeck.domain.storage.objects import Column, Look, Shown
+from traindeck.domain.storage.objects import Column, Look, ObjectRow, Shown
 from traindeck.runtime.blocking import Cancelled, CancelToken
-from traindeck.services.storage.data_ports import ObjectRow
 from traindeck.store.object_index import ObjectIndex, ObjectIndexes
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from traindeck.domain.errors import Conflict
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.services.storage.data_ports import DataPlane, ObjectHead, Sink
+from traindeck.services.storage.data_ports import ObjectHead, Sink
+from traindeck.services.storage.wire.data_plane import DataPlane
 
 Result = TypeVar("Result")
 

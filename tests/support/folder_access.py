@@ -20,13 +20,14 @@ from traindeck.domain.storage.buckets import BucketContents, NewBucket, StorageC
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.storage.policies import PolicyForm, template_policy
 from traindeck.domain.texts import text
-from traindeck.services.ports import Access, OnBucketProgress
+from traindeck.services.storage.emptying import OnBucketProgress
+from traindeck.services.storage.sdk.access import ObsAccess
 
 OWNER = "0wner"
 OWN = Grant(Grantees.ACCOUNT, Permission.FULL_CONTROL, OWNER)
 
 
-class FolderAccess(Access):
+class FolderAccess(ObsAccess):
     """Beside objects that are files; `trouble` and `wait` are for the test to turn."""
 
     form = PolicyForm.OBS
@@ -63,7 +64,7 @@ class FolderAccess(Access):
         if bucket in self.refused:
             raise self.refused[bucket]
 
-    async def policy(self, bucket: str) -> str:
+    async def policy(self, bucket: str, tries: int = 1) -> str:
         await self._gate(bucket)
         return self.policies.get(bucket, "")
 
@@ -71,15 +72,15 @@ class FolderAccess(Access):
         await self._gate(bucket)
         self.policies[bucket] = policy
 
-    async def acl(self, place: ObjectPath, version: str = "") -> Acl:
+    async def acl(self, place: ObjectPath, tries: int = 1) -> Acl:
         await self._gate(place.bucket)
         return self.acls.get(place, Acl(OWNER, (OWN,)))
 
-    async def set_acl(self, place: ObjectPath, acl: Acl, version: str = "") -> None:
+    async def set_acl(self, place: ObjectPath, acl: Acl) -> None:
         await self._gate(place.bucket)
         self.acls[place] = acl
 
-    async def set_canned_acl(self, place: ObjectPath, canned: CannedAcl, version: str = "") -> None:
+    async def set_canned_acl(self, place: ObjectPath, canned: CannedAcl) -> None:
         raise AssertionError
 
     async def exposure(self, bucket: str, *, patiently: bool = True) -> Exposure:

@@ -24,23 +24,24 @@ from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
 from traindeck.domain.errors import AppError, Conflict, NotFound, Unreachable
 from traindeck.domain.jobs.job import Engine, Flavor, JobSpec, LogChunk, RemoteJob
-from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath
+from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath, ObjectRow
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.accounts.connections import Connection, Connections, LabAddress
 from traindeck.services.accounts.key_checks import KeyChecks
 from traindeck.services.accounts.profiles import ProfileService
-from traindeck.services.accounts.secrets import SessionSecrets
+from traindeck.services.accounts.secrets import SecretStore, SessionSecrets
 from traindeck.services.jobs.choices import JobChoices
 from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.modelarts.adapter import ModelArtsTraining
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Submission
 from traindeck.services.logs.run_logs import RunLogs
-from traindeck.services.ports import ObjectStorage, SecretStore, TrainingBackend
 from traindeck.services.storage.bucket_listing import BucketListings
-from traindeck.services.storage.data_ports import ListingPage, ObjectRow
+from traindeck.services.storage.data_ports import ListingPage
 from traindeck.services.storage.planes import Planes
+from traindeck.services.storage.sdk.buckets import ObsStorage
 from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 from traindeck.services.transfers import Transfers
 from traindeck.store.database import open_database
@@ -62,7 +63,7 @@ class NoSettings:
     """Folders have none; nobody asks for them here."""
 
 
-class FolderStorage(ObjectStorage):
+class FolderStorage(ObsStorage):
     """Objects as files; `page_size`, `wait` and `trouble` are for the test to turn."""
 
     def __init__(self, root: Path) -> None:
@@ -159,7 +160,7 @@ class FolderStorage(ObjectStorage):
 
 
 @dataclass
-class HandMadeJobs(TrainingBackend):
+class HandMadeJobs(ModelArtsTraining):
     """Jobs that go on when the test says so."""
 
     jobs: dict[str, RemoteJob] = field(default_factory=dict)

@@ -102,7 +102,9 @@ class FolderPlane(ObjectShelf):
         await self._gate()
         return await self._storage.listed_page(bucket, prefix, delimiter, marker, most)
 
-    async def begin_upload(self, target: ObjectPath, metadata: Mapping[str, str] | None = None) -> str:
+    async def begin_upload(
+        self, target: ObjectPath, metadata: Mapping[str, str] | None = None, *, head: Mapping[str, str] | None = None
+    ) -> str:
         raise NotOffered(text("This service takes files in one piece only."), text("Nothing has to be done."))
 
     async def copy(

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from traindeck.services.ports import Access, ObjectStorage, TrainingBackend
+from traindeck.services.jobs.modelarts.adapter import ModelArtsTraining
+from traindeck.services.storage.sdk.access import ObsAccess
+from traindeck.services.storage.sdk.buckets import ObsStorage
 
 
 @dataclass(frozen=True)
 class HandMadeAdapters:
-    storage: ObjectStorage
-    training: TrainingBackend
+    storage: ObsStorage
+    training: ModelArtsTraining
     settings: Any
     objects: Any
-    access: Access
+    access: ObsAccess
 
     def close(self) -> None:
         """There is nothing to close."""

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from traindeck.domain.storage.objects import ObjectRow
 from traindeck.lab.obs import index
-from traindeck.services.storage.data_ports import ListingPage, ObjectRow
+from traindeck.services.storage.data_ports import ListingPage
 
 _WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 

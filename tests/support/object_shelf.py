@@ -1,32 +1,32 @@
-"""Objects in memory behind the port of the data plane, for tests of what stands on it; it has no wire and no faults."""
+"""Objects in memory instead of a data plane, for tests of what stands on it; it has no wire and no faults."""
 
 from __future__ import annotations
 
 import hashlib
 import inspect
 import itertools
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from support.listed_names import ListedNames
 from traindeck.domain.errors import Conflict, NotFound
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import ObjectPath, ObjectRow
 from traindeck.domain.texts import text
 from traindeck.services.storage.data_ports import (
     Body,
     Counted,
-    DataPlane,
     Fragment,
     ListingPage,
     NotRemoved,
     ObjectHead,
-    ObjectRow,
     Part,
     Sink,
     StoredObject,
     VersionPage,
 )
+from traindeck.services.storage.wire.data_plane import DataPlane
+from traindeck.services.storage.wire.versions import VersionOfKey
 
 
 @dataclass
@@ -53,7 +53,7 @@ def md5_of(content: bytes) -> str:
 
 
 class ObjectShelf(DataPlane):
-    """Every method keeps the promise of DataPlane; `asked` tells what was asked."""
+    """Every method keeps the promise of the one it replaces; `asked` tells what was asked."""
 
     def __init__(self, page_size: int = 1000) -> None:
         self.objects: dict[ObjectPath, _Object] = {}
@@ -116,7 +116,7 @@ class ObjectShelf(DataPlane):
                 await waiting
         return found
 
-    async def head(self, path: ObjectPath, version: str = "") -> ObjectHead | None:
+    async def head(self, path: ObjectPath) -> ObjectHead | None:
         self.asked.append(f"head {path.key}")
         kept = self.objects.get(path)
         if kept is None:
@@ -135,7 +135,9 @@ class ObjectShelf(DataPlane):
             rows.append(ObjectRow(key, len(kept.content), kept.modified, kept.etag, kept.storage_class))
         return ListingPage(rows, page.folders, page.next_marker)
 
-    async def begin_upload(self, target: ObjectPath, metadata: Mapping[str, str] | None = None) -> str:
+    async def begin_upload(
+        self, target: ObjectPath, metadata: Mapping[str, str] | None = None, *, head: Mapping[str, str] | None = None
+    ) -> str:
         upload_id = f"upload-{next(self._numbers)}"
         self.asked.append(f"begin {target.key}")
         self.uploads[upload_id] = _Upload(target, dict(metadata or {}))
@@ -157,6 +159,7 @@ class ObjectShelf(DataPlane):
         offset: int,
         length: int,
         if_match: str,
+        version: str = "",
     ) -> Part:
         self.asked.append(f"copy part {target.key} {number}")
         content = self._pinned(source, if_match).content
@@ -224,7 +227,7 @@ class ObjectShelf(DataPlane):
     ) -> VersionPage:
         return VersionPage([], "", "")
 
-    async def remove_versions(self, bucket: str, versions: Mapping[str, str]) -> list[NotRemoved]:
+    async def remove_versions(self, bucket: str, wanted: Collection[VersionOfKey]) -> list[NotRemoved]:
         return []
 
     async def close(self) -> None:

@@ -16,7 +16,8 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import Item, ItemState, Kind, Order, Rules
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.storage.data_ports import DataPlane, ObjectHead
+from traindeck.services.storage.data_ports import ObjectHead
+from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.engine import TransferEngine
 from traindeck.services.transfers.ledger import Transfer
 from traindeck.store.transfer_journal import TransferJournal

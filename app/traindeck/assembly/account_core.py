@@ -20,7 +20,7 @@ from traindeck.store.settings import ProfileStore, SettingsFile
 
 if TYPE_CHECKING:
     from traindeck.services.accounts.profiles import ProfileService
-    from traindeck.services.storage.data_ports import DataPlane
+    from traindeck.services.storage.wire.data_plane import DataPlane
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from enum import Enum, auto
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
@@ -134,6 +134,28 @@ async def gather_or_raise(work: Iterable[Awaitable[Result]]) -> list[Result]:
     except ExceptionGroup as failures:
         raise failures.exceptions[0] from failures
     return [task.result() for task in tasks]
+
+
+@asynccontextmanager
+async def few_at_once(most: int) -> AsyncIterator[Callable[[Work], Awaitable[None]]]:
+    """Gives what starts work as soon as there is room; the first failure ends all of it and is raised itself."""
+    room = asyncio.Semaphore(most)
+
+    async def one(work: Work) -> None:
+        try:
+            await work()
+        finally:
+            room.release()
+
+    async def start(work: Work) -> None:
+        await room.acquire()
+        group.create_task(one(work))
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            yield start
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from failures
 
 
 News = TypeVar("News")

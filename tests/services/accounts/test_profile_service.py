@@ -173,7 +173,7 @@ async def test_new_keys_close_the_old_way_and_shutting_down_closes_all(
 ) -> None:
     def idle() -> list[int]:
         storages: list[Any] = [made.storage for made in bench.made]
-        return [len(storage._account._client._idle._waiting) for storage in storages]
+        return [len(storage._client._idle._waiting) for storage in storages]
 
     async with Bench(tmp_path / "home", way) as bench:
         await bench.profiles.add(profile_at(lab, project_id=lab.project_id), keys_of(lab), this_session_only=True)

@@ -17,7 +17,7 @@ from traindeck.domain.previews import ArchivePage, NotShown, PreviewPage, TableP
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.previews.reading import open_preview
-from traindeck.services.storage.contents import BytesBody
+from traindeck.services.storage.data_ports import BytesBody
 
 TERA = 1 << 40
 MEGA = 1 << 20

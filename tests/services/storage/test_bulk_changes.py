@@ -20,7 +20,6 @@ from traindeck.domain.storage.object_facts import HeadChange, RestoreSpeed
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.storage.bulk_changes import BulkChange, changing, each, restoring, tally
-from traindeck.services.storage.sdk.account import ObsAccount
 from traindeck.services.storage.sdk.buckets import ObsStorage
 from traindeck.services.storage.sdk.objects import ObsObjects
 from traindeck.services.transfers.part_files import fetch_version
@@ -42,15 +41,15 @@ class Shelf:
 
 
 def shelf_at(way: Way, bucket: str) -> Shelf:
-    account = ObsAccount(way.profile, way.credentials, way.calls)
+    account = ObsStorage(way.profile, way.credentials, way.calls)
     _opened.append(account)
-    storage = ObsStorage(way.profile, way.credentials, way.calls, account=account)
+    storage = account
     return Shelf(ObsObjects(account), storage, ObjectPath(bucket))
 
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
-_opened: list[ObsAccount] = []
+_opened: list[ObsStorage] = []
 
 
 @pytest.fixture(autouse=True)
@@ -156,8 +155,8 @@ async def test_what_would_fail_for_all_ends_it(way: Way, unused_port: int) -> No
 
 async def test_a_version_arrives_whole_or_not_at_all(way: Way, calls: BlockingCalls, tmp_path: Path) -> None:
     shelf = await filled(way, 0)
-    account = ObsAccount(way.profile, way.credentials, way.calls)
-    await account.ask(lambda client, _: client.setBucketVersioning(shelf.place.bucket, "Enabled"), shelf.place)
+    account = ObsStorage(way.profile, way.credentials, way.calls)
+    await account.ask(lambda client: client.setBucketVersioning(shelf.place.bucket, "Enabled"), shelf.place)
     path, old = shelf.place.join("v"), bytes(range(256)) * 40_000
     await way.put(old, path)
     await way.put(b"new", path)

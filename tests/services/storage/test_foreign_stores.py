@@ -23,7 +23,6 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.accounts.connections import make_connection
 from traindeck.services.accounts.key_checks import KeyChecks
 from traindeck.services.http import calls as retrying
-from traindeck.services.ports import ObjectStorage
 from traindeck.services.storage.sdk.buckets import ObsStorage
 
 KEYS = Credentials("AKEXAMPLE0000000001", Secret("secretsecretsecret"))
@@ -61,7 +60,7 @@ async def answers(port: int) -> None:
             return
 
 
-async def names_in(storage: ObjectStorage, bucket: ObjectPath) -> list[str]:
+async def names_in(storage: ObsStorage, bucket: ObjectPath) -> list[str]:
     return sorted([entry.path.key async for page in storage.entries(bucket, recursive=True) for entry in page])
 
 

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 from support.listed_names import ListedNames
 from traindeck.domain.errors import ServiceTrouble
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import ObjectPath, ObjectRow
 from traindeck.domain.texts import text
-from traindeck.services.storage.data_ports import ListingPage, ObjectRow
+from traindeck.services.storage.data_ports import ListingPage
 from traindeck.services.storage.listing import (
     AT_ONCE,
     KeyRange,
     Piece,
     Sweep,
     entries,
-    level_pieces,
     middle,
     pages_ahead,
+    pieces_of,
 )
 
 BUCKET = ObjectPath("bucket")
@@ -123,7 +123,7 @@ async def test_a_small_folder_costs_two_requests_and_no_waiting() -> None:
 
 async def test_a_level_comes_page_by_page_with_its_folders() -> None:
     source = ListedNames(["a/", "a/1", "a/b/2", "a/b/3", "a/c", "a/d/4", "z"], 2)
-    pieces = [piece async for piece in level_pieces(source, ObjectPath("bucket", "a/"))]
+    pieces = [piece async for piece in pieces_of(source, ObjectPath("bucket", "a/"))]
     assert [path for piece in pieces for path in piece.folders] == ["a/b/", "a/d/"]
     assert [row.key for piece in pieces for row in piece.rows] == ["a/", "a/1", "a/c"]
     check_cover(pieces)
@@ -141,7 +141,7 @@ async def test_a_service_that_repeats_itself_is_not_listed_for_ever() -> None:
     with pytest.raises(ServiceTrouble):
         await Sweep(Repeating(), BUCKET).run(Taken())
     with pytest.raises(ServiceTrouble):
-        async for _ in level_pieces(Repeating(), BUCKET):
+        async for _ in pieces_of(Repeating(), BUCKET):
             pass
 
 

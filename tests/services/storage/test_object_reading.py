@@ -10,8 +10,8 @@ from support.counted_plane import SparsePlane
 from traindeck.domain.errors import Conflict, ServiceTrouble
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.services.storage.contents import read_through
 from traindeck.services.storage.data_ports import ObjectHead, Sink
+from traindeck.services.storage.wire.data_plane import read_through
 
 PATH = ObjectPath("bucket", "k")
 CONTENT = bytes(range(250))

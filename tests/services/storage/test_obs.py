@@ -34,7 +34,6 @@ from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.services.http import calls as retrying
 from traindeck.services.storage.sdk import client as obs_client
 from traindeck.services.storage.sdk.access import ObsAccess
-from traindeck.services.storage.sdk.account import ObsAccount
 from traindeck.services.storage.sdk.buckets import ObsStorage
 
 ODD_NAMES = ["a b", "ü/中文.txt", "plus+and%25", "q?#&=;,'()", "control\x01\r\n\t", "<x>&amp;", "tilde~", "a//b"]
@@ -52,7 +51,7 @@ async def listed(storage: ObsStorage, folder: ObjectPath, *, recursive: bool = F
 
 
 def access_of(way: Way) -> ObsAccess:
-    return ObsAccess(ObsAccount(way.profile, way.credentials, way.calls))
+    return ObsAccess(ObsStorage(way.profile, way.credentials, way.calls))
 
 
 @pytest.mark.parametrize("signature", ["v2", "v4"])

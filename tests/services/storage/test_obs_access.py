@@ -46,7 +46,6 @@ from traindeck.domain.storage.policies import PolicyForm, Template, same_policy,
 from traindeck.lab.accounts import LabAccount
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.storage.sdk.access import ObsAccess
-from traindeck.services.storage.sdk.account import ObsAccount
 from traindeck.services.storage.sdk.buckets import ObsStorage
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
@@ -76,9 +75,9 @@ class Reach:
     """Both adapters over one account."""
 
     def __init__(self, way: Way) -> None:
-        self.account = ObsAccount(way.profile, way.credentials, way.calls)
+        self.account = ObsStorage(way.profile, way.credentials, way.calls)
         self.access = ObsAccess(self.account)
-        self.storage = ObsStorage(way.profile, way.credentials, way.calls, account=self.account)
+        self.storage = self.account
         self.way = way
         self.put = way.put
 

@@ -42,7 +42,6 @@ from traindeck.domain.storage.object_facts import HeadChange, RestoreSpeed, Rest
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.storage.sdk import objects as obs_copies
 from traindeck.services.storage.sdk import objects as obs_objects
-from traindeck.services.storage.sdk.account import ObsAccount
 from traindeck.services.storage.sdk.buckets import ObsStorage
 from traindeck.services.storage.sdk.objects import ObsObjects
 
@@ -59,7 +58,7 @@ class Shop:
     objects: ObsObjects
     storage: ObsStorage
     place: ObjectPath
-    account: ObsAccount
+    account: ObsStorage
     way: Way
 
     async def put(self, key: str = "a b/数据.txt", content: bytes = CONTENT) -> ObjectPath:
@@ -75,8 +74,8 @@ class Shop:
 
 
 def opened(way: Way, bucket: str) -> Shop:
-    account = ObsAccount(way.profile, way.credentials, way.calls)
-    storage = ObsStorage(way.profile, way.credentials, way.calls, account=account)
+    account = ObsStorage(way.profile, way.credentials, way.calls)
+    storage = account
     return Shop(ObsObjects(account), storage, ObjectPath(bucket), account, way)
 
 
@@ -294,7 +293,7 @@ async def test_versions_are_listed_fetched_brought_back_and_removed(dialect: str
         path = await shop.put("k 版本", b"unversioned")
         (only,) = await shop.objects.versions(path)
         assert only.is_latest and only.size_bytes == 11
-        await shop.account.ask(lambda client, _: client.setBucketVersioning(path.bucket, "Enabled"), shop.place)
+        await shop.account.ask(lambda client: client.setBucketVersioning(path.bucket, "Enabled"), shop.place)
         for content in (b"one", b"two!"):
             await shop.put("k 版本", content)
         await shop.put("k 版本 and more", b"another object")
@@ -322,7 +321,7 @@ async def test_versions_of_many_pages(way: Way, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(obs_objects, "_PAGE_ROWS", 2)
     shop = opened(way, f"b-{secrets.token_hex(6)}")
     await shop.storage.create_bucket(shop.place.bucket)
-    await shop.account.ask(lambda client, _: client.setBucketVersioning(shop.place.bucket, "Enabled"), shop.place)
+    await shop.account.ask(lambda client: client.setBucketVersioning(shop.place.bucket, "Enabled"), shop.place)
     for key in (" ", "a\x01", "b"):
         for number in range(5):
             await shop.put(key, b"x" * number)
@@ -367,7 +366,7 @@ async def test_a_link_opens_one_object_until_it_ends(dialect: str, way: Way, lab
 async def test_the_link_of_a_version_and_of_the_public_cloud(way: Way, tmp_path: Path) -> None:
     async with shop_in("obs", way, tmp_path) as shop:
         path = await shop.put(content=b"old")
-        await shop.account.ask(lambda client, _: client.setBucketVersioning(path.bucket, "Enabled"), shop.place)
+        await shop.account.ask(lambda client: client.setBucketVersioning(path.bucket, "Enabled"), shop.place)
         await shop.put(content=b"newer")
         old = (await shop.objects.versions(path))[1].version
         link = (await shop.objects.link(path, timedelta(days=7), version=old)).address
@@ -411,7 +410,7 @@ async def test_whether_anybody_may_read_it_is_tried(dialect: str, way: Way, tmp_
         path = await shop.put()
         assert await shop.objects.is_public(path) is False
         await shop.account.ask(
-            lambda client, _: client.setObjectAcl(path.bucket, path.key, aclControl="public-read"), path
+            lambda client: client.setObjectAcl(path.bucket, path.key, aclControl="public-read"), path
         )
         assert await shop.objects.is_public(path) is True
         assert await shop.objects.is_public(shop.place.join("not there")) is not True
@@ -432,7 +431,7 @@ async def test_a_copy_onto_itself_loses_nothing(way: Way) -> None:
         await shop.objects.change(path, CHANGE)
         await shop.objects.change(path, HeadChange(storage_class="WARM"))
         await shop.account.ask(
-            lambda client, _: client.setObjectAcl(path.bucket, path.key, aclControl="public-read"), path
+            lambda client: client.setObjectAcl(path.bucket, path.key, aclControl="public-read"), path
         )
         now = await shop.objects.change(path, HeadChange(metadata={"a": "b"}, headers={"cache-control": ""}))
         assert now.metadata == {**CHANGE.metadata, "a": "b"}

@@ -14,7 +14,7 @@ from support.stores.way import Way
 from traindeck.domain.errors import AppError, LedAway
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.accounts.connections import Connection, make_connection
-from traindeck.services.http.redirects import may_follow
+from traindeck.services.http.proxies import may_follow
 
 OBS = "https://obs.cn-north-4.myhuaweicloud.com"
 

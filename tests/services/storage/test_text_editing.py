@@ -18,8 +18,7 @@ from traindeck.domain.errors import Conflict, InvalidInput, NotFound
 from traindeck.domain.previews import MOST_EDITED, NotShown
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.previews.texts import Encoding
-from traindeck.services.storage.contents import BytesBody
-from traindeck.services.storage.data_ports import ObjectHead
+from traindeck.services.storage.data_ports import BytesBody, ObjectHead
 from traindeck.services.storage.text_editing import (
     UTF_8,
     ChangedMeanwhile,
@@ -28,7 +27,7 @@ from traindeck.services.storage.text_editing import (
     save_text,
     save_text_as,
 )
-from traindeck.services.storage.wire.data_plane import WireDataPlane
+from traindeck.services.storage.wire.data_plane import DataPlane
 
 WEB_HEADERS = {"Cache-Control": "max-age=60", "Content-Disposition": 'attachment; filename="a.py"'}
 
@@ -36,7 +35,7 @@ WEB_HEADERS = {"Cache-Control": "max-age=60", "Content-Disposition": 'attachment
 @asynccontextmanager
 async def stored(
     lab: LabProcess, content: bytes, signature: Signature = Signature.OBS
-) -> AsyncIterator[tuple[WireDataPlane, ObjectPath]]:
+) -> AsyncIterator[tuple[DataPlane, ObjectPath]]:
     store = lab_store(lab, signature)
     path = new_bucket(store).join("dir/train.py")
     async with store.plane() as plane:
@@ -51,7 +50,7 @@ async def stored(
         yield plane, path
 
 
-async def content_of(plane: WireDataPlane, path: ObjectPath) -> bytes:
+async def content_of(plane: DataPlane, path: ObjectPath) -> bytes:
     pieces: list[bytes] = []
     await plane.get(path, pieces.append)
     return b"".join(pieces)

@@ -21,7 +21,7 @@ from support.servers.lab_keys import plane_to
 from support.servers.lab_process import LabProcess
 from support.servers.mover import started
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.storage.data_ports import DataPlane
+from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.digests import md5
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kill -9 is POSIX")

@@ -14,8 +14,8 @@ from support.servers.lab_process import LabProcess
 from support.servers.mover import started
 from support.stores.stores import lab_store, new_bucket
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.storage.contents import BytesBody
-from traindeck.services.storage.data_ports import DataPlane
+from traindeck.services.storage.data_ports import BytesBody
+from traindeck.services.storage.wire.data_plane import DataPlane
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kill -9 is POSIX")
 

@@ -17,8 +17,8 @@ from traindeck.domain.accounts.profiles import Signature
 from traindeck.domain.errors import Conflict
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.records import ItemState, Kind, Order, Rules, TransferState
-from traindeck.services.storage.contents import BytesBody
-from traindeck.services.storage.data_ports import DataPlane, NotRemoved
+from traindeck.services.storage.data_ports import BytesBody, NotRemoved
+from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.among import markers_among
 from traindeck.services.transfers.engine import TransferEngine
 

@@ -15,7 +15,8 @@ from support.stores.foreign_stores import ACCESS_KEY, SECRET_KEY
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Profile, Provider, Signature
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.storage.wire.data_plane import WireDataPlane
+from traindeck.services.storage.wire.account import WireAccount
+from traindeck.services.storage.wire.data_plane import DataPlane
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,10 @@ class Store:
     make_bucket: Callable[[str], None]
 
     @asynccontextmanager
-    async def plane(self, **fields: Any) -> AsyncIterator[WireDataPlane]:
+    async def plane(self, **fields: Any) -> AsyncIterator[DataPlane]:
         options = {name: fields.pop(name) for name in ("refused", "most_connections") if name in fields}
         credentials = fields.pop("credentials", self.credentials)
-        plane = WireDataPlane(replace(self.profile, **fields), credentials, **options)
+        plane = DataPlane(WireAccount(replace(self.profile, **fields), credentials, **options))
         try:
             yield plane
         finally:
@@ -41,11 +42,11 @@ class Store:
 @asynccontextmanager
 async def plane_at(
     url: str, ca_file: str = "", proxy: str = "", proxy_password: str = "", **options: Any
-) -> AsyncIterator[WireDataPlane]:
+) -> AsyncIterator[DataPlane]:
     """To a server that looks at no key."""
     profile = Profile("p", Provider.MODELARTS, "cn-north-4", obs_endpoint=url, ca_file=ca_file, proxy=proxy)
     keys = Credentials("AKEXAMPLE123", Secret("SKEXAMPLE123"), proxy_password=Secret(proxy_password))
-    plane = WireDataPlane(profile, keys, **options)
+    plane = DataPlane(WireAccount(profile, keys, **options))
     try:
         yield plane
     finally:

@@ -14,9 +14,10 @@ from traindeck.domain.accounts.profiles import Profile, Provider
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.jobs.modelarts.adapter import ModelArtsTraining
-from traindeck.services.storage.contents import BytesBody
+from traindeck.services.storage.data_ports import BytesBody
 from traindeck.services.storage.sdk.buckets import ObsStorage
-from traindeck.services.storage.wire.data_plane import WireDataPlane
+from traindeck.services.storage.wire.account import WireAccount
+from traindeck.services.storage.wire.data_plane import DataPlane
 
 
 @dataclass
@@ -52,8 +53,8 @@ class Way:
             storage.close()
 
     @asynccontextmanager
-    async def plane(self) -> AsyncIterator[WireDataPlane]:
-        plane = WireDataPlane(self.profile, self.credentials)
+    async def plane(self) -> AsyncIterator[DataPlane]:
+        plane = DataPlane(WireAccount(self.profile, self.credentials))
         try:
             yield plane
         finally:

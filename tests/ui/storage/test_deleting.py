@@ -18,7 +18,7 @@ from support.work_bench import BUCKET, Bench
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.storage.contents import BytesBody
+from traindeck.services.storage.data_ports import BytesBody
 from traindeck.ui.storage.folder_commands import DeletedDialog
 from traindeck.viewmodels.storage.deleting import DeletedObjects, Deleting, News
 

@@ -173,7 +173,7 @@ async def bench(
     with way.storage() as storage:
         await storage.create_bucket(place.bucket)
         if versions:
-            await storage._account.ask(lambda client, _: client.setBucketVersioning(place.bucket, "Enabled"), place)
+            await storage.ask(lambda client: client.setBucketVersioning(place.bucket, "Enabled"), place)
     await way.put(b"12345", *(place.join(key) for key in ("a 数据.csv", "b.bin", "d/1", "d/2", "d/deep/3")))
     async with LabCloud(folder, way.at(**dict[str, Any](fields))) as cloud:
         at = Bench(cloud, place, theme, qtbot)

@@ -14,7 +14,7 @@ from traindeck.domain.storage.policies import Template
 from traindeck.domain.texts import Text, say, text
 
 if TYPE_CHECKING:
-    from traindeck.services.ports import Access
+    from traindeck.services.storage.sdk.access import ObsAccess
 
 
 def bucket_of(call: Call) -> ObjectPath:
@@ -65,7 +65,7 @@ async def rb(call: Call) -> int:
     return DONE
 
 
-async def _emptied(call: Call, access: Access, path: ObjectPath) -> BucketContents:
+async def _emptied(call: Call, access: ObsAccess, path: ObjectPath) -> BucketContents:
     with StatusLine(call.output) as line:
 
         def counted(so_far: BucketContents) -> None:

@@ -15,7 +15,7 @@ from traindeck.domain.texts import say, text
 
 if TYPE_CHECKING:
     from traindeck.assembly.data_core import DataCore
-    from traindeck.services.storage.data_ports import DataPlane
+    from traindeck.services.storage.wire.data_plane import DataPlane
 
 
 _RANGE = re.compile(r"(\d{0,18})-(\d{0,18})")
@@ -74,7 +74,7 @@ async def cat(call: Call) -> int:
 
 async def printed(call: Call, core: DataCore, path: ObjectPath, wanted: ByteRange, bytes_per_s: int = 0) -> int:
     """The object, or this part of it, to standard output; the answer counts its bytes. 0 is no limit."""
-    from traindeck.services.storage.contents import read_through
+    from traindeck.services.storage.wire.data_plane import read_through
     from traindeck.services.transfers.pace import RateLimit
 
     limit = RateLimit(bytes_per_s)

@@ -15,7 +15,7 @@ from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath, si
 from traindeck.domain.texts import say
 
 if TYPE_CHECKING:
-    from traindeck.services.storage.data_ports import DataPlane
+    from traindeck.services.storage.wire.data_plane import DataPlane
 
 _MINUTE = "%Y-%m-%d %H:%M"
 

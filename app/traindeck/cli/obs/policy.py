@@ -29,7 +29,7 @@ from traindeck.runtime.files import local_errors
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from traindeck.services.ports import Access
+    from traindeck.services.storage.sdk.access import ObsAccess
 
 
 _STANDARD_INPUT = "-"
@@ -81,7 +81,7 @@ def _check_words(call: Call) -> None:
         raise InvalidInput(text("Grants are set by a name alone."), text("Known are: {names}.", names=names))
 
 
-async def _show(call: Call, access: Access, path: ObjectPath) -> int:
+async def _show(call: Call, access: ObsAccess, path: ObjectPath) -> int:
     policy_now, trouble = await _readable(access.policy(path.bucket))
     acl, acl_trouble = await _readable(access.acl(path))
     if trouble is not None and acl_trouble is not None:
@@ -114,7 +114,7 @@ async def _show(call: Call, access: Access, path: ObjectPath) -> int:
     return DONE
 
 
-async def _set(call: Call, access: Access, path: ObjectPath, wanted: str) -> None:
+async def _set(call: Call, access: ObsAccess, path: ObjectPath, wanted: str) -> None:
     findings = policy_findings(wanted, path.bucket, access.form)
     errors = [finding for finding in findings if finding.is_error]
     for finding in findings[1:] if errors else findings:
@@ -127,7 +127,7 @@ async def _set(call: Call, access: Access, path: ObjectPath, wanted: str) -> Non
     await access.set_policy(path.bucket, wanted)
 
 
-async def _agree(call: Call, path: ObjectPath, wanted: str, acl: Acl | None, now: Exposure, access: Access) -> None:
+async def _agree(call: Call, path: ObjectPath, wanted: str, acl: Acl | None, now: Exposure, access: ObsAccess) -> None:
     before = await access.policy(path.bucket)
     known = denials_of_owner(path.bucket, before, acl)
     for finding in denials_of_owner(path.bucket, wanted, acl):
@@ -139,13 +139,13 @@ async def _agree(call: Call, path: ObjectPath, wanted: str, acl: Acl | None, now
                          what=abilities_words(opened)))  # fmt: skip
 
 
-async def _set_acl(call: Call, access: Access, path: ObjectPath, canned: CannedAcl) -> None:
+async def _set_acl(call: Call, access: ObsAccess, path: ObjectPath, canned: CannedAcl) -> None:
     if canned is not CannedAcl.PRIVATE:
         agree(call, text("Anybody on the internet will get into {path}.", path=str(path)))
     await access.set_canned_acl(path, canned)
 
 
-async def _close_grants(access: Access, path: ObjectPath) -> None:
+async def _close_grants(access: ObsAccess, path: ObjectPath) -> None:
     acl = await access.acl(path)
     if acl.public_grants:
         await access.set_acl(path, acl.without_public())

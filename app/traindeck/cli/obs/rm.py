@@ -16,8 +16,8 @@ from traindeck.domain.transfers.records import ItemState, Kind, Order, removal_o
 
 if TYPE_CHECKING:
     from traindeck.assembly.data_core import DataCore
-    from traindeck.services.ports import ObjectStorage
-    from traindeck.services.storage.data_ports import DataPlane
+    from traindeck.services.storage.sdk.buckets import ObsStorage
+    from traindeck.services.storage.wire.data_plane import DataPlane
     from traindeck.services.transfers import Transfer
 
 
@@ -52,7 +52,7 @@ def _orders(profile: str, paths: tuple[ObjectPath, ...]) -> list[Order]:
     return [removal_of(profile, list(same)) for _, same in buckets]
 
 
-async def _there(storage: ObjectStorage, path: ObjectPath, *, recursive: bool) -> ObjectPath:
+async def _there(storage: ObsStorage, path: ObjectPath, *, recursive: bool) -> ObjectPath:
     """The object, or else the folder; raises NotFound when there is neither."""
     if not path.is_folder:
         if await storage.info(path) is not None:

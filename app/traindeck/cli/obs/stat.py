@@ -13,12 +13,11 @@ from traindeck.domain.storage.bucket_settings import VERSIONING, BucketFacts, qu
 from traindeck.domain.storage.buckets import Tally
 from traindeck.domain.storage.object_facts import (
     ObjectFacts,
-    ObjectVersion,
     class_words,
     fact_rows,
     tally_rows,
 )
-from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, count_words, size_words
+from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, ObjectVersion, count_words, size_words
 from traindeck.domain.texts import moment_words, say
 
 if TYPE_CHECKING:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from operator import add
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.storage.access import CannedAcl
@@ -45,20 +46,14 @@ class BucketContents:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.objects or self.old_versions or self.markers or self.fragments)
+        return not self.count
 
     @property
     def count(self) -> int:
         return self.objects + self.old_versions + self.markers + self.fragments
 
     def __add__(self, other: BucketContents) -> BucketContents:
-        return BucketContents(
-            self.objects + other.objects,
-            self.old_versions + other.old_versions,
-            self.markers + other.markers,
-            self.fragments + other.fragments,
-            self.size_bytes + other.size_bytes,
-        )
+        return BucketContents(*map(add, astuple(self), astuple(other)))
 
 
 NOTHING = BucketContents()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
@@ -11,7 +12,8 @@ from typing import NoReturn
 JsonPath = tuple[str | int, ...]
 """How to get to a part: names of members and numbers in lists."""
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+_BLANKS = re.compile(r"[ \t\n\r]+")
+_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Located:
 def located(content: str) -> Located:
     """Read strictly: no NaN, no member twice."""
     try:
-        document = json.loads(content, parse_constant=_no_number)
+        return Located(json.loads(content, parse_constant=_no_number), _places(content))
     except json.JSONDecodeError as error:
         raise NotJson(error.msg, TextPosition(error.lineno, error.colno)) from error
     except RecursionError as error:
@@ -60,7 +62,6 @@ def located(content: str) -> Located:
     except _NoNumber as error:
         at = re.search(rf"(?<![\w\"]){re.escape(str(error))}(?![\w\"])", content)
         raise NotJson("Expecting value", place_at(content, at.start() if at else 0)) from error
-    return Located(document, _places(content))
 
 
 def place_at(content: str, offset: int) -> TextPosition:
@@ -84,42 +85,37 @@ def _no_number(name: str) -> NoReturn:
 
 def _places(content: str) -> dict[JsonPath, TextPosition]:
     """Of a document that could be read."""
+    line_starts = [0, *(newline.end() for newline in re.finditer("\n", content))]
     found: dict[JsonPath, TextPosition] = {}
-    way: list[str | int] = []
-    inside: list[str] = []  # "{": a name is next, ":": its value, "[": the next of a list
-    line, line_start, seen = 1, 0, 0
-    for token in _TOKEN.finditer(content):
-        start, sign = token.start(), token.group()
-        newlines = content.count("\n", seen, start)
-        if newlines:
-            line += newlines
-            line_start = content.rfind("\n", 0, start) + 1
-        seen = start
-        place = TextPosition(line, start - line_start + 1)
-        if sign in "}]":
-            if inside.pop() != "{":  # else it is an object without members
-                way.pop()
-            continue
-        if sign == ",":
-            last = way.pop()
-            if isinstance(last, int):
-                way.append(last + 1)
+
+    def position(at: int) -> TextPosition:
+        line = bisect_right(line_starts, at)
+        return TextPosition(line, at - line_starts[line - 1] + 1)
+
+    def after_blanks(at: int) -> int:
+        blanks = _BLANKS.match(content, at)
+        return blanks.end() if blanks else at
+
+    def read(at: int, way: JsonPath) -> int:
+        """The value that begins here; the answer is what comes behind it and its blanks."""
+        found.setdefault(way, position(at))
+        opened = content[at]
+        if opened not in "{[":
+            return after_blanks(_DECODER.raw_decode(content, at)[1])
+        number, at = 0, after_blanks(at + 1)
+        while content[at] not in "}]":
+            if opened == "{":
+                name, end = _DECODER.raw_decode(content, at)
+                if (*way, name) in found:
+                    raise NamedTwice(name, position(at))
+                found[(*way, name)] = position(at)
+                at = read(after_blanks(after_blanks(end) + 1), (*way, name))
             else:
-                inside[-1] = "{"
-            continue
-        if sign == ":":
-            inside[-1] = ":"
-            continue
-        if inside and inside[-1] == "{":
-            way.append(json.loads(sign))
-            if tuple(way) in found:
-                raise NamedTwice(str(way[-1]), place)
-            found[tuple(way)] = place
-            continue
-        found.setdefault(tuple(way), place)
-        if sign == "{":
-            inside.append("{")
-        elif sign == "[":
-            inside.append("[")
-            way.append(0)
+                at = read(at, (*way, number))
+                number += 1
+            if content[at] == ",":
+                at = after_blanks(at + 1)
+        return after_blanks(at + 1)
+
+    read(after_blanks(0), ())
     return found

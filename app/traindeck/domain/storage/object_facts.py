@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from urllib.parse import quote
 
 from traindeck.domain.errors import Conflict, InvalidInput
 from traindeck.domain.storage.buckets import Tally
@@ -47,7 +46,6 @@ LONGEST_LINK = timedelta(days=7)
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _OF_PARTS = re.compile(r"[0-9a-f]{32}-([1-9][0-9]*)")
 _PLAIN_MD5 = re.compile(r"[0-9a-f]{32}")
-_PLAIN_IN_HEADERS = " ;/?:@&=+$,'*"
 _LONGEST_TAG, _LONGEST_TAG_VALUE = 128, 256
 
 
@@ -181,23 +179,6 @@ class HeadChange:
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectVersion:
-    """One of the versions of an object, or the marker that says it was deleted."""
-
-    version: str
-    is_latest: bool
-    modified: datetime | None
-    size_bytes: int | None
-    """None: a marker."""
-    etag: str = ""
-    storage_class: str = ""
-
-    @property
-    def is_marker(self) -> bool:
-        return self.size_bytes is None
-
-
-@dataclass(frozen=True, slots=True)
 class SignedLink:
     """An address that opens one object for whoever has it; its text is for the one who asked for it."""
 
@@ -226,11 +207,6 @@ def metadata_problem(name: str, value: str) -> Text | None:
     if value != value.strip():
         return text("The value of “{name}” begins or ends with a blank, which would be lost.", name=name)
     return None
-
-
-def as_written(value: str) -> str:
-    """How a value of metadata is sent; it may be read by the SDK of the service."""
-    return quote(value, safe=_PLAIN_IN_HEADERS)
 
 
 def metadata_bytes(written: Mapping[str, str]) -> int:
@@ -331,20 +307,18 @@ def fact_rows(facts: ObjectFacts, is_public: bool | None) -> list[FactRow]:
         ("MD5", md5_words(facts)),
         (say("Storage class"), class_words(facts.storage_class)),
     ]
-    if restored := restore_words(facts):
-        rows.append((say("Archive"), restored))
-    rows += [(say("Encryption"), encryption_words(facts)), (say("Public"), public_words(is_public))]
-    if facts.version:
-        rows.append((say("Version"), facts.version))
-    if facts.part_count:
-        rows.append((say("Uploaded in"), say("{count} parts", count=count_words(facts.part_count))))
-    if facts.expires:
-        rows.append((say("Deleted by a rule"), _moment(facts.expires)))
-    if facts.redirect:
-        rows.append((say("Redirects to"), facts.redirect))
-    if facts.is_appendable:
-        rows.append((say("Kind"), say("Content can be added to its end.")))
-    return rows
+    parts = say("{count} parts", count=count_words(facts.part_count))
+    sometimes = [
+        (say("Archive"), restore_words(facts)),
+        (say("Encryption"), encryption_words(facts)),
+        (say("Public"), public_words(is_public)),
+        (say("Version"), facts.version),
+        (say("Uploaded in"), parts if facts.part_count else ""),
+        (say("Deleted by a rule"), moment_words(facts.expires) if facts.expires else ""),
+        (say("Redirects to"), facts.redirect),
+        (say("Kind"), say("Content can be added to its end.") if facts.is_appendable else ""),
+    ]
+    return rows + [(title, value) for title, value in sometimes if value]
 
 
 def header_title(name: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from itertools import pairwise
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.texts import text
@@ -120,13 +120,7 @@ class ObjectPath:
         """Take every spelling: `obs://b/k`, `s3://b/k`, `/b/k`, `b/k`, an address of the service or the console."""
         place = spelled(spelling)
         if place is None or not is_bucket_name(place[0]):
-            raise InvalidInput(
-                text("“{spelling}” is not a place in OBS.", spelling=spelling),
-                text(
-                    "Write it as obs://bucket/folder/. A bucket name has 3 to 63 of a–z, 0–9, dot and hyphen, "
-                    "and begins and ends with a letter or digit."
-                ),
-            )
+            raise no_place(spelling)
         bucket, key = place
         try:
             length = len(key.encode())
@@ -192,6 +186,21 @@ def shared_beginning(one: str, other: str) -> str:
     return one[: min(len(one), len(other)) if length is None else length]
 
 
+def no_place(spelling: str) -> InvalidInput:
+    return InvalidInput(
+        text("“{spelling}” is not a place in OBS.", spelling=spelling),
+        text(
+            "Write it as obs://bucket/folder/. A bucket name has 3 to 63 of a–z, 0–9, dot and hyphen, "
+            "and begins and ends with a letter or digit."
+        ),
+    )
+
+
+def as_written(value: str) -> str:
+    """How a value of metadata is sent: as the SDK of the service writes it, so that it reads what we wrote."""
+    return quote(value, safe=" ;/?:@&=+$,'*")
+
+
 def outermost(paths: Iterable[ObjectPath]) -> tuple[ObjectPath, ...]:
     """In order; a folder that is among them stands for what is inside it."""
     kept: list[ObjectPath] = []
@@ -233,6 +242,24 @@ class ObjectRow:
     modified: datetime | None
     etag: str
     storage_class: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectVersion:
+    """One of the versions of an object, or the marker that says it was deleted."""
+
+    key: str
+    version: str
+    is_latest: bool
+    modified: datetime | None
+    size_bytes: int | None
+    """None: a marker."""
+    etag: str = ""
+    storage_class: str = ""
+
+    @property
+    def is_marker(self) -> bool:
+        return self.size_bytes is None
 
 
 def count_words(count: int | None) -> str:

@@ -123,24 +123,16 @@ def template_policy(template: Template, bucket: str, form: PolicyForm) -> str:
     """The text to set; empty: there is to be no policy."""
     if template is Template.PRIVATE:
         return ""
-    actions = list(_ACTIONS[template])
-    if form is PolicyForm.OBS:
-        statement = {
-            "Sid": template.value,
-            "Effect": "Allow",
-            "Principal": {"ID": "*"},
-            "Action": actions,
-            "Resource": [bucket, f"{bucket}/*"],
-        }
-        return formatted({"Statement": [statement]})
+    is_s3, actions = form is PolicyForm.S3, _ACTIONS[template]
+    place = f"arn:aws:s3:::{bucket}" if is_s3 else bucket
     statement = {
-        "Sid": "".join(word.title() for word in template.value.split("-")),
+        "Sid": "".join(word.title() for word in template.split("-")) if is_s3 else template.value,
         "Effect": "Allow",
-        "Principal": "*",
-        "Action": [f"s3:{action}" for action in actions if action not in _NOT_IN_S3],
-        "Resource": [f"arn:aws:s3:::{bucket}", f"arn:aws:s3:::{bucket}/*"],
+        "Principal": "*" if is_s3 else {"ID": "*"},
+        "Action": [f"s3:{action}" for action in actions if action not in _NOT_IN_S3] if is_s3 else actions,
+        "Resource": [place, f"{place}/*"],
     }
-    return formatted({"Version": _S3_VERSION, "Statement": [statement]})
+    return formatted({"Version": _S3_VERSION, "Statement": [statement]} if is_s3 else {"Statement": [statement]})
 
 
 def formatted(document: object) -> str:
@@ -239,11 +231,11 @@ def _told(statements: Sequence[Statement]) -> frozenset[tuple[object, ...]]:
 
 
 _WITHOUT_WORD = frozenset(name.lower() for name in _NOT_IN_S3)
-_OF_BUCKETS = frozenset(name.lower() for name in BUCKET_ACTIONS)
-_OF_OBJECTS = frozenset(name.lower() for name in OBJECT_ACTIONS)
+OF_BUCKETS = frozenset(name.lower() for name in BUCKET_ACTIONS)
+OF_OBJECTS = frozenset(name.lower() for name in OBJECT_ACTIONS)
 
 
 def _is_about(action: str, resource: str) -> bool:
-    if action in _OF_BUCKETS:
+    if action in OF_BUCKETS:
         return "/" not in resource
-    return "/" in resource or action not in _OF_OBJECTS
+    return "/" in resource or action not in OF_OBJECTS

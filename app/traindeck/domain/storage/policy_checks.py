@@ -16,6 +16,8 @@ from traindeck.domain.storage.policies import (
     BUCKET_ACTIONS,
     MOST_BYTES,
     OBJECT_ACTIONS,
+    OF_BUCKETS,
+    OF_OBJECTS,
     OPERATORS,
     PolicyForm,
     Statement,
@@ -88,13 +90,8 @@ def policy_findings(policy: str, bucket: str, form: PolicyForm) -> tuple[Finding
     try:
         document = located(policy)
     except NamedTwice as error:
-        return (
-            Finding(
-                text("“{name}” is there twice.", name=error.problem),
-                text("Only the last of them would count: leave one."),
-                error.place,
-            ),
-        )
+        title = text("“{name}” is there twice.", name=error.problem)
+        return (Finding(title, text("Only the last of them would count: leave one."), error.place),)
     except NotJson as error:
         hint = _PROBLEMS.get(error.problem, text("Look at this place; “Format” works once it is right."))
         return (Finding(text("This is not JSON."), hint, error.place),)
@@ -126,11 +123,8 @@ class _Check:
             yield from self._statement(statements, ("Statement",))
             return
         if not isinstance(statements, list) or not statements:
-            yield self._error(
-                ("Statement",),
-                text("“Statement” is not a list of statements."),
-                text("Write at least one statement in square brackets; for no policy at all empty the text."),
-            )
+            hint = text("Write at least one statement in square brackets; for no policy at all empty the text.")
+            yield self._error(("Statement",), text("“Statement” is not a list of statements."), hint)
             return
         for number, statement in enumerate(statements):
             yield from self._statement(statement, ("Statement", number))
@@ -144,17 +138,13 @@ class _Check:
         if effect not in ("Allow", "Deny"):
             title = text("“Effect” is missing.") if effect is None else text("“Effect” is neither Allow nor Deny.")
             yield self._error((*way, "Effect"), title, text("Write “Allow” or “Deny”, with a capital letter."))
-        for name in ("Principal", "Action", "Resource"):
+        checks = {"Principal": self._principal, "Action": self._actions, "Resource": self._resources}
+        for name in checks:
             yield from self._either(statement, way, name)
-        for name in ("Principal", "NotPrincipal"):
-            if name in statement:
-                yield from self._principal(statement[name], (*way, name))
-        for name in ("Action", "NotAction"):
-            if name in statement:
-                yield from self._actions(statement[name], (*way, name))
-        for name in ("Resource", "NotResource"):
-            if name in statement:
-                yield from self._resources(statement[name], (*way, name))
+        for name, check in checks.items():
+            for spelled in (name, f"Not{name}"):
+                if spelled in statement:
+                    yield from check(statement[spelled], (*way, spelled))
         yield from self._pairs(statement, way)
         if "Condition" in statement:
             yield from self._conditions(statement["Condition"], (*way, "Condition"))
@@ -191,22 +181,16 @@ class _Check:
     def _accounts(self, value: object, way: JsonPath) -> Iterator[Finding]:
         for at, account in self._each(value, way):
             if account != "*" and not _ACCOUNT.fullmatch(account):
-                yield self._error(
-                    at,
-                    text("“{name}” is not how an account is written.", name=account),
-                    text("Write domain/<account id>, with :user/<user id>, :user/* or :agency/<name> behind it."),
-                )
+                hint = text("Write domain/<account id>, with :user/<user id>, :user/* or :agency/<name> behind it.")
+                yield self._error(at, text("“{name}” is not how an account is written.", name=account), hint)
 
     def _actions(self, value: object, way: JsonPath) -> Iterator[Finding]:
         yield from self._texts(value, way)
         for at, action in self._each(value, way):
             name = bare_action(action)
             if name != action and self._form is PolicyForm.OBS:
-                yield self._error(
-                    at,
-                    text("“{name}” has the name of a service before it.", name=action),
-                    text("Write {name} alone.", name=name),
-                )
+                title = text("“{name}” has the name of a service before it.", name=action)
+                yield self._error(at, title, text("Write {name} alone.", name=name))
             elif not any(fnmatchcase(known, name.lower()) for known in _ACTIONS):
                 near = get_close_matches(name.lower(), _ACTIONS, 1, 0.6)
                 hint = text("Look it up in the service's list of actions; a wrong name does nothing or is refused.")
@@ -219,17 +203,10 @@ class _Check:
         for at, resource in self._each(value, way):
             name = bare_resource(resource)
             if name != resource and self._form is PolicyForm.OBS:
-                yield self._error(
-                    at,
-                    text("OBS takes no ARN as “Resource”."),
-                    text("Write {name} alone.", name=name),
-                )
+                yield self._error(at, text("OBS takes no ARN as “Resource”."), text("Write {name} alone.", name=name))
             elif name.partition("/")[0] != self._bucket:
-                yield self._error(
-                    at,
-                    text("“{name}” is not in this bucket.", name=resource),
-                    text("Write “{bucket}”, “{bucket}/*” or “{bucket}/folder/*”.", bucket=self._bucket),
-                )
+                hint = text("Write “{bucket}”, “{bucket}/*” or “{bucket}/folder/*”.", bucket=self._bucket)
+                yield self._error(at, text("“{name}” is not in this bucket.", name=resource), hint)
 
     def _pairs(self, statement: dict[str, object], way: JsonPath) -> Iterator[Finding]:
         """Actions that no resource of the statement fits, so that it never takes effect."""
@@ -240,20 +217,14 @@ class _Check:
         has_objects = any("/" in one or one.endswith("*") for one in resources)
         for at, action in self._each(statement.get("Action"), (*way, "Action")):
             name = bare_action(action)
-            if _is_one_of(name, BUCKET_ACTIONS) and not has_bucket:
-                yield self._error(
-                    at,
-                    text("{name} is about the bucket, but only objects are named.", name=name),
-                    text("Add “{bucket}” to “Resource”, else it does nothing.", bucket=self._bucket),
-                    may_be=True,
-                )
-            elif _is_one_of(name, OBJECT_ACTIONS) and not has_objects:
-                yield self._error(
-                    at,
-                    text("{name} is about objects, but only the bucket is named.", name=name),
-                    text("Add “{bucket}/*” to “Resource”, else it does nothing.", bucket=self._bucket),
-                    may_be=True,
-                )
+            if name.lower() in OF_BUCKETS and not has_bucket:
+                title = text("{name} is about the bucket, but only objects are named.", name=name)
+                hint = text("Add “{bucket}” to “Resource”, else it does nothing.", bucket=self._bucket)
+                yield self._error(at, title, hint, may_be=True)
+            elif name.lower() in OF_OBJECTS and not has_objects:
+                title = text("{name} is about objects, but only the bucket is named.", name=name)
+                hint = text("Add “{bucket}/*” to “Resource”, else it does nothing.", bucket=self._bucket)
+                yield self._error(at, title, hint, may_be=True)
 
     def _conditions(self, conditions: object, way: JsonPath) -> Iterator[Finding]:
         if not isinstance(conditions, dict):
@@ -268,11 +239,8 @@ class _Check:
                     hint = text("Is {name} meant?", name=near[0])
                 yield self._error((*way, name), text("No operator “{name}” is known.", name=name), hint)
             if not isinstance(keys, dict) or not keys:
-                yield self._error(
-                    (*way, name),
-                    text("“{name}” has no keys to compare.", name=name),
-                    text('Write for example "{name}": {{"SourceIp": "10.0.0.0/8"}}.', name=name),
-                )
+                hint = text('Write for example "{name}": {{"SourceIp": "10.0.0.0/8"}}.', name=name)
+                yield self._error((*way, name), text("“{name}” has no keys to compare.", name=name), hint)
                 continue
             for key, value in keys.items():
                 yield from self._condition_values(operator, value, (*way, name, key))
@@ -323,10 +291,6 @@ class _Check:
         return Finding(title, hint, self._document.place(way), is_error=not may_be)
 
 
-def _is_one_of(name: str, known: Sequence[str]) -> bool:
-    return any(name.lower() == one.lower() for one in known)
-
-
 def _value_problem(operator: str, value: str) -> Text | None:
     try:
         if operator in ("IpAddress", "NotIpAddress"):
@@ -352,7 +316,15 @@ _TAKING_BACK = ("PutBucketPolicy", "DeleteBucketPolicy")
 
 def policy_effects(bucket: str, policy: str, acl: Acl | None) -> tuple[Finding, ...]:
     """Warnings about a policy that could be sent; with the grants beside it, as far as they are known."""
-    return (*_openings(bucket, policy, acl), *denials_of_owner(bucket, policy, acl))
+    found = denials_of_owner(bucket, policy, acl)
+    anybody = exposure(bucket, policy, acl).anybody
+    if not anybody:
+        return found
+    hint = text("No account is needed for that; what they fetch is on your bill.")
+    if anybody & CHANGING:
+        hint = text("No account is needed for that: your data can be replaced, and what they store is on your bill.")
+    title = text("Anybody on the internet can {what}.", what=abilities_words(anybody))
+    return (Finding(title, hint, is_error=False), *found)
 
 
 def denials_of_owner(bucket: str, policy: str, acl: Acl | None) -> tuple[Finding, ...]:
@@ -360,48 +332,32 @@ def denials_of_owner(bucket: str, policy: str, acl: Acl | None) -> tuple[Finding
     found: list[Finding] = []
     for statement in statements_of(policy) or ():
         if not statement.allows and _is_about_owner(statement, acl.owner if acl else ""):
-            found += [one for one in _lock_out(bucket, statement) if one not in found]
+            one = _lock_out(bucket, statement)
+            if one is not None and one not in found:
+                found.append(one)
     return tuple(found)
 
 
-def _openings(bucket: str, policy: str, acl: Acl | None) -> list[Finding]:
-    opened = exposure(bucket, policy, acl)
-    if not opened.anybody:
-        return []
-    hint = text("No account is needed for that; what they fetch is on your bill.")
-    if opened.anybody & CHANGING:
-        hint = text("No account is needed for that: your data can be replaced, and what they store is on your bill.")
-    words = text("Anybody on the internet can {what}.", what=abilities_words(opened.anybody))
-    return [Finding(words, hint, is_error=False)]
-
-
-def _lock_out(bucket: str, statement: Statement) -> list[Finding]:
+def _lock_out(bucket: str, statement: Statement) -> Finding | None:
     def is_denied(action: str) -> bool:
         places = [f"{bucket}/*", *statement.resources] if action in OBJECT_ACTIONS else [bucket]
         return any(covers(statement, action, place) for place in places if action not in OBJECT_ACTIONS or "/" in place)
 
+    names = ", ".join(action for action in _WORK if is_denied(action))
     if any(is_denied(action) for action in _TAKING_BACK):
+        title = text("This denies you yourself to change or remove the policy.")
         if statement.has_condition:
             title = text("Where its condition holds, a denial is also about you, and about taking it back.")
-        else:
-            title = text("This denies you yourself to change or remove the policy.")
-        return [
-            Finding(title, text("It may take the console, or the service's support, to get in again."), is_error=False)
-        ]
-    denied = [action for action in _WORK if is_denied(action)]
-    if not denied:
-        return []
-    names = ", ".join(denied)
-    if statement.has_condition:
+        hint = text("It may take the console, or the service's support, to get in again.")
+    elif not names:
+        return None
+    elif statement.has_condition:
         title = text("Where its condition holds, this denies you yourself: {names}.", names=names)
-        return [Finding(title, text("Make sure that the condition does not fit your own computer."), is_error=False)]
-    return [
-        Finding(
-            text("This denies you yourself: {names}.", names=names),
-            text("Denials win over everything else. Name those who are meant, or use “NotPrincipal”."),
-            is_error=False,
-        )
-    ]
+        hint = text("Make sure that the condition does not fit your own computer.")
+    else:
+        title = text("This denies you yourself: {names}.", names=names)
+        hint = text("Denials win over everything else. Name those who are meant, or use “NotPrincipal”.")
+    return Finding(title, hint, is_error=False)
 
 
 def _is_about_owner(statement: Statement, owner: str) -> bool:

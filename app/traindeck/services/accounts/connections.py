@@ -20,16 +20,15 @@ from traindeck.services.accounts.environment import ENVIRONMENT, environment_pro
 from traindeck.services.http.calls import Refused
 from traindeck.services.http.errors import check_usable
 from traindeck.services.http.proxies import proxy_of
-from traindeck.services.storage.data_ports import DataPlane
 
 if TYPE_CHECKING:
+    from traindeck.services.accounts.secrets import SecretStore
     from traindeck.services.jobs.modelarts.adapter import ModelArtsTraining
-    from traindeck.services.ports import Access, ObjectStorage, SecretStore, TrainingBackend
     from traindeck.services.storage.sdk.access import ObsAccess
-    from traindeck.services.storage.sdk.account import ObsAccount
     from traindeck.services.storage.sdk.buckets import ObsStorage
     from traindeck.services.storage.sdk.objects import ObsObjects
     from traindeck.services.storage.sdk.settings import ObsSettings
+    from traindeck.services.storage.wire.data_plane import DataPlane
     from traindeck.store.settings import ProfileStore
 
 
@@ -46,10 +45,10 @@ class Adapters(Protocol):
     """What speaks to an account's services, beside its data."""
 
     @property
-    def storage(self) -> ObjectStorage: ...
+    def storage(self) -> ObsStorage: ...
 
     @property
-    def training(self) -> TrainingBackend: ...
+    def training(self) -> ModelArtsTraining: ...
 
     @property
     def settings(self) -> ObsSettings: ...
@@ -58,7 +57,7 @@ class Adapters(Protocol):
     def objects(self) -> ObsObjects: ...
 
     @property
-    def access(self) -> Access: ...
+    def access(self) -> ObsAccess: ...
 
     def close(self) -> None: ...
 
@@ -73,11 +72,11 @@ class Connection:
     """Told when a service does not take the keys any more; the error reaches whoever asked as well."""
 
     @property
-    def storage(self) -> ObjectStorage:
+    def storage(self) -> ObsStorage:
         return self._adapters.storage
 
     @property
-    def training(self) -> TrainingBackend:
+    def training(self) -> ModelArtsTraining:
         return self._adapters.training
 
     @property
@@ -89,7 +88,7 @@ class Connection:
         return self._adapters.objects
 
     @property
-    def access(self) -> Access:
+    def access(self) -> ObsAccess:
         return self._adapters.access
 
     def close(self) -> None:
@@ -274,9 +273,10 @@ async def make_connection(profile: Profile, credentials: Credentials, calls: Blo
     refused: Listeners[KeysRefused] = Listeners()
 
     def make_plane(tell: Refused) -> DataPlane:
-        from traindeck.services.storage.wire.data_plane import WireDataPlane
+        from traindeck.services.storage.wire.account import WireAccount
+        from traindeck.services.storage.wire.data_plane import DataPlane
 
-        return WireDataPlane(profile, credentials, refused=tell)
+        return DataPlane(WireAccount(profile, credentials, refused=tell))
 
     return Connection(profile, _Adapters(profile, credentials, calls, refused.tell), make_plane, refused)
 
@@ -304,7 +304,7 @@ class _Adapters:
     def storage(self) -> ObsStorage:
         from traindeck.services.storage.sdk.buckets import ObsStorage
 
-        return ObsStorage(self._profile, self._credentials, self._calls, account=self._account)
+        return ObsStorage(self._profile, self._credentials, self._calls, self._refused)
 
     @cached_property
     def training(self) -> ModelArtsTraining:
@@ -316,28 +316,22 @@ class _Adapters:
     def objects(self) -> ObsObjects:
         from traindeck.services.storage.sdk.objects import ObsObjects
 
-        return ObsObjects(self._account)
+        return ObsObjects(self.storage)
 
     @cached_property
     def settings(self) -> ObsSettings:
         from traindeck.services.storage.sdk.settings import ObsSettings
 
-        return ObsSettings(self._account, self._profile)
+        return ObsSettings(self.storage)
 
     @cached_property
     def access(self) -> ObsAccess:
         from traindeck.services.storage.sdk.access import ObsAccess
 
-        return ObsAccess(self._account)
+        return ObsAccess(self.storage)
 
     def close(self) -> None:
         """Of those that were made, what is idle."""
-        for name in ("_account", "training"):
+        for name in ("storage", "training"):
             if name in self.__dict__:
                 getattr(self, name).close()
-
-    @cached_property
-    def _account(self) -> ObsAccount:
-        from traindeck.services.storage.sdk.account import ObsAccount
-
-        return ObsAccount(self._profile, self._credentials, self._calls, self._refused)

@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.errors import AccessRefused, AppError, InvalidInput, KeyringMissing
@@ -16,7 +16,6 @@ from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.services.accounts.environment import ENVIRONMENT, environment_keys
 from traindeck.services.http.calls import breakable
-from traindeck.services.ports import SecretStore
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
@@ -41,6 +40,19 @@ _IMPROVED = {_SECRET_SERVICE: "traindeck.services.accounts.secret_service.Secret
 
 log = logging.getLogger(__name__)
 Result = TypeVar("Result")
+
+
+class SecretStore(Protocol):
+    """The one place a secret is kept."""
+
+    async def backend(self) -> str:
+        """What it is called; raises KeyringMissing where there is none."""
+
+    async def read(self, profile: str) -> Credentials | None: ...
+
+    async def write(self, profile: str, credentials: Credentials) -> None: ...
+
+    async def remove(self, profile: str) -> None: ...
 
 
 class KeyringSecrets:

@@ -232,7 +232,7 @@ def expired_token(answer: ErrorResponse, *_: str) -> AppError:
 
 
 def wrong_clock(answer: ErrorResponse, *_: str) -> AppError:
-    off_by = _minutes_off(answer.date)
+    off_by = round(abs(seconds_ahead(answer.date) or 0.0) / 60)  # 0: the server did not say
     title = (
         text("The clock of this computer is off by {minutes} minutes.", minutes=off_by)
         if off_by
@@ -290,11 +290,6 @@ def unusable_certificates(service: Service, ca_file: str, detail: str) -> Invali
         text("Give a CA file in PEM form (BEGIN CERTIFICATE) in the settings of the account, or none."),
         service.masked(detail),
     )
-
-
-def _minutes_off(server_date: str) -> int:
-    """How far the clocks are apart; 0 when the server did not say."""
-    return round(abs(seconds_ahead(server_date) or 0.0) / 60)
 
 
 def seconds_ahead(server_date: str) -> float | None:

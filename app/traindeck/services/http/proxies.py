@@ -1,21 +1,37 @@
-"""Which proxy leads to a service (that of the profile, else that of the system), and which addresses need none."""
+"""Which addresses are gone to: the proxy that leads to a service, and where an answer may send a signed request.
+
+The proxy is that of the profile, else that of the system; what is signed never leaves the account's own service.
+"""
 
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Profile, Proxy, parse_proxy
 from traindeck.domain.errors import InvalidInput
 
+MOST_REDIRECTS = 2
+LED_AWAY = "LedAway"
+"""The code of an answer that would send a request to somebody else, in place of what it says itself."""
+
+# Where a cloud's regions stand side by side: a bucket of another region is sent to from any of them.
+_OF_ONE_CLOUD = ("myhuaweicloud.com", "myhuaweicloud.cn", "myhuaweicloud.eu", "amazonaws.com", "amazonaws.com.cn")
+
+
+def ip_of(url: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """None: it has a name for its host."""
+    try:
+        return ipaddress.ip_address(urlsplit(url).hostname or "")
+    except ValueError:
+        return None
+
 
 def is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    ip = ip_of(url)
+    return ip.is_loopback if ip else urlsplit(url).hostname == "localhost"
 
 
 def proxy_of(profile: Profile, credentials: Credentials) -> Proxy | None:
@@ -44,11 +60,30 @@ def _of_system(address: str) -> Proxy | None:
         parts = urlsplit(address if "://" in address else f"http://{address}")
         password = Secret(unquote(parts.password)) if parts.password else None
         without = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-        return Proxy(*_place(without), unquote(parts.username or ""), password)
+        return replace(parse_proxy(without, password), user=unquote(parts.username or ""))
     except (ValueError, InvalidInput):
         return None
 
 
-def _place(address: str) -> tuple[str, int]:
-    proxy = parse_proxy(address)
-    return proxy.host, proxy.port
+def may_follow(service: str, location: str) -> bool:
+    """Whether `location`, as an answer of the server at `service` names it, is still that service."""
+    try:
+        ours, theirs = urlsplit(service), urlsplit(location)
+        ports = [address.port or (443 if address.scheme == "https" else 80) for address in (ours, theirs)]
+    except ValueError:
+        return False
+    if theirs.scheme not in ("http", "https") or (ours.scheme == "https" and theirs.scheme != "https"):
+        return False
+    # At another port of the same computer is somebody else.
+    if ports[0] != ports[1] and ports != [80, 443]:
+        return False
+    host, there = (ours.hostname or "").rstrip("."), (theirs.hostname or "").rstrip(".")
+    if there == host or ip_of(service):
+        return there == host
+    domain = next((cloud for cloud in _OF_ONE_CLOUD if host.endswith(f".{cloud}")), host)
+    return there.endswith(f".{domain}")
+
+
+def led_away(status: int, service: str, location: str) -> str:
+    """The address of somebody else whom an answer wants us to ask; empty: it does not."""
+    return location if 300 <= status < 400 and location and not may_follow(service, location) else ""

@@ -31,7 +31,8 @@ from traindeck.runtime.tasks import Listeners, gather_or_raise, safely
 from traindeck.services.accounts.connections import Connection, Connections
 from traindeck.services.jobs.code_bundles import Bundle, CodeBundles, FrozenFile
 from traindeck.services.jobs.locks import held
-from traindeck.services.storage.planes import Line, Planes
+from traindeck.services.storage.planes import Planes
+from traindeck.services.storage.wire.data_plane import DataPlane
 
 if TYPE_CHECKING:
     from traindeck.store.runs import RunStore
@@ -271,16 +272,16 @@ class Submission:
         slots = asyncio.Semaphore(_UPLOADS)
         done = 0
 
-        async def send(line: Line, file: FrozenFile) -> None:
+        async def send(plane: DataPlane, file: FrozenFile) -> None:
             nonlocal done
             async with slots:
                 body = await self.bundles.body(bundle, file)
-                await line.run(lambda plane: plane.put(folder.join(file.path), body))
+                await self.planes.on_loop(lambda: plane.put(folder.join(file.path), body))
             done += 1
             stage(text("Uploading the code: {done} of {all} files…", done=done, all=len(bundle.files)))
 
-        async with self.planes.line(connection) as line:
-            await gather_or_raise(send(line, file) for file in bundle.files)
+        async with self.planes.line(connection) as plane:
+            await gather_or_raise(send(plane, file) for file in bundle.files)
 
     async def _become(self, run: Run, **changes: object) -> Run:
         after = await self.records.change(run.id, **changes)

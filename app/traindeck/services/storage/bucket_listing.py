@@ -10,7 +10,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.clock import Clock, utc_now
 from traindeck.services.accounts.connections import Connections
-from traindeck.services.storage.listing import KeyRange, Piece, Sweep, level_pieces
+from traindeck.services.storage.listing import KeyRange, Piece, Sweep, pieces_of
 
 if TYPE_CHECKING:
     from traindeck.store.object_index import ObjectIndex
@@ -39,33 +39,25 @@ class ListingProgress:
 OnListingProgress = Callable[[ListingProgress], None]
 
 
+@dataclass(slots=True, eq=False)
 class BucketListing:
     """One bucket of one account and the index it is listed into."""
 
-    def __init__(
-        self,
-        profile: str,
-        bucket: str,
-        index: ObjectIndex,
-        connections: Connections,
-        calls: BlockingCalls,
-        clock: Clock,
-    ) -> None:
-        self.index = index
-        self._profile = profile
-        self._bucket = bucket
-        self._connections = connections
-        self._calls = calls
-        self._clock = clock
-        self._left: dict[str, tuple[datetime, list[KeyRange]]] = {}
-        self._sweeping: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+    _profile: str
+    _bucket: str
+    index: ObjectIndex
+    _connections: Connections
+    _calls: BlockingCalls
+    _clock: Clock
+    _left: dict[str, tuple[datetime, list[KeyRange]]] = field(default_factory=dict)
+    _sweeping: dict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
     async def list_level(self, folder: str, on_progress: OnListingProgress) -> None:
         """What one folder holds, without looking into the folders in it."""
         source = (await self._connections.open(self._profile)).storage
         began = self._clock()
         found, changed, has_folders = 0, 0, False
-        async with aclosing(level_pieces(source, ObjectPath(self._bucket, folder))) as pieces:
+        async with aclosing(pieces_of(source, ObjectPath(self._bucket, folder))) as pieces:
             async for piece in pieces:
                 changed += await self._calls.run(partial(self._keep_level, folder, piece))
                 found += len(piece.rows) + len(piece.folders)
@@ -100,28 +92,20 @@ class BucketListing:
         return self.index.replace_level(folder, piece.after, piece.upto, piece.rows, piece.folders)
 
 
+@dataclass(slots=True, eq=False)
 class BucketListings:
     """The buckets somebody looked at in this session."""
 
-    def __init__(
-        self,
-        connections: Connections,
-        open_index: Callable[[str, str], ObjectIndex],
-        calls: BlockingCalls,
-        clock: Clock = utc_now,
-    ) -> None:
-        self._clock = clock
-        self._connections = connections
-        self._open_index = open_index
-        self._calls = calls
-        self._known: dict[tuple[str, str], BucketListing] = {}
+    _connections: Connections
+    _open_index: Callable[[str, str], ObjectIndex]
+    _calls: BlockingCalls
+    _clock: Clock = utc_now
+    _known: dict[tuple[str, str], BucketListing] = field(default_factory=dict)
 
     async def open(self, profile: str, bucket: str) -> BucketListing:
         facts = self._connections.profile(profile)
         # The Lab is the same wherever it listens today.
         account = profile if facts.is_lab else f"{profile} {facts.obs_url}"
         index = await self._calls.run(lambda _: self._open_index(account, bucket))
-        return self._known.setdefault(
-            (account, bucket),
-            BucketListing(profile, bucket, index, self._connections, self._calls, self._clock),
-        )
+        listing = BucketListing(profile, bucket, index, self._connections, self._calls, self._clock)
+        return self._known.setdefault((account, bucket), listing)

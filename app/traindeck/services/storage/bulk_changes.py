@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import AppError, KeysRefused, Unreachable
 from traindeck.domain.storage.buckets import BulkReport, Tally
 from traindeck.domain.storage.object_facts import FROZEN_CLASSES, HeadChange, RestoreSpeed
-from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
-from traindeck.runtime.tasks import safely
+from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, outermost
+from traindeck.runtime.tasks import few_at_once, safely
 from traindeck.services.storage.documents import our_class
 from traindeck.services.storage.listing import PageSource, Piece, Sweep, entry_of
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 AT_ONCE = 8
 MOST_TOLD = 1000
-_QUEUED = 2000
 
 ChangeObject = Callable[[ObjectEntry], Awaitable[bool]]
 """Whether there was anything to change."""
@@ -31,7 +30,7 @@ async def each(
     source: PageSource, chosen: Sequence[ObjectEntry], take: Callable[[list[ObjectEntry]], Awaitable[None]]
 ) -> None:
     """Hand on every object among these and below the folders among them, each once."""
-    folders = _outermost([entry.path for entry in chosen if entry.path.is_folder])
+    folders = outermost(entry.path for entry in chosen if entry.path.is_folder)
     single = [entry for entry in chosen if not (entry.path.is_folder or _is_below(entry.path, folders))]
     if single:
         await take(single)
@@ -76,48 +75,27 @@ class BulkChange:
 
     async def run(self, chosen: Sequence[ObjectEntry]) -> BulkReport:
         """KeysRefused, Unreachable: then none of the rest would fare better, and it is ended."""
-        queue: asyncio.Queue[ObjectEntry | None] = asyncio.Queue(_QUEUED)
+        async with few_at_once(AT_ONCE) as start:
 
-        async def put(entries: list[ObjectEntry]) -> None:
-            for entry in entries:
-                await queue.put(entry)
+            async def take(entries: list[ObjectEntry]) -> None:
+                for entry in entries:
+                    await start(partial(self._change, entry))
 
-        async def produce() -> None:
-            await each(self.source, chosen, put)
-            for _ in range(AT_ONCE):
-                await queue.put(None)
-
-        try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(produce())
-                for _ in range(AT_ONCE):
-                    group.create_task(self._consume(queue))
-        except ExceptionGroup as failures:
-            raise failures.exceptions[0] from failures
+            await each(self.source, chosen, take)
         return self.report
 
-    async def _consume(self, queue: asyncio.Queue[ObjectEntry | None]) -> None:
-        while (entry := await queue.get()) is not None:
-            try:
-                is_changed = await self.work(entry)
-            except (KeysRefused, Unreachable):
-                raise
-            except AppError as error:
-                self._count(entry, error)
-            else:
-                self._count(entry, None, is_changed=is_changed)
-
-    def _count(self, entry: ObjectEntry, error: AppError | None, *, is_changed: bool = False) -> None:
-        was = self.report
-        failures = was.failures
-        if error is not None and len(failures) < MOST_TOLD:
-            failures = (*failures, (entry.path, error))
-        self.report = BulkReport(
-            was.changed + (error is None and is_changed),
-            was.left_alone + (error is None and not is_changed),
-            was.failed + (error is not None),
-            failures,
-        )
+    async def _change(self, entry: ObjectEntry) -> None:
+        try:
+            is_changed = await self.work(entry)
+        except (KeysRefused, Unreachable):
+            raise
+        except AppError as error:
+            was = self.report
+            failures = (*was.failures, (entry.path, error))[:MOST_TOLD]
+            self.report = replace(was, failed=was.failed + 1, failures=failures)
+        else:
+            was = self.report
+            self.report = replace(was, changed=was.changed + is_changed, left_alone=was.left_alone + (not is_changed))
         safely(self.on_progress)(self.report)
 
 
@@ -146,15 +124,7 @@ def restoring(objects: ObsObjects, days: int, speed: RestoreSpeed) -> ChangeObje
     return work
 
 
-def _outermost(folders: Sequence[ObjectPath]) -> list[ObjectPath]:
-    kept: list[ObjectPath] = []
-    for folder in sorted(folders):
-        if not _is_below(folder, kept):
-            kept.append(folder)
-    return kept
-
-
-def _is_below(path: ObjectPath, outermost: Sequence[ObjectPath]) -> bool:
+def _is_below(path: ObjectPath, folders: Sequence[ObjectPath]) -> bool:
     """In order, and none below another: then only the last one before it can hold it."""
-    before = bisect_right(outermost, path)
-    return before > 0 and path.bucket == outermost[before - 1].bucket and path.key.startswith(outermost[before - 1].key)
+    before = bisect_right(folders, path)
+    return before > 0 and folders[before - 1].holds(path)

@@ -1,13 +1,17 @@
-"""XML and dates as object stores send and take them."""
+"""XML, pages of listings and dates as object stores send and take them."""
 
 from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
+from urllib.parse import unquote_plus
 
+from traindeck.domain.storage.objects import ObjectRow
 from traindeck.runtime.clock import of_http_date
+from traindeck.services.storage.data_ports import ListingPage
 
 # Services differ in whether they name a namespace, and in which.
 _NAMESPACE = re.compile(r"""\sxmlns=(?:"[^"]*"|'[^']*')""")
@@ -15,6 +19,19 @@ _MARKUP = re.compile("[&<>\t\r\n]")
 _FROM_S3 = {"STANDARD_IA": "WARM", "GLACIER": "COLD"}
 # What no XML can hold, however it is written. Made ready by who writes: that takes longer than all else here.
 _UNWRITABLE = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+# The usual elements in their usual order, nothing escaped in the name; what differs is read the slow way.
+_OWNER = r"(?:<Owner>.*?</Owner>\s*)?"
+_ROW = re.compile(
+    r"<Contents>\s*<Key>([^<&]*)</Key>\s*<LastModified>([^<]*)</LastModified>\s*"
+    r"<ETag>(?:&quot;|&#34;|\")?([^<&\"]*)(?:&quot;|&#34;|\")?</ETag>\s*<Size>(\d+)</Size>\s*"
+    + _OWNER
+    + r"(?:<StorageClass>([^<]*)</StorageClass>\s*)?(?:<Type>[^<]*</Type>\s*)?"
+    + _OWNER
+    + "</Contents>",
+    re.DOTALL,
+)
+_FIRST_ROW = "<Contents>"
+_LAST_ROW = "</Contents>"
 
 
 def document(xml: str | bytes, *names: str) -> ET.Element:
@@ -27,6 +44,11 @@ def document(xml: str | bytes, *names: str) -> ET.Element:
     if root.tag not in names:
         raise ValueError(f"expected {names[0]}, got {root.tag}")
     return root
+
+
+def decoding_of(root: ET.Element) -> Callable[[str], str]:
+    """How the names in a listing are to be read."""
+    return unquote_plus if root.findtext("EncodingType") == "url" else str
 
 
 def our_class(name: str) -> str:
@@ -58,3 +80,54 @@ def http_moment(told: str) -> datetime | None:
         return of_http_date(told)
     except ValueError:
         return None
+
+
+def bare(etag: str) -> str:
+    return etag.removeprefix("W/").strip('"')
+
+
+def page_of(xml: str | bytes) -> ListingPage:
+    """Read fast, for a full scan of a bucket is mostly this; ValueError: this is no listing."""
+    words = xml.decode("utf-8") if isinstance(xml, bytes) else xml
+    first, end = words.find(_FIRST_ROW), words.rfind(_LAST_ROW) + len(_LAST_ROW)
+    rows_xml = words[first:end] if first >= 0 else ""
+    found = _ROW.findall(rows_xml)
+    if "<CommonPrefixes>" in rows_xml or len(found) != rows_xml.count(_FIRST_ROW):
+        root = document(words, "ListBucketResult")
+        return _page(root, _rows_of(root))
+    root = document(words[:first] + words[end:] if rows_xml else words, "ListBucketResult")
+    decode = str if decoding_of(root) is str else _decoded
+    rows = [
+        ObjectRow(decode(key), int(size), moment(modified), etag, our_class(storage_class))
+        for key, modified, etag, size, storage_class in found
+    ]
+    return _page(root, rows)
+
+
+def _decoded(key: str) -> str:
+    """Most names hold no other escape than that of the slash, and decoding the rest is slow."""
+    key = key.replace("%2F", "/")
+    return unquote_plus(key) if "%" in key else key.replace("+", " ")
+
+
+def _rows_of(root: ET.Element) -> list[ObjectRow]:
+    decode = decoding_of(root)
+    return [
+        ObjectRow(
+            decode(node.findtext("Key") or ""),
+            int(node.findtext("Size") or 0),
+            moment(node.findtext("LastModified")),
+            (node.findtext("ETag") or "").strip('"'),
+            our_class(node.findtext("StorageClass") or ""),
+        )
+        for node in root.iterfind("Contents")
+    ]
+
+
+def _page(root: ET.Element, rows: list[ObjectRow]) -> ListingPage:
+    decode = decoding_of(root)
+    folders = [decode(node.findtext("Prefix") or "") for node in root.iterfind("CommonPrefixes")]
+    more = root.findtext("IsTruncated") == "true"
+    # Other S3 services omit the marker when no delimiter was given: it is the last name then.
+    last = max([*(row.key for row in rows[-1:]), *folders[-1:]], key=str.encode, default="")
+    return ListingPage(rows, folders, (decode(root.findtext("NextMarker") or "") or last) if more else "")

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from typing import TypeVar
+from functools import partial
 
 from traindeck.domain.errors import Conflict, NoRight, NotOffered
 from traindeck.domain.storage.buckets import BucketContents
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import ObjectPath, ObjectVersion
 from traindeck.domain.texts import text
-from traindeck.runtime.tasks import safely
-from traindeck.services.ports import OnBucketProgress
-from traindeck.services.storage.data_ports import Fragment, NotRemoved, Version
-from traindeck.services.storage.wire.data_plane import WireDataPlane
+from traindeck.runtime.tasks import few_at_once, safely
+from traindeck.services.storage.data_ports import Fragment, NotRemoved
+from traindeck.services.storage.listing import pieces_of
+from traindeck.services.storage.wire.data_plane import DataPlane
 
 _PAGES_AT_ONCE = 4
 _NO_VERSION = ("", "null")
 
-Row = TypeVar("Row")
+OnBucketProgress = Callable[[BucketContents], None]
+"""Called with what was found, or is gone, so far."""
 
 
 class Emptying:
     """One bucket on its way to being empty; on the loop of the plane."""
 
-    def __init__(self, plane: WireDataPlane, bucket: str, on_progress: OnBucketProgress) -> None:
+    def __init__(self, plane: DataPlane, bucket: str, on_progress: OnBucketProgress) -> None:
         self._plane = plane
         self._bucket = bucket
         self._on_progress = safely(on_progress)
@@ -45,8 +45,8 @@ class Emptying:
     async def empty(self) -> BucketContents:
         has_versions = await self._has_versions()
 
-        async def delete(rows: Sequence[Version]) -> None:
-            left = await self._plane.remove_each(self._bucket, [(row.key, _id(row, has_versions)) for row in rows])
+        async def delete(rows: Sequence[ObjectVersion]) -> None:
+            left = await self._plane.remove_versions(self._bucket, [(row.key, _id(row, has_versions)) for row in rows])
             self._left += len(left)
             self._first_left = self._first_left or next(iter(left), None)
             stays = {(one.key, one.version) for one in left}
@@ -57,8 +57,12 @@ class Emptying:
                 await self._plane.abort_upload(upload.path, upload.upload_id)
                 self._tell(BucketContents(fragments=1))
 
-        await _each(self._everything(), delete)
-        await _each(self._unfinished(), abort)
+        async with aclosing(self._everything()) as pages, few_at_once(_PAGES_AT_ONCE) as start:
+            async for rows in pages:
+                await start(partial(delete, rows))
+        async with aclosing(self._unfinished()) as found, few_at_once(_PAGES_AT_ONCE) as start:
+            async for uploads in found:
+                await start(partial(abort, uploads))
         if self._first_left is not None:
             raise Conflict(
                 text(
@@ -71,7 +75,7 @@ class Emptying:
             )
         return self._so_far
 
-    async def _everything(self) -> AsyncGenerator[list[Version], None]:
+    async def _everything(self) -> AsyncGenerator[list[ObjectVersion], None]:
         after = after_version = ""
         while True:
             try:
@@ -84,14 +88,10 @@ class Emptying:
                 return
             after, after_version = page.next_key, page.next_version
         # The objects of a service that knows no versions.
-        marker = ""
-        while True:
-            found = await self._plane.page(self._bucket, marker=marker)
-            if found.rows:
-                yield [Version(row.key, "", True, False, row.size_bytes) for row in found.rows]
-            if not found.next_marker:
-                return
-            marker = found.next_marker
+        async with aclosing(pieces_of(self._plane, ObjectPath(self._bucket), recursive=True)) as pieces:
+            async for piece in pieces:
+                if piece.rows:
+                    yield [ObjectVersion(row.key, "", True, row.modified, row.size_bytes) for row in piece.rows]
 
     async def _unfinished(self) -> AsyncGenerator[list[Fragment], None]:
         try:
@@ -111,35 +111,16 @@ class Emptying:
         self._on_progress(self._so_far)
 
 
-async def _each(pages: AsyncGenerator[list[Row], None], work: Callable[[Sequence[Row]], Awaitable[None]]) -> None:
-    """Several pages at once, while the next is on its way."""
-    gate = asyncio.Semaphore(_PAGES_AT_ONCE)
-
-    async def one(rows: list[Row]) -> None:
-        try:
-            await work(rows)
-        finally:
-            gate.release()
-
-    try:
-        async with aclosing(pages), asyncio.TaskGroup() as group:
-            async for rows in pages:
-                await gate.acquire()
-                group.create_task(one(rows))
-    except ExceptionGroup as failures:
-        raise failures.exceptions[0] from failures
+def _id(row: ObjectVersion, has_versions: bool) -> str:
+    return row.version if has_versions or row.version not in _NO_VERSION else ""
 
 
-def _id(row: Version, has_versions: bool) -> str:
-    return row.id if has_versions or row.id not in _NO_VERSION else ""
-
-
-def _contents(rows: Sequence[Version]) -> BucketContents:
+def _contents(rows: Sequence[ObjectVersion]) -> BucketContents:
     markers = sum(row.is_marker for row in rows)
     latest = sum(row.is_latest and not row.is_marker for row in rows)
     return BucketContents(
         objects=latest,
         old_versions=len(rows) - markers - latest,
         markers=markers,
-        size_bytes=sum(row.size_bytes for row in rows),
+        size_bytes=sum(row.size_bytes or 0 for row in rows),
     )

@@ -28,7 +28,10 @@ from traindeck.services.http.errors import (
     wrong_clock,
     wrong_secret_key,
 )
-from traindeck.services.http.redirects import LED_AWAY
+from traindeck.services.http.proxies import LED_AWAY
+
+NOT_OFFERED = ("NotImplemented", "ServiceNotImplemented", "MethodNotAllowed")
+"""What a service says to a kind of request that it does not have."""
 
 # fmt: off
 changed = Refusal(Conflict,
@@ -45,7 +48,18 @@ not_offered = Refusal(NotOffered,
     text("{host} does not offer what was asked of “{place}”."),
     text("Another way to the same end may work; the details say what was asked."))
 
-RARE = by_code({
+_no_access = Refusal(NoRight,
+    text("The keys {key} may not do this with “{place}”."),
+    text("Check whose bucket it is, its policy, and the rights of the keys."))
+_missing = Refusal(NotFound,
+    text("“{place}” does not exist."),
+    text("Check the spelling; capital and small letters differ in OBS."))
+# What arrived is not what was sent; the service threw it away, or we did.
+damaged = Refusal(ServiceTrouble,
+    text("“{place}” was damaged on its way."),
+    text("Nothing wrong was kept. Try again; if it happens often, check the network."))
+
+_BY_CODE = by_code({
     # About the content of an object.
     "EntityTooLarge": Refusal(InvalidInput,
         text("“{place}” is larger than the service takes."),
@@ -111,22 +125,7 @@ RARE = by_code({
         text("Check names and values. If they are right, the mistake is ours: copy the details and tell us.")),
     "ServiceNotImplemented NotImplemented MethodNotAllowed": not_offered,
     "InternalError ServiceUnavailable": service_failed,
-})
-
-
-# fmt: off
-_no_access = Refusal(NoRight,
-    text("The keys {key} may not do this with “{place}”."),
-    text("Check whose bucket it is, its policy, and the rights of the keys."))
-_missing = Refusal(NotFound,
-    text("“{place}” does not exist."),
-    text("Check the spelling; capital and small letters differ in OBS."))
-# What arrived is not what was sent; the service threw it away, or we did.
-damaged = Refusal(ServiceTrouble,
-    text("“{place}” was damaged on its way."),
-    text("Nothing wrong was kept. Try again; if it happens often, check the network."))
-
-_BY_CODE = RARE | by_code({
+    # About anything.
     "SignatureDoesNotMatch TooManyWrongSignature": wrong_secret_key,
     "InvalidAccessKeyId": unknown_access_key,
     "ExpiredToken InvalidSecurityToken InvalidToken": expired_token,

@@ -17,9 +17,8 @@ from traindeck.domain.storage.object_facts import (
     ObjectFacts,
     Restore,
     RestoreState,
-    as_written,
 )
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import ObjectPath, as_written
 from traindeck.services.storage.documents import http_moment, our_class, s3_class
 
 _OBS = "x-obs-"

@@ -11,10 +11,10 @@ from itertools import count, pairwise
 from typing import Protocol
 
 from traindeck.domain.errors import NotFound, ServiceTrouble
-from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, shared_beginning
+from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, ObjectRow, shared_beginning
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import gather_or_raise
-from traindeck.services.storage.data_ports import ListingPage, ObjectRow
+from traindeck.services.storage.data_ports import ListingPage
 
 _LOW, _HIGH, _TOP = 0x20, 0x7F, 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
@@ -29,11 +29,11 @@ class KeyRange:
     upto: str | None
 
 
-def spans_between(after: str, edges: list[str], upto: str | None, most: int) -> list[KeyRange]:
-    """The range parted at some of the edges, evenly chosen."""
-    inside = sorted(edge for edge in set(edges) if edge > after and (upto is None or edge < upto))
-    step = max(1, -(-len(inside) // most))
-    cuts: list[str | None] = [after, *inside[step - 1 :: step], upto]
+def _spans_behind(after: str, edges: list[str]) -> list[KeyRange]:
+    """All behind a name, parted at some of the edges, evenly chosen."""
+    inside = sorted(edge for edge in set(edges) if edge > after)
+    step = max(1, -(-len(inside) // _SPANS))
+    cuts: list[str | None] = [after, *inside[step - 1 :: step], None]
     return [KeyRange(start or "", end) for start, end in pairwise(cuts)]
 
 
@@ -98,11 +98,11 @@ class Piece:
 TakePiece = Callable[[Piece], Awaitable[None]]
 
 
-async def level_pieces(source: PageSource, folder: ObjectPath) -> AsyncGenerator[Piece, None]:
-    """One level of a folder, page by page."""
+async def pieces_of(source: PageSource, folder: ObjectPath, *, recursive: bool = False) -> AsyncGenerator[Piece, None]:
+    """What is in a folder, page by page; not recursive: one level."""
     after = ""
     while True:
-        page = await source.page(folder.bucket, folder.key, delimiter="/", marker=after)
+        page = await source.page(folder.bucket, folder.key, delimiter="" if recursive else "/", marker=after)
         upto = _end_of(page, after)
         yield Piece(after, upto, page.rows, page.folders)
         if upto is None:
@@ -110,9 +110,11 @@ async def level_pieces(source: PageSource, folder: ObjectPath) -> AsyncGenerator
         after = upto
 
 
-async def entries(source: PageSource, folder: ObjectPath) -> AsyncGenerator[list[ObjectEntry], None]:
-    """One level of a folder as entries, folders first in each page."""
-    async with aclosing(level_pieces(source, folder)) as pieces:
+async def entries(
+    source: PageSource, folder: ObjectPath, *, recursive: bool = False
+) -> AsyncGenerator[list[ObjectEntry], None]:
+    """The same as entries, folders first in each page."""
+    async with aclosing(pieces_of(source, folder, recursive=recursive)) as pieces:
         async for piece in pieces:
             found = [ObjectEntry(ObjectPath(folder.bucket, path)) for path in piece.folders]
             found += [entry_of(folder.bucket, row) for row in piece.rows if row.key != folder.key]
@@ -212,12 +214,10 @@ class Sweep:
         folder: ObjectPath,
         *,
         spans: Sequence[KeyRange] | None = None,
-        at_once: int = AT_ONCE,
         in_order: bool = False,
     ) -> None:
         self._source = source
         self._folder = folder
-        self._at_once = at_once
         self._in_order = in_order
         self._is_begun = spans is not None
         self._stretches = [_Stretch(span.after, span.upto) for span in spans or (KeyRange("", None),)]
@@ -239,7 +239,7 @@ class Sweep:
         """Hand on everything, piece by piece; with `in_order` by name, else as it comes."""
         if not self._is_begun:
             await self._begin(take)
-        await gather_or_raise(self._work(take) for _ in range(self._at_once))
+        await gather_or_raise(self._work(take) for _ in range(AT_ONCE))
 
     async def _begin(self, take: TakePiece) -> None:
         """A small folder is one page; a larger one shows by its levels where it may be parted."""
@@ -247,14 +247,14 @@ class Sweep:
         upto = _end_of(first, "")
         await take(Piece("", upto, first.rows))
         self._is_begun = True
-        spans = [] if upto is None else spans_between(upto, await self._edges(level), None, _SPANS)
+        spans = [] if upto is None else _spans_behind(upto, await self._edges(level))
         self._stretches = [_Stretch(span.after, span.upto) for span in spans]
         if len(spans) == 1 and first.rows:
             # Flat: the first page tells what names are like here.
             self._stretches[0].pages = 1
             self._stretches[0].family = beyond_family(first.rows[0].key, first.rows[-1].key)
         # Far apart: whoever comes to the end of his own goes on with the next, as long as nobody has begun it.
-        step = 1 if self._in_order else max(1, len(spans) // self._at_once)
+        step = 1 if self._in_order else max(1, len(spans) // AT_ONCE)
         self._waiting = deque(one for start in range(step) for one in self._stretches[start::step])
 
     async def _edges(self, level: ListingPage) -> list[str]:
@@ -262,7 +262,7 @@ class Sweep:
         for _ in range(_DEPTH):
             if len(edges) >= _SPANS // 2 or not folders:
                 break
-            pages = await gather_or_raise(self._level(path) for path in folders[: self._at_once])
+            pages = await gather_or_raise(self._level(path) for path in folders[:AT_ONCE])
             folders = [path for page in pages for path in page.folders]
             edges += folders
         return edges

@@ -13,9 +13,9 @@ from enum import Enum, auto
 from traindeck.domain.errors import InvalidInput, NoRight, NotFound
 from traindeck.domain.storage.objects import Bucket, ObjectPath
 from traindeck.services.accounts.connections import Connections
-from traindeck.services.ports import ObjectStorage
-from traindeck.services.storage.contents import BytesBody
+from traindeck.services.storage.data_ports import BytesBody
 from traindeck.services.storage.planes import Planes
+from traindeck.services.storage.sdk.buckets import ObsStorage
 
 MOST_COUNTED = 10_000
 _PAGE = 1000
@@ -93,7 +93,7 @@ class PlaceService:
             return
         await self._planes.run(profile, lambda plane: plane.put(path.as_folder(), BytesBody(b"")))
 
-    async def _look(self, storage: ObjectStorage, path: ObjectPath, region: str) -> PlaceFacts:
+    async def _look(self, storage: ObsStorage, path: ObjectPath, region: str) -> PlaceFacts:
         takes_in, is_object = await _alike(storage, path)
         count, size_bytes, is_all, is_marked = await _below(storage, path.as_folder())
         if count or is_marked or is_object or path.is_bucket:
@@ -115,11 +115,11 @@ class PlaceService:
             self._buckets[profile] = (self._clock(), buckets)
             return buckets
 
-    async def _storage(self, profile: str) -> ObjectStorage:
+    async def _storage(self, profile: str) -> ObsStorage:
         return (await self._connections.open(profile)).storage
 
 
-async def _alike(storage: ObjectStorage, path: ObjectPath) -> tuple[tuple[str, ...], bool]:
+async def _alike(storage: ObsStorage, path: ObjectPath) -> tuple[tuple[str, ...], bool]:
     """What begins like a name without a slash at its end, and whether an object is called just so."""
     if path.is_folder:
         return (), False
@@ -129,7 +129,7 @@ async def _alike(storage: ObjectStorage, path: ObjectPath) -> tuple[tuple[str, .
     return tuple(sorted(others)), path.key in names
 
 
-async def _below(storage: ObjectStorage, folder: ObjectPath) -> tuple[int, int, bool, bool]:
+async def _below(storage: ObsStorage, folder: ObjectPath) -> tuple[int, int, bool, bool]:
     """How many objects, how many bytes, whether that is all, and whether an object stands for the folder itself."""
     count, size_bytes, marker, is_marked = 0, 0, "", False
     while count < MOST_COUNTED:
@@ -144,7 +144,7 @@ async def _below(storage: ObjectStorage, folder: ObjectPath) -> tuple[int, int, 
     return count, size_bytes, False, is_marked
 
 
-async def _nearest(storage: ObjectStorage, path: ObjectPath) -> tuple[ObjectPath, ...]:
+async def _nearest(storage: ObsStorage, path: ObjectPath) -> tuple[ObjectPath, ...]:
     """Folders called much like it, beside the deepest folder above it that there is."""
     while not path.is_bucket:
         above, name = path.parent, path.name

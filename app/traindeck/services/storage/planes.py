@@ -5,27 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from traindeck.domain.errors import KeysRefused
 from traindeck.runtime.loop_thread import LoopThread
 from traindeck.services.accounts.connections import Connection, Connections
-from traindeck.services.storage.data_ports import DataPlane
+from traindeck.services.storage.wire.data_plane import DataPlane
 
 Result = TypeVar("Result")
-
-
-class Line:
-    """A way of one's own to one account's data, for many calls in a row."""
-
-    def __init__(self, planes: Planes, plane: DataPlane) -> None:
-        self._planes = planes
-        self._plane = plane
-
-    async def run(self, work: Callable[[DataPlane], Coroutine[Any, Any, Result]]) -> Result:
-        """Do it over there; when cancelled, it is ended before this returns."""
-        return await self._planes.on_loop(lambda: work(self._plane))
 
 
 class Planes:
@@ -58,7 +46,7 @@ class Planes:
         return await self.on_loop(there)
 
     async def on_loop(self, make: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
-        """Await `make()` on the loop that the planes are used on."""
+        """Await `make()` on the loop that the planes are used on; when cancelled, it is ended before this returns."""
         if self._thread is None:
             self._thread = LoopThread("transfers")
         return await self._thread.run(make)
@@ -78,23 +66,16 @@ class Planes:
         return plane
 
     @asynccontextmanager
-    async def line(self, connection: Connection) -> AsyncIterator[Line]:
-        """For many calls with the keys of this connection: `run` asks the keyring, or the Lab, before each of them."""
-
-        async def made() -> DataPlane:
-            return self._made(connection)
-
-        plane = await self.on_loop(made)
+    async def line(self, connection: Connection) -> AsyncIterator[DataPlane]:
+        """For many calls `on_loop` with the keys of this connection: `run` asks the keyring, or the Lab, for each."""
+        plane = self._made(connection)
         try:
-            yield Line(self, plane)
+            yield plane
         finally:
             await self.on_loop(plane.close)
 
     def _made(self, connection: Connection) -> DataPlane:
-        def tell(error: KeysRefused) -> None:
-            self.on_main(connection.refused.tell, error)
-
-        return connection.make_plane(tell)
+        return connection.make_plane(partial(self.on_main, connection.refused.tell))
 
     def on_main(self, call: Callable[[Any], object], value: object) -> None:
         """From over there: have those who ask told."""

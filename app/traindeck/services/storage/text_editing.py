@@ -15,11 +15,11 @@ from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import text
 from traindeck.services.previews.reading import fetched, head_of
 from traindeck.services.previews.texts import Encoding, encoding_of
-from traindeck.services.storage.contents import BytesBody
-from traindeck.services.storage.data_ports import DataPlane, ObjectHead, StoredObject
+from traindeck.services.storage.data_ports import BytesBody, ObjectHead
 
 if TYPE_CHECKING:
     from traindeck.services.storage.planes import Planes
+    from traindeck.services.storage.wire.data_plane import DataPlane
 
 _ENDS = re.compile("\r\n|\r|\n")
 UTF_8 = Encoding("utf-8")
@@ -101,7 +101,7 @@ async def save_text(
     like = now or found
     pinned = now.etag if now is not None and not overwrite else ""
     try:
-        stored = await planes.run(profile, partial(_put, like, content, pinned))
+        stored = await planes.run(profile, partial(_stored, like, content, pinned))
     except Conflict as error:
         after = await planes.run(profile, lambda plane: plane.head(found.path))
         if after is not None and after.etag == _etag(content):
@@ -109,7 +109,7 @@ async def save_text(
         if pinned and (after is None or after.etag != pinned):
             raise _changed(found.path, is_gone=after is None) from error
         raise
-    return EditedText(_as_stored(like, content, stored), edited.encoding, words)
+    return EditedText(stored, edited.encoding, words)
 
 
 async def save_text_as(planes: Planes, profile: str, edited: EditedText, shown: str, target: ObjectPath) -> EditedText:
@@ -118,12 +118,12 @@ async def save_text_as(planes: Planes, profile: str, edited: EditedText, shown: 
     if await planes.run(profile, lambda plane: plane.head(target)) is not None:
         raise Conflict(text("There is already an object “{name}”.", name=target.name), text("Choose another name."))
     like = replace(edited.found, path=target)
-    stored = await planes.run(profile, partial(_put, like, content, ""))
-    return EditedText(_as_stored(like, content, stored), edited.encoding, words)
+    stored = await planes.run(profile, partial(_stored, like, content, ""))
+    return EditedText(stored, edited.encoding, words)
 
 
-async def _put(like: ObjectHead, content: bytes, pinned: str, plane: DataPlane) -> StoredObject:
-    """With the type, class and notes of what was there."""
+async def _stored(like: ObjectHead, content: bytes, pinned: str, plane: DataPlane) -> ObjectHead:
+    """Put with the type, class and notes of what was there."""
     put = partial(
         plane.put,
         like.path,
@@ -134,14 +134,11 @@ async def _put(like: ObjectHead, content: bytes, pinned: str, plane: DataPlane) 
         storage_class=like.storage_class,
     )
     try:
-        return await put(if_match=pinned)
+        stored = await put(if_match=pinned)
     except NotOffered:
         if not pinned:
             raise
-        return await put()  # such a service cannot look; we have, a moment ago
-
-
-def _as_stored(like: ObjectHead, content: bytes, stored: StoredObject) -> ObjectHead:
+        stored = await put()  # such a service cannot look; we have, a moment ago
     return replace(like, size_bytes=len(content), etag=stored.etag, version=stored.version, modified=None)
 
 

@@ -11,10 +11,11 @@ from traindeck.domain.errors import AppError, KeysRefused, NoRight, Unreachable
 from traindeck.domain.storage.buckets import Ended, Held, UnfinishedUpload
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.tasks import gather_or_raise, safely
-from traindeck.services.storage.data_ports import DataPlane, Fragment
+from traindeck.services.storage.data_ports import Fragment
 from traindeck.services.storage.planes import Planes
 
 if TYPE_CHECKING:
+    from traindeck.services.storage.wire.data_plane import DataPlane
     from traindeck.store.transfer_journal import TransferJournal
 
 _AT_ONCE = 8

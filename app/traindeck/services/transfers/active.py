@@ -31,7 +31,8 @@ from traindeck.domain.transfers.records import (
     waits_for,
 )
 from traindeck.runtime.clock import utc_now
-from traindeck.services.storage.data_ports import DataPlane, ObjectHead
+from traindeck.services.storage.data_ports import ObjectHead
+from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.bodies import gone
 from traindeck.services.transfers.ledger import Transfer
 

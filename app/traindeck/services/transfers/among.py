@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from traindeck.domain.errors import AppError
-from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, shared_beginning
+from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, ObjectRow, ObjectVersion, shared_beginning
 from traindeck.domain.transfers.records import Item
-from traindeck.services.storage.data_ports import DataPlane, ObjectRow, Version
+from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 
 ListPage = Callable[[str, str], Awaitable[tuple[Sequence[ObjectRow], str]]]
@@ -50,9 +50,9 @@ async def markers_among(plane: DataPlane, bucket: str, keys: Sequence[str]) -> d
     return await _among(page, keys)
 
 
-def markers_of(versions: Sequence[Version]) -> list[ObjectRow]:
+def markers_of(versions: Sequence[ObjectVersion]) -> list[ObjectRow]:
     """What is deleted, each with the marker's version where an object has its ETag."""
-    return [ObjectRow(row.key, 0, row.modified, row.id) for row in versions if row.is_latest and row.is_marker]
+    return [ObjectRow(row.key, 0, row.modified, row.version) for row in versions if row.is_latest and row.is_marker]
 
 
 async def _among(page: ListPage, keys: Sequence[str]) -> dict[str, ObjectRow]:

@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 
 from traindeck.domain.errors import AppError, Conflict, NotFound
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import ObjectPath, ObjectRow
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import Item, ItemState, is_plain_md5
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.files import local_error
-from traindeck.services.storage.data_ports import ObjectHead, ObjectRow
+from traindeck.services.storage.data_ports import ObjectHead
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.bodies import batches
 from traindeck.services.transfers.comparing import has_content, item_of, whole_md5

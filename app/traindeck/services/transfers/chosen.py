@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from traindeck.domain.errors import AppError, InvalidInput
-from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath
+from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, ObjectRow
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import Action, Item, ItemState, Kind, Order, refusal
-from traindeck.services.storage.data_ports import DataPlane, ObjectRow
 from traindeck.services.storage.listing import nothing_there, pages_ahead
+from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.among import markers_among, markers_of, objects_among
 from traindeck.services.transfers.comparing import item_of

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import LocalTrouble
-from traindeck.domain.storage.objects import MD5_NAME, PART_BYTES_NAME, TIME_NAME, ObjectPath
+from traindeck.domain.storage.objects import MD5_NAME, PART_BYTES_NAME, TIME_NAME, ObjectPath, ObjectRow
 from traindeck.domain.transfers.records import (
     MOST_PARTS,
     SINGLE_PUT_BYTES,
@@ -32,10 +32,11 @@ from traindeck.domain.transfers.sync_rules import Side, is_same_time
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors
 from traindeck.runtime.tasks import gather_or_raise
-from traindeck.services.storage.data_ports import DataPlane, ObjectHead, ObjectRow
+from traindeck.services.storage.data_ports import ObjectHead
 from traindeck.services.transfers.digests import etag_of_parts, file_digests
 
 if TYPE_CHECKING:
+    from traindeck.services.storage.wire.data_plane import DataPlane
     from traindeck.store.transfer_journal import TransferJournal
 
 

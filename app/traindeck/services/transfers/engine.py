@@ -38,7 +38,7 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import utc_now
 from traindeck.runtime.tasks import Listeners, Repeat, TaskScope
 from traindeck.services.jobs.locks import held
-from traindeck.services.storage.data_ports import OpenPlane
+from traindeck.services.storage.wire.data_plane import OpenPlane
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.feeding import live
 from traindeck.services.transfers.ledger import Ledger, Transfer

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from traindeck.domain.errors import AppError, Conflict
-from traindeck.domain.storage.objects import MD5_NAME, PART_BYTES_NAME
+from traindeck.domain.storage.objects import MD5_NAME, PART_BYTES_NAME, ObjectRow
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import (
     MOST_PART_BYTES,
@@ -23,7 +23,7 @@ from traindeck.domain.transfers.records import (
     part_bytes,
     part_count,
 )
-from traindeck.services.storage.data_ports import ObjectHead, ObjectRow
+from traindeck.services.storage.data_ports import ObjectHead
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.among import objects_among
 from traindeck.services.transfers.bodies import SourceChanged, size_of

@@ -7,13 +7,12 @@ import secrets
 from io import FileIO
 from pathlib import Path
 
-from traindeck.domain.storage.object_facts import ObjectVersion
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import ObjectPath, ObjectVersion
 from traindeck.domain.transfers.local_names import part_of
 from traindeck.domain.transfers.records import is_plain_md5
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors
-from traindeck.services.storage.data_ports import DataPlane
+from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.digests import damaged, md5
 
 _HELD_BYTES = 4 * 1024 * 1024

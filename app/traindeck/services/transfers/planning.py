@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import NoRight, NotFound
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import ObjectPath, ObjectRow
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import (
     Action,
@@ -32,7 +32,7 @@ from traindeck.domain.transfers.sync_rules import (
     too_many_removals,
 )
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.storage.data_ports import DataPlane, ObjectRow
+from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.comparing import Comparing, Doubt, Sameness, item_of, side_of
 from traindeck.services.transfers.local_tree import LocalEntry
 from traindeck.services.transfers.sides import KeyOf, LocalPair, NamedRow, Placed, RemotePair, Sides, known_entry

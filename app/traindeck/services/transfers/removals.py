@@ -38,7 +38,7 @@ class Removals:
         active, plane = self.active, await self.active.plane()
         paths = [target_of(active, item) for item in items]
         if active.kind is Kind.RESTORE:
-            refused = await plane.remove_versions(paths[0].bucket, {item.key: item.etag for item in items})
+            refused = await plane.remove_versions(paths[0].bucket, [(item.key, item.etag) for item in items])
         else:
             refused = await plane.remove(paths[0].bucket, [path.key for path in paths])
         left = {one.key: one.message for one in refused}

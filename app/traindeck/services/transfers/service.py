@@ -19,7 +19,7 @@ from traindeck.domain.transfers.records import Item, ItemState, Kind, Order, Rul
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Listeners, TaskScope
 from traindeck.services.accounts.connections import Connections
-from traindeck.services.storage.contents import BytesBody
+from traindeck.services.storage.data_ports import BytesBody
 from traindeck.services.storage.planes import Planes
 from traindeck.services.transfers.among import names_taken
 from traindeck.services.transfers.engine import TransferEngine, report

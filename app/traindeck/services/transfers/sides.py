@@ -11,15 +11,16 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 from traindeck.domain.errors import AccessRefused, AppError, InvalidInput, NotFound, Unexpected
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import ObjectPath, ObjectRow
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.local_names import HERE, LocalNames, System
 from traindeck.domain.transfers.records import Item, ItemState, Kind, Links, Order, refusal
 from traindeck.domain.transfers.sync_rules import DATA_IGNORE_FILE, IgnoreRules, Pair, paired
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors
-from traindeck.services.storage.data_ports import DataPlane, ObjectHead, ObjectRow
+from traindeck.services.storage.data_ports import ObjectHead
 from traindeck.services.storage.listing import nothing_there, pages_ahead
+from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.among import objects_among
 from traindeck.services.transfers.local_tree import LocalEntry, LocalTree
 

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.storage.data_ports import DataPlane, Part
+from traindeck.services.storage.data_ports import Part
+from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.bodies import Content
 from traindeck.services.transfers.digests import md5
 from traindeck.services.transfers.pace import RateLimit

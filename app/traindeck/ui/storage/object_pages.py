@@ -20,8 +20,6 @@ from traindeck.domain.storage.object_facts import (
     STANDARD_HEADERS,
     HeadChange,
     ObjectFacts,
-    ObjectVersion,
-    as_written,
     fact_rows,
     header_problem,
     header_title,
@@ -30,6 +28,7 @@ from traindeck.domain.storage.object_facts import (
     public_words,
     tag_problem,
 )
+from traindeck.domain.storage.objects import ObjectVersion, as_written
 from traindeck.domain.texts import Text, moment_words, say, text
 from traindeck.ui.kit.cards import Facts, card, plain, push_button, show_words
 from traindeck.ui.kit.fields import ChoiceBox, Field, guard_wheel

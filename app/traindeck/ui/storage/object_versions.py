@@ -15,13 +15,12 @@ from traindeck.domain.storage.object_facts import (
     RESTORE_DAYS,
     HeadChange,
     ObjectFacts,
-    ObjectVersion,
     RestoreSpeed,
     Restoring,
     class_words,
     restore_words,
 )
-from traindeck.domain.storage.objects import size_words
+from traindeck.domain.storage.objects import ObjectVersion, size_words
 from traindeck.domain.texts import moment_words, say, text
 from traindeck.ui.kit.cards import card, plain, push_button
 from traindeck.ui.kit.dialogs import chosen_place

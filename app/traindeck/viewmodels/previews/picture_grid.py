@@ -13,12 +13,12 @@ from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.previews import NotShown, PicturePage, PreviewPage, is_picture_name
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import ObjectPath, ObjectRow
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.previews.reading import ObjectPreview
-from traindeck.services.storage.data_ports import ObjectHead, ObjectRow
+from traindeck.services.storage.data_ports import ObjectHead
 
 if TYPE_CHECKING:
     from traindeck.services.storage.planes import Planes

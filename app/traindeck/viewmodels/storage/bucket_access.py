@@ -40,12 +40,12 @@ from traindeck.domain.storage.policy_checks import (
 )
 from traindeck.domain.texts import Text, say, text
 from traindeck.runtime.tasks import Repeat, TaskScope, gather_or_raise
-from traindeck.services.ports import Access
 from traindeck.viewmodels.ports import ConfirmLoss, Loss
 from traindeck.viewmodels.storage.bucket_tree import BucketTree, Folder
 
 if TYPE_CHECKING:
     from traindeck.services.accounts.connections import Connection, Connections
+    from traindeck.services.storage.sdk.access import ObsAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class BucketAccess(QObject):
         self._connections = connections
         self.bucket = bucket
         self.state = AccessState()
-        self.access: Access | None = None
+        self.access: ObsAccess | None = None
         """There once it was loaded."""
 
     async def load(self) -> None:
@@ -177,7 +177,7 @@ class BucketAccess(QObject):
         await self.load()
         return True
 
-    async def _check_same(self, access: Access, state: AccessState) -> None:
+    async def _check_same(self, access: ObsAccess, state: AccessState) -> None:
         """Saving replaces the whole: what somebody else wrote meanwhile would be gone."""
         is_other = False
         if state.changes_policy:

@@ -26,11 +26,11 @@ from traindeck.domain.storage.objects import ObjectPath, count_words, size_words
 from traindeck.domain.storage.policies import Template
 from traindeck.domain.texts import Text, say, text
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.services.ports import Access
 from traindeck.viewmodels.ports import ConfirmLoss, Loss, Stateful
 
 if TYPE_CHECKING:
     from traindeck.services.accounts.connections import Connections
+    from traindeck.services.storage.sdk.access import ObsAccess
     from traindeck.services.storage.sdk.settings import ObsSettings
     from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 
@@ -188,7 +188,7 @@ class BucketRemovals(QObject):
             elif last.gone.count:
                 self.touched.emit(profile, ObjectPath(bucket))
 
-    async def _empty_and_remove(self, access: Access, key: tuple[str, str], contents: BucketContents) -> None:
+    async def _empty_and_remove(self, access: ObsAccess, key: tuple[str, str], contents: BucketContents) -> None:
         """Only what the user has seen counted is emptied: an empty bucket that is none any more stays."""
         if contents.is_empty:
             await access.remove(key[1])

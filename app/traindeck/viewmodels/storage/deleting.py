@@ -17,12 +17,13 @@ from traindeck.domain.storage.objects import ObjectPath, outermost, size_words
 from traindeck.domain.texts import Text, text
 from traindeck.domain.transfers.records import Kind, Order, Rules, TransferState, removal_of
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.services.storage.data_ports import DataPlane, VersionPage
+from traindeck.services.storage.data_ports import VersionPage
 from traindeck.services.storage.planes import Planes
 from traindeck.services.transfers import Transfer
 from traindeck.viewmodels.ports import Confirm, Stateful
 
 if TYPE_CHECKING:
+    from traindeck.services.storage.wire.data_plane import DataPlane
     from traindeck.services.transfers import Transfers
 
 

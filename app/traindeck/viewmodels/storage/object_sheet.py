@@ -12,11 +12,10 @@ from PySide6.QtCore import QObject, Signal
 from traindeck.domain.errors import AppError
 from traindeck.domain.storage.access import Grantees
 from traindeck.domain.storage.buckets import BulkReport, Tally
-from traindeck.domain.storage.object_facts import HeadChange, ObjectFacts, ObjectVersion, RestoreSpeed
-from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, count_words
+from traindeck.domain.storage.object_facts import HeadChange, ObjectFacts, RestoreSpeed
+from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, ObjectVersion, count_words
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.ports import Access
 from traindeck.services.storage.bulk_changes import BulkChange, ChangeObject, changing, restoring, tally
 from traindeck.services.transfers.part_files import fetch_version
 from traindeck.viewmodels.ports import Stateful, Tasks
@@ -25,6 +24,7 @@ from traindeck.viewmodels.shell.notices import Notices
 if TYPE_CHECKING:
     from traindeck.services.accounts.connections import Connections
     from traindeck.services.storage.planes import Planes
+    from traindeck.services.storage.sdk.access import ObsAccess
     from traindeck.services.storage.sdk.objects import ObsObjects
 
 
@@ -62,7 +62,7 @@ class ObjectSheet(QObject):
         self.changed.emit()
         return done
 
-    async def ask_access(self, what: Callable[[Access, ObjectPath], Awaitable[Result]]) -> Result:
+    async def ask_access(self, what: Callable[[ObsAccess, ObjectPath], Awaitable[Result]]) -> Result:
         return await what((await self._connections.open(self._profile)).access, self.path)
 
     async def grantees(self) -> tuple[Grantees, ...]:

@@ -17,11 +17,11 @@ from traindeck.domain.transfers.records import Item, ItemState, Kind, Order
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import utc_now
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.services.ports import ObjectStorage
 from traindeck.services.transfers import Transfer
 from traindeck.store.settings import Settings, SettingsFile
 
 if TYPE_CHECKING:
+    from traindeck.services.storage.sdk.buckets import ObsStorage
     from traindeck.services.transfers import Transfers
 
 
@@ -43,7 +43,7 @@ class MissingPlace:
         return self.path.as_folder() if self.has_bucket else ObjectPath(self.path.bucket)
 
 
-async def missing_place(storage: ObjectStorage, path: ObjectPath) -> MissingPlace | None:
+async def missing_place(storage: ObsStorage, path: ObjectPath) -> MissingPlace | None:
     """None: it is there. Raises AppError where that cannot be found out."""
     try:
         if not path.is_folder and await storage.info(path) is not None:
@@ -60,12 +60,12 @@ async def missing_place(storage: ObjectStorage, path: ObjectPath) -> MissingPlac
         return MissingPlace(path, tuple(alike), has_bucket=False)
 
 
-async def _is_there(storage: ObjectStorage, folder: ObjectPath) -> bool:
+async def _is_there(storage: ObsStorage, folder: ObjectPath) -> bool:
     page = await storage.page(folder.bucket, folder.key, most=1)
     return bool(page.rows or page.folders)
 
 
-async def _beside(storage: ObjectStorage, path: ObjectPath) -> tuple[ObjectPath, ...]:
+async def _beside(storage: ObsStorage, path: ObjectPath) -> tuple[ObjectPath, ...]:
     """The first step of the way that leads nowhere, among those that would lead somewhere."""
     folder, wanted = path.parent, path.name
     while not folder.is_bucket and not await _is_there(storage, folder):

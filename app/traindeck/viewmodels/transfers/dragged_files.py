@@ -21,8 +21,8 @@ from traindeck.domain.transfers.local_names import LocalNames, System
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors, write_whole
 from traindeck.runtime.tasks import TaskScope, gather_or_raise
-from traindeck.services.storage.data_ports import DataPlane
 from traindeck.services.storage.planes import Planes
+from traindeck.services.storage.wire.data_plane import DataPlane
 
 MOST_FILES = 20
 MOST_BYTES = 8 * 1024 * 1024

@@ -18,8 +18,7 @@ from traindeck.domain.accounts.profiles import Signature
 from traindeck.domain.errors import AccessRefused, Conflict, NotFound, NotOffered, ServiceTrouble
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.http import calls as retrying
-from traindeck.services.storage.contents import BytesBody
-from traindeck.services.storage.data_ports import Part
+from traindeck.services.storage.data_ports import BytesBody, Part
 
 CONTENT = os.urandom(300_000)
 ERROR = "<Error><Code>{code}</Code><Message>m</Message><RequestId>R1</RequestId></Error>"

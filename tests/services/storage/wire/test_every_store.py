@@ -10,8 +10,8 @@ import pytest
 from support.stores.stores import Store, new_bucket
 from traindeck.domain.errors import AppError, Conflict, NotFound
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.storage.contents import BytesBody
-from traindeck.services.storage.data_ports import DataPlane, ObjectHead
+from traindeck.services.storage.data_ports import BytesBody, ObjectHead
+from traindeck.services.storage.wire.data_plane import DataPlane
 
 PART = 5 * 1024 * 1024
 ODD_KEYS = (

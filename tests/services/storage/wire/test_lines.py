@@ -28,7 +28,7 @@ from traindeck.domain.errors import (
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.services.http import calls as retrying
-from traindeck.services.storage.contents import BytesBody
+from traindeck.services.storage.data_ports import BytesBody
 from traindeck.services.storage.wire import connection, pool
 
 PATH = ObjectPath("bucket", "key")

@@ -23,8 +23,8 @@ from support.transfer_works import (
 )
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.records import Kind, Order, Rules, TransferState
-from traindeck.services.storage.contents import BytesBody
-from traindeck.services.storage.data_ports import DataPlane
+from traindeck.services.storage.data_ports import BytesBody
+from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.among import names_taken, objects_among
 
 

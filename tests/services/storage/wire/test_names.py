@@ -17,7 +17,7 @@ from support.stores.stores import Store, lab_store, new_bucket
 from traindeck.domain.accounts.profiles import Signature
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.storage.contents import BytesBody
+from traindeck.services.storage.data_ports import BytesBody
 from traindeck.services.storage.documents import element, is_writable
 from traindeck.services.storage.wire.requests import Request, metadata_headers, metadata_in, target
 

@@ -85,7 +85,7 @@ def test_a_page_of_versions_keeps_its_order() -> None:
         <LastModified>2026-11-17T10:00:00.000Z</LastModified><ETag>"x"</ETag><Size>7</Size>
         <StorageClass>GLACIER</StorageClass></Version></ListVersionsResult>"""
     )
-    assert [(row.key, row.id, row.is_marker) for row in page.rows] == [
+    assert [(row.key, row.version, row.is_marker) for row in page.rows] == [
         ("a b", "3", True), ("a b", "2", False),
     ]  # fmt: skip
     assert page.rows[1].size_bytes == 7 and page.rows[1].storage_class == "COLD"

@@ -13,8 +13,7 @@ from support.stores.stores import lab_store, new_bucket
 from support.stores.way import Way
 from support.waiting import until
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.storage.wire.data_plane import WireDataPlane
-from traindeck.services.storage.wire.own_loop import OwnLoop
+from traindeck.services.storage.wire.data_plane import DataPlane, OwnLoop
 
 
 def of_objects() -> list[threading.Thread]:
@@ -28,7 +27,7 @@ async def test_closing_waits_for_who_is_still_asking_and_asking_again_opens_anot
     begun, resume = threading.Event(), asyncio.Event()
     loops: list[asyncio.AbstractEventLoop] = []
 
-    async def slow(plane: WireDataPlane) -> int:
+    async def slow(plane: DataPlane) -> int:
         loops.append(asyncio.get_running_loop())
         begun.set()
         await resume.wait()

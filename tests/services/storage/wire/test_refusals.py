@@ -18,7 +18,7 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.http import calls as retrying
-from traindeck.services.storage.contents import BytesBody
+from traindeck.services.storage.data_ports import BytesBody
 
 PLACE = ObjectPath("bucket", "folder/key")
 ONCE, AGAIN = 1, retrying.TRIES

@@ -14,19 +14,19 @@ from support.stores.stores import Store
 from traindeck.domain.errors import NotFound
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import say
-from traindeck.services.storage.contents import BytesBody
-from traindeck.services.storage.wire.data_plane import WireDataPlane
+from traindeck.services.storage.data_ports import BytesBody
+from traindeck.services.storage.wire.data_plane import DataPlane
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
-async def fill(plane: WireDataPlane, bucket: str, keys: list[str]) -> None:
+async def fill(plane: DataPlane, bucket: str, keys: list[str]) -> None:
     async with asyncio.TaskGroup() as group:
         for key in keys:
             group.create_task(plane.put(ObjectPath(bucket, key), BytesBody(b"x")))
 
 
-async def left(plane: WireDataPlane, bucket: str) -> list[str]:
+async def left(plane: DataPlane, bucket: str) -> list[str]:
     return [row.key for row in (await plane.page(bucket)).rows]
 
 

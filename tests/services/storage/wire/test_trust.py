@@ -17,8 +17,8 @@ from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Profile, Provider, Signature
 from traindeck.domain.errors import AccessRefused, InvalidInput, NotFound, Unreachable
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.storage.contents import BytesBody
-from traindeck.services.storage.wire.data_plane import WireDataPlane
+from traindeck.services.storage.data_ports import BytesBody
+from traindeck.services.storage.wire.account import WireAccount
 
 PATH = ObjectPath("bucket", "k")
 PASSWORD = "p:w d"
@@ -116,4 +116,4 @@ async def test_plain_requests_go_through_a_proxy_with_their_whole_address(
 @pytest.mark.parametrize(("access_key", "secret_key"), [("", ""), ("AK", ""), (" ", "S"), ("A K", "S"), ("AK", "S\n")])
 def test_without_whole_keys_nothing_is_made(access_key: str, secret_key: str) -> None:
     with pytest.raises((AccessRefused, InvalidInput)):
-        WireDataPlane(Profile("p", Provider.MODELARTS, "cn-north-4"), Credentials(access_key, Secret(secret_key)))
+        WireAccount(Profile("p", Provider.MODELARTS, "cn-north-4"), Credentials(access_key, Secret(secret_key)))

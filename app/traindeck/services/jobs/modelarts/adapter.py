@@ -45,7 +45,7 @@ MOST_PAGES = 20
 
 
 class ModelArtsTraining:
-    """Where one account's jobs run; its project is looked up where `profile` names none."""
+    """Where one account's jobs run; its project is looked up where `profile` names none; all raises AppError."""
 
     def __init__(
         self, profile: Profile, credentials: Credentials, calls: BlockingCalls, refused: Refused = nobody_listens
@@ -69,6 +69,7 @@ class ModelArtsTraining:
         return [flavor_of(item) for item in await self._items("flavors", _call("show_training_job_flavors"))]
 
     async def create(self, name: str, spec: JobSpec, code: ObjectPath) -> RemoteJob:
+        """Ask for a job once. AnswerLost: nobody knows whether it exists. NameTaken: one of this name does."""
         body = job_request(name, spec, code)
         await self._account.know_project()
         try:

@@ -15,21 +15,20 @@ from traindeck.domain.errors import (
     Conflict,
     InvalidInput,
     NoRight,
+    NotFound,
     NotOffered,
     ServiceTrouble,
     Unexpected,
 )
-from traindeck.domain.storage.access import Acl, CannedAcl, Exposure, Grant, Grantees, exposure
+from traindeck.domain.storage.access import Acl, CannedAcl, Exposure, Grantees, exposure
 from traindeck.domain.storage.buckets import BucketContents, NewBucket, StorageClass, name_problem
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.storage.policies import PolicyForm, same_policy, template_policy
 from traindeck.domain.texts import text
-from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.http.calls import TRIES, NotReached
-from traindeck.services.ports import OnBucketProgress
-from traindeck.services.storage.emptying import Emptying
-from traindeck.services.storage.errors import obs_error
+from traindeck.services.storage.emptying import Emptying, OnBucketProgress
+from traindeck.services.storage.errors import NOT_OFFERED, obs_error
 from traindeck.services.storage.sdk.account import ObsAccount
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
 _NO_POLICY = ("NoSuchBucketPolicy",)
 _NO_BLOCK = ("NoSuchPublicAccessBlockConfiguration", "NoSuchPublicAccessBlock")
-_NOT_OFFERED = ("NotImplemented", "ServiceNotImplemented", "MethodNotAllowed")
 _GROUPS = {
     Grantees.EVERYONE: "Everyone",
     Grantees.AUTHENTICATED: "AuthenticatedUsers",
@@ -46,45 +44,33 @@ _GROUPS = {
 
 
 class ObsAccess:
-    """Of one account, in the dialect of its profile."""
+    """Who may reach the buckets of one account, in the dialect of its profile. Every method raises AppError."""
 
     def __init__(self, account: ObsAccount) -> None:
         self._account = account
-
-    @property
-    def form(self) -> PolicyForm:
-        profile = self._account.profile
-        return PolicyForm.OBS if profile.is_lab or profile.has_training else PolicyForm.S3
-
-    @property
-    def region(self) -> str:
-        return self._account.region
-
-    @property
-    def grantees(self) -> tuple[Grantees, ...]:
-        if self.can_deliver:  # OBS delivers its logs by an agency, and knows no group but everybody
-            return (Grantees.EVERYONE, Grantees.ACCOUNT)
-        return (Grantees.EVERYONE, Grantees.AUTHENTICATED, Grantees.LOG_DELIVERY, Grantees.ACCOUNT)
-
-    @property
-    def can_deliver(self) -> bool:
-        return self._account.speaks_obs
-
-    @property
-    def storage_classes(self) -> tuple[str, ...]:
+        self.region = account.region
+        profile = account.profile
+        self.form = PolicyForm.OBS if profile.is_lab or profile.has_training else PolicyForm.S3
+        """How policies are written here."""
+        self.can_deliver = account.speaks_obs
+        """Whether a grant on a bucket can be handed on to its objects."""
+        # OBS delivers its logs by an agency, and knows no group but everybody.
+        groups = () if self.can_deliver else (Grantees.AUTHENTICATED, Grantees.LOG_DELIVERY)
+        self.grantees = (Grantees.EVERYONE, *groups, Grantees.ACCOUNT)
+        """Whom a grant may be for."""
         # Elsewhere the class is told with each object.
-        return (StorageClass.STANDARD,) if self.form is PolicyForm.S3 else tuple(StorageClass)
+        is_obs = self.form is PolicyForm.OBS
+        self.storage_classes: tuple[str, ...] = tuple(StorageClass) if is_obs else (StorageClass.STANDARD,)
+        """Those a bucket may be made with; the first is the usual one."""
 
     # policy
 
-    async def policy(self, bucket: str) -> str:
-        return await self._policy(bucket, TRIES)
-
-    async def _policy(self, bucket: str, tries: int) -> str:
+    async def policy(self, bucket: str, tries: int = TRIES) -> str:
+        """The text as the service keeps it; empty: there is none."""
         answer = await self._account.ask(
-            lambda client, _: client.getBucketPolicy(bucket),
+            lambda client: client.getBucketPolicy(bucket),
             ObjectPath(bucket),
-            fine=(*_NO_POLICY, *_NOT_OFFERED),
+            fine=(*_NO_POLICY, *NOT_OFFERED),
             tries=tries,
         )
         if answer.errorCode in _NO_POLICY:
@@ -94,39 +80,35 @@ class ObsAccess:
         return found
 
     async def set_policy(self, bucket: str, policy: str) -> None:
+        """An empty text removes it."""
         before = await self.policy(bucket)
         if same_policy(before, policy):
             return
         if policy.strip():
-            await self._account.ask(lambda client, _: client.setBucketPolicy(bucket, policy), ObjectPath(bucket))
+            await self._account.ask(lambda client: client.setBucketPolicy(bucket, policy), ObjectPath(bucket))
         else:
             await self._account.ask(
-                lambda client, _: client.deleteBucketPolicy(bucket), ObjectPath(bucket), fine=_NO_POLICY
+                lambda client: client.deleteBucketPolicy(bucket), ObjectPath(bucket), fine=_NO_POLICY
             )
 
     # grants
 
-    async def acl(self, place: ObjectPath, version: str = "") -> Acl:
-        return await self._acl(place, version, TRIES)
-
-    async def _acl(self, place: ObjectPath, version: str, tries: int) -> Acl:
-        def look(client: StorageClient, _: CancelToken) -> Any:
+    async def acl(self, place: ObjectPath, tries: int = TRIES) -> Acl:
+        def look(client: StorageClient) -> Any:
             if place.is_bucket:
                 return client.getBucketAcl(place.bucket)
-            return client.getObjectAcl(place.bucket, place.key, versionId=version or None)
+            return client.getObjectAcl(place.bucket, place.key)
 
-        answer = await self._account.ask(look, place, fine=_NOT_OFFERED, tries=tries)
+        answer = await self._account.ask(look, place, fine=NOT_OFFERED, tries=tries)
         self._check_offered(answer)
         found: Acl = answer.body
         return found
 
-    async def set_acl(self, place: ObjectPath, acl: Acl, version: str = "") -> None:
-        before = await self.acl(place, version)
+    async def set_acl(self, place: ObjectPath, acl: Acl) -> None:
+        """When it returns the service has shown the same list."""
+        before = await self.acl(place)
         if not before.is_readable or not acl.is_readable:
-            raise NotOffered(
-                text("Some grants of “{place}” are written in a way that is not known here.", place=str(place)),
-                text("Change them in the console: they would be lost if the list was written from here."),
-            )
+            raise unreadable_grants(place)
         if not acl.grants:
             raise InvalidInput(text("The list of grants is empty."), text("Leave at least the one of the owner in it."))
         if not self.can_deliver and any(grant.delivered for grant in acl.grants):
@@ -134,49 +116,25 @@ class ObsAccess:
                 text("This way of signing cannot hand grants on to the objects of a bucket."),
                 text("Set the signature of the account to “OBS”, or grant it on the objects."),
             )
-        await self._account.ask(lambda client, _: self._write(client, place, version, before.owner, acl), place)
-        await self._check_taken(place, version, acl)
-
-    async def set_canned_acl(self, place: ObjectPath, canned: CannedAcl, version: str = "") -> None:
-        await self.acl(place, version)
-
-        def write(client: StorageClient, _: CancelToken) -> Any:
-            if place.is_bucket:
-                return client.setBucketAcl(place.bucket, aclControl=canned.value)
-            return client.setObjectAcl(place.bucket, place.key, versionId=version or None, aclControl=canned.value)
-
-        await self._account.ask(write, place)
-
-    def _write(self, client: StorageClient, place: ObjectPath, version: str, owner: str, acl: Acl) -> Any:
-        from obs.model import ACL, Grantee, Owner
-        from obs.model import Grant as SdkGrant
-
-        def grant_of(grant: Grant) -> Any:
-            group = _GROUPS.get(grant.kind)
-            grantee = Grantee(group=group) if group else Grantee(grantee_id=grant.account)
-            delivered = grant.delivered if place.is_bucket and grant.delivered else None
-            return SdkGrant(grantee, grant.permission.value, delivered)
-
-        wanted = ACL(Owner(owner_id=owner), [grant_of(grant) for grant in acl.grants], acl.is_delivered)
-        if place.is_bucket:
-            return client.setBucketAcl(place.bucket, acl=wanted)
-        return client.setObjectAcl(place.bucket, place.key, versionId=version or None, acl=wanted)
-
-    async def _check_taken(self, place: ObjectPath, version: str, acl: Acl) -> None:
-        """The SDK leaves out silently what the dialect has no word for."""
-        now = await self.acl(place, version)
-        if set(now.grants) != set(acl.grants):
+        await self._account.ask(lambda client: _write(client, place, acl=_spelled(acl, before.owner, place)), place)
+        # The SDK leaves out silently what the dialect has no word for.
+        if set((await self.acl(place)).grants) != set(acl.grants):
             raise Conflict(
                 text("The grants of “{place}” are not what was sent.", place=str(place)),
                 text("Look at them again: the service left some out, or somebody else changed them just now."),
             )
 
+    async def set_canned_acl(self, place: ObjectPath, canned: CannedAcl) -> None:
+        await self.acl(place)
+        await self._account.ask(lambda client: _write(client, place, aclControl=canned.value), place)
+
     # both
 
     async def exposure(self, bucket: str, *, patiently: bool = True) -> Exposure:
+        """What policy and grants come to; what may not be looked at stays unknown."""
         tries = TRIES if patiently else 1
         policy, acl = await gather_or_raise(
-            (_if_allowed(self._policy(bucket, tries)), _if_allowed(self._acl(ObjectPath(bucket), "", tries)))
+            (_if_allowed(self.policy(bucket, tries)), _if_allowed(self.acl(ObjectPath(bucket), tries)))
         )
         found = exposure(bucket, policy, acl)
         if not found.anybody and not found.sometimes:
@@ -188,44 +146,36 @@ class ObsAccess:
         """Whether the service ignores what policy and grants say about everybody; who may not look sees none."""
         try:
             answer = await self._account.ask(
-                lambda client, _: client.getBucketPublicAccessBlock(bucket),
+                lambda client: client.getBucketPublicAccessBlock(bucket),
                 ObjectPath(bucket),
-                fine=(*_NO_BLOCK, *_NOT_OFFERED),
+                fine=(*_NO_BLOCK, *NOT_OFFERED),
                 tries=tries,
             )
         except AppError:
             return False, False
-        block = answer.body if answer.status < 300 else None
-        if block is None:
-            return False, False
+        block = (answer.body if answer.status < 300 else None) or {}
         return bool(block.get("restrictPublicBuckets")), bool(block.get("ignorePublicAcls"))
 
     # buckets
 
     async def create(self, wanted: NewBucket) -> None:
+        """Conflict: it is there already, and stays as it was."""
         problem = name_problem(wanted.name)
         if problem is not None:
             raise InvalidInput(text("“{name}” cannot be the name of a bucket.", name=wanted.name), problem)
-        if wanted.storage_class and wanted.storage_class not in list(StorageClass):
-            raise InvalidInput(
-                text("There is no storage class “{name}” for buckets.", name=wanted.storage_class),
-                text("Known are: {names}.", names=", ".join(self.storage_classes)),
-            )
-        if wanted.storage_class and wanted.storage_class not in self.storage_classes:
-            raise NotOffered(
-                text("{host} has no storage class {name} for buckets.", host=self._host, name=wanted.storage_class),
-                text("Known are: {names}.", names=", ".join(self.storage_classes)),
-            )
+        name, host = wanted.storage_class, self._account.service.host
+        known = text("Known are: {names}.", names=", ".join(self.storage_classes))
+        if name and name not in list(StorageClass):
+            raise InvalidInput(text("There is no storage class “{name}” for buckets.", name=name), known)
+        if name and name not in self.storage_classes:
+            raise NotOffered(text("{host} has no storage class {name} for buckets.", host=host, name=name), known)
         await self._check_free(wanted.name)
 
-        def create(client: StorageClient, _: CancelToken) -> Any:
+        def create(client: StorageClient) -> Any:
             from obs.model import CreateBucketHeader
 
-            usual = self.storage_classes[0]
-            header = CreateBucketHeader(
-                aclControl=wanted.acl.value if wanted.acl else None,
-                storageClass=wanted.storage_class if wanted.storage_class != usual else None,
-            )
+            unusual = name if name != self.storage_classes[0] else None
+            header = CreateBucketHeader(aclControl=wanted.acl.value if wanted.acl else None, storageClass=unusual)
             return client.createBucket(wanted.name, header=header, location=self._account.location)
 
         # Its own answer may have been lost, and the second try finds the bucket of the first.
@@ -244,13 +194,15 @@ class ObsAccess:
         return await self._account.over_wire(lambda plane: Emptying(plane, bucket, tell).count())
 
     async def empty(self, bucket: str, on_progress: OnBucketProgress) -> BucketContents:
+        """Delete everything in it, with all versions and unfinished uploads; the answer is what went."""
         tell = _told_on_this_loop(on_progress)
         return await self._account.over_wire(lambda plane: Emptying(plane, bucket, tell).empty())
 
     async def remove(self, bucket: str) -> None:
+        """Conflict: it is not empty."""
         place, may_be_gone = ObjectPath(bucket), False
 
-        def remove(client: StorageClient, _: CancelToken) -> Any:
+        def remove(client: StorageClient) -> Any:
             nonlocal may_be_gone
             try:
                 answer = client.deleteBucket(bucket)
@@ -269,20 +221,13 @@ class ObsAccess:
     async def _check_free(self, name: str) -> None:
         """Making one's own bucket again is a success that changes nothing; asked for with a class, it is none."""
         try:
-            answer = await self._account.ask(
-                lambda client, _: client.headBucket(name), ObjectPath(name), missing_is_none=True
-            )
-        except NoRight:
-            return  # of somebody else, or ours without the right to look: making it will tell
-        if answer is not None:
-            raise Conflict(
-                text("The bucket “{bucket}” is there already.", bucket=name),
-                text("It stays as it is. Choose another name, or change this one in its settings."),
-            )
-
-    @property
-    def _host(self) -> str:
-        return self._account.service.host
+            await self._account.ask(lambda client: client.headBucket(name), ObjectPath(name))
+        except (NoRight, NotFound):
+            return  # it may be of somebody else, or ours without the right to look: making it will tell
+        raise Conflict(
+            text("The bucket “{bucket}” is there already.", bucket=name),
+            text("It stays as it is. Choose another name, or change this one in its settings."),
+        )
 
     def _check_offered(self, answer: Any) -> None:
         if answer.status < 300 and answer.body is not None:
@@ -290,10 +235,35 @@ class ObsAccess:
         if answer.status < 300 and not self._account.is_foreign:
             self._account.body(answer)
         raise NotOffered(
-            text("{host} does not have this.", host=self._host),
+            text("{host} does not have this.", host=self._account.service.host),
             text("Rights are set in another way there; ask who runs it."),
             self._account.refusal(answer).detail,
         )
+
+
+def _write(client: StorageClient, place: ObjectPath, **grants: Any) -> Any:
+    if place.is_bucket:
+        return client.setBucketAcl(place.bucket, **grants)
+    return client.setObjectAcl(place.bucket, place.key, **grants)
+
+
+def _spelled(acl: Acl, owner: str, place: ObjectPath) -> Any:
+    """As the SDK has it."""
+    from obs.model import ACL, Grant, Grantee, Owner
+
+    grants = []
+    for grant in acl.grants:
+        group = _GROUPS.get(grant.kind)
+        grantee = Grantee(group=group) if group else Grantee(grantee_id=grant.account)
+        grants.append(Grant(grantee, grant.permission.value, (place.is_bucket and grant.delivered) or None))
+    return ACL(Owner(owner_id=owner), grants, acl.is_delivered)
+
+
+def unreadable_grants(place: ObjectPath) -> NotOffered:
+    return NotOffered(
+        text("Some grants of “{place}” are written in a way that is not known here.", place=str(place)),
+        text("Change them in the console: they would be lost if the list was written from here."),
+    )
 
 
 def _told_on_this_loop(on_progress: OnBucketProgress) -> OnBucketProgress:

@@ -7,84 +7,51 @@ import weakref
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
 
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile, Signature
-from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected
+from traindeck.domain.errors import AppError, KeysRefused, Unexpected
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
 from traindeck.services.http.calls import TRIES, NotReached, Refused, breakable, load, nobody_listens, retried
 from traindeck.services.http.errors import (
     ErrorResponse,
-    Service,
-    check_usable,
     cut_off,
     network_trouble,
-    no_answer,
     not_understood,
     seconds_ahead,
     unusable_certificates,
 )
-from traindeck.services.http.proxies import proxy_of, proxy_to
-from traindeck.services.http.redirects import LED_AWAY, led_away
-from traindeck.services.storage.dialect import dialect_of, is_path_style
+from traindeck.services.http.proxies import LED_AWAY, led_away, proxy_to
+from traindeck.services.storage.endpoint import Endpoint
 from traindeck.services.storage.errors import obs_error
 from traindeck.services.storage.wire.account import seconds_until
-from traindeck.services.storage.wire.data_plane import WireDataPlane
-from traindeck.services.storage.wire.own_loop import OwnLoop
+from traindeck.services.storage.wire.data_plane import DataPlane, OwnLoop
 
 if TYPE_CHECKING:
     from traindeck.services.storage.sdk.client import StorageClient
 
 Result = TypeVar("Result")
-SdkCall = Callable[["StorageClient", CancelToken], Any]
 
 
-class ObsAccount:
+class ObsAccount(Endpoint):
     """One account at one endpoint; made at once, connected when first asked."""
 
     def __init__(
         self, profile: Profile, credentials: Credentials, calls: BlockingCalls, refused: Refused = nobody_listens
     ) -> None:
-        check_usable(profile.obs_url, credentials)
-        proxy_of(profile, credentials)  # an address that is none is said before anything is asked
+        super().__init__(profile, credentials, refused)
         self.clock_ahead_s: float | None = None
         """By how much the service's clock was before ours at its last answer."""
-        self._refused = refused
         self.region = profile.region
-        self._profile = profile
-        self._credentials = credentials
+        self.location = None if self.region == "us-east-1" else self.region
+        """The region as a new bucket is told it: S3 knows its first by not being named, and refuses it when it is."""
+        self.speaks_obs = not self.path_style and self.dialect is Signature.OBS
+        """Requests and documents are those of OBS itself: the SDK takes S3's where the bucket is in the path."""
         self._calls = calls
-        self.service = Service(urlsplit(profile.obs_url).netloc, profile.is_lab, credentials)
         self._wire = OwnLoop(profile, credentials)
         self._making = threading.Lock()
         self._client: StorageClient | None = None
-
-    @property
-    def is_foreign(self) -> bool:
-        """Somebody else's store, which knows no more than S3."""
-        return self._profile.signature == Signature.V4
-
-    @property
-    def has_token(self) -> bool:
-        """The keys are good for hours only."""
-        return self._credentials.token is not None
-
-    @property
-    def profile(self) -> Profile:
-        return self._profile
-
-    @property
-    def speaks_obs(self) -> bool:
-        """Requests and documents are those of OBS itself: the SDK takes S3's where the bucket is in the path."""
-        profile = self._profile
-        return not is_path_style(profile) and dialect_of(profile, path_style=False) is Signature.OBS
-
-    @property
-    def location(self) -> str | None:
-        """The region as a new bucket is told it: S3 knows its first by not being named, and refuses it when it is."""
-        return None if self.region == "us-east-1" else self.region
 
     def close(self) -> None:
         self._wire.close()
@@ -93,24 +60,20 @@ class ObsAccount:
 
     async def ask(
         self,
-        request: SdkCall,
+        request: Callable[[StorageClient], Any],
         place: ObjectPath | None,
         *,
         fine: tuple[str, ...] = (),
-        missing_is_none: bool = False,
         tries: int = TRIES,
     ) -> Any:
-        """The SDK's answer, of success or with a code that is fine too; None when what is missing may be."""
+        """The SDK's answer, of success or with a code that is fine too."""
 
         async def attempt() -> Any:
             answer = await self._calls.run(lambda token: self._in_worker(request, token))
-            self._compare_clocks(answer)
+            self._compare_clocks(seconds_ahead(dict(answer.header or ()).get("date", "")))
             if answer.status < 300 or answer.errorCode in fine:
                 return answer
-            refusal = self.refusal(answer)
-            if missing_is_none and refusal.status == 404 and _is_itself(refusal.code, place):
-                return None
-            raise obs_error(refusal, place)
+            raise obs_error(self.refusal(answer), place)
 
         try:
             return await retried(attempt, tries)
@@ -118,7 +81,7 @@ class ObsAccount:
             self._refused(error)
             raise
 
-    async def over_wire(self, work: Callable[[WireDataPlane], Coroutine[Any, Any, Result]]) -> Result:
+    async def over_wire(self, work: Callable[[DataPlane], Coroutine[Any, Any, Result]]) -> Result:
         """For what comes by the thousand, without the SDK."""
         try:
             return await self._wire.run(work)
@@ -126,18 +89,15 @@ class ObsAccount:
             self._refused(error)
             raise
         finally:
-            ahead_s = self._wire.clock_ahead_s
-            if ahead_s is not None:
-                self.clock_ahead_s = ahead_s
+            self._compare_clocks(self._wire.clock_ahead_s)
 
-    def _compare_clocks(self, answer: Any) -> None:
-        ahead_s = seconds_ahead(dict(answer.header or ()).get("date", ""))
+    def _compare_clocks(self, ahead_s: float | None) -> None:
         if ahead_s is not None:
             self.clock_ahead_s = ahead_s
 
     async def with_client(self, work: Callable[[StorageClient], Result]) -> Result:
         """For what the SDK does without asking anybody."""
-        return await self._calls.run(lambda token: self._in_worker(lambda client, _: work(client), token))
+        return await self._calls.run(lambda token: self._in_worker(work, token))
 
     def body(self, answer: Any) -> Any:
         """What a successful answer holds; the SDK leaves out what it cannot read."""
@@ -147,7 +107,7 @@ class ObsAccount:
 
     def refusal(self, answer: Any) -> ErrorResponse:
         header = dict(answer.header or ())
-        away = led_away(answer.status, self._profile.obs_url, header.get("location", ""))
+        away = led_away(answer.status, self.profile.obs_url, header.get("location", ""))
         # Answers to HEAD carry the code in a header, if at all.
         code = answer.errorCode or header.get("error-code", "")
         return ErrorResponse(
@@ -160,27 +120,22 @@ class ObsAccount:
             header.get("date", ""),
         )
 
-    def _in_worker(self, request: Callable[[StorageClient, CancelToken], Result], token: CancelToken) -> Result:
+    def _in_worker(self, request: Callable[[StorageClient], Result], token: CancelToken) -> Result:
         load("obs", "traindeck.services.storage.sdk.client")
 
         token.check()
         client = self._connected()
         try:
             with breakable(token):
-                return client.call(lambda: request(client, token))
+                return client.call(lambda: request(client))
         except (AppError, Cancelled):
             raise
         except NotReached as error:
-            raise self._not_reached(error.cause) from None
+            raise self.not_reached(error) from None
         except OSError as error:
             raise network_trouble(error, self.service) from None
         except Exception as error:  # noqa: BLE001 - the SDK raises bare Exception for a body cut short
             raise self._odd(error) from None
-
-    def _not_reached(self, cause: BaseException) -> ServiceTrouble:
-        if isinstance(cause, TimeoutError):
-            return no_answer(self.service, self.service.masked(str(cause)))
-        return network_trouble(cause, self.service)
 
     def _odd(self, error: Exception) -> AppError:
         detail = self.service.masked(f"{type(error).__name__}: {error}")
@@ -193,16 +148,11 @@ class ObsAccount:
             if self._client is None:
                 from traindeck.services.storage.sdk.client import StorageClient
 
-                proxy = proxy_to(self._profile.obs_url, self._profile, self._credentials)
+                proxy = proxy_to(self.profile.obs_url, self.profile, self.credentials)
                 self.service = replace(self.service, proxy=proxy.place if proxy else "")
                 try:
-                    self._client = StorageClient(self._profile, self._credentials, proxy)
+                    self._client = StorageClient(self.profile, self.credentials, proxy)
                 except OSError as error:  # nothing has been asked yet: it is the file that cannot be read
-                    raise unusable_certificates(self.service, self._profile.ca_file, str(error)) from None
+                    raise unusable_certificates(self.service, self.profile.ca_file, str(error)) from None
                 weakref.finalize(self, self._client.close_idle)
             return self._client
-
-
-def _is_itself(code: str, place: ObjectPath | None) -> bool:
-    """A missing object is not told apart from a missing bucket by its status."""
-    return code in ("", "NoSuchKey") or (code == "NoSuchBucket" and place is not None and place.is_bucket)

@@ -25,8 +25,8 @@ from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile, Proxy, Signature
 from traindeck.domain.storage.access import Acl
 from traindeck.services.http.calls import NotReached, connected, in_use
-from traindeck.services.http.redirects import MOST_REDIRECTS, may_follow
-from traindeck.services.storage.dialect import is_path_style
+from traindeck.services.http.proxies import MOST_REDIRECTS, may_follow
+from traindeck.services.storage.endpoint import is_path_style
 from traindeck.services.storage.sdk.documents import acl_of, policy_of
 
 CONNECT_S = 6.0

@@ -8,7 +8,7 @@ from datetime import date
 
 from traindeck.domain.storage.access import Acl, Grant, Grantees, Permission
 from traindeck.domain.storage.bucket_settings import COLD, WARM, CorsRule, LifecycleRule, Tags
-from traindeck.services.storage.documents import document, is_writable
+from traindeck.services.storage.documents import document, is_writable, our_class, s3_class
 
 _CORS = ("ID", "AllowedOrigin", "AllowedMethod", "AllowedHeader", "ExposeHeader", "MaxAgeSeconds")
 
@@ -18,22 +18,17 @@ def xml_of(root: ET.Element | None) -> str:
     return "" if root is None else ET.tostring(root, encoding="unicode")
 
 
-def child(parent: ET.Element, name: str, content: str) -> ET.Element:
-    if not is_writable(content):
+def child(parent: ET.Element, name: str, content: object) -> None:
+    words = str(content)
+    if not is_writable(words):
         raise ValueError(f"{name} holds what no document can")
-    node = ET.SubElement(parent, name)
-    node.text = content
-    return node
+    ET.SubElement(parent, name).text = words
 
 
 def number_of(node: ET.Element, name: str) -> int | None:
     """ValueError: it is there and is no number."""
     words = node.findtext(name)
     return int(words) if words is not None else None
-
-
-def texts_of(node: ET.Element, name: str) -> tuple[str, ...]:
-    return tuple((found.text or "").strip() for found in node.iterfind(name))
 
 
 def read_tags(root: ET.Element) -> Tags:
@@ -61,16 +56,11 @@ def _read_cors_rule(node: ET.Element) -> CorsRule:
     except ValueError:
         age = None
         others.append("MaxAgeSeconds")
-    return CorsRule(
-        texts_of(node, "AllowedOrigin"),
-        texts_of(node, "AllowedMethod"),
-        texts_of(node, "AllowedHeader"),
-        texts_of(node, "ExposeHeader"),
-        age,
-        node.findtext("ID") or "",
-        tuple(others),
-        xml_of(node),
+    origins, methods, headers, exposed = (
+        tuple((found.text or "").strip() for found in node.iterfind(name))
+        for name in ("AllowedOrigin", "AllowedMethod", "AllowedHeader", "ExposeHeader")
     )
+    return CorsRule(origins, methods, headers, exposed, age, node.findtext("ID") or "", tuple(others), xml_of(node))
 
 
 def cors_document(rules: tuple[CorsRule, ...]) -> ET.Element:
@@ -84,19 +74,17 @@ def _cors_element(rule: CorsRule) -> ET.Element:
     if known is not None and _read_cors_rule(known) == rule:
         return known
     node = ET.Element("CORSRule")
-    if rule.id:
-        child(node, "ID", rule.id)
-    for name, values in (
-        ("AllowedOrigin", rule.origins),
-        ("AllowedMethod", rule.methods),
-        ("AllowedHeader", rule.headers),
-    ):
+    written = {
+        "ID": (rule.id,) if rule.id else (),
+        "AllowedOrigin": rule.origins,
+        "AllowedMethod": rule.methods,
+        "AllowedHeader": rule.headers,
+        "MaxAgeSeconds": () if rule.max_age_s is None else (rule.max_age_s,),
+        "ExposeHeader": rule.exposed,
+    }
+    for name, values in written.items():
         for value in values:
             child(node, name, value)
-    if rule.max_age_s is not None:
-        child(node, "MaxAgeSeconds", str(rule.max_age_s))
-    for value in rule.exposed:
-        child(node, "ExposeHeader", value)
     if known is not None:
         # A number that is none was not shown, so it was not changed either.
         kept = [*rule.others] if rule.max_age_s is None else [name for name in rule.others if name != "MaxAgeSeconds"]
@@ -104,8 +92,6 @@ def _cors_element(rule: CorsRule) -> ET.Element:
     return node
 
 
-_S3_NAMES = {WARM: "STANDARD_IA", COLD: "GLACIER"}
-_OBS_NAMES = {there: here for here, there in _S3_NAMES.items()}
 _OLD = "NoncurrentVersion"
 _ABORT = "AbortIncompleteMultipartUpload"
 _ACTIONS = ("Expiration", "Transition", f"{_OLD}Expiration", f"{_OLD}Transition", _ABORT)
@@ -114,16 +100,6 @@ _KNOWN = ("ID", "Prefix", "Filter", "Status", *_ACTIONS)
 
 class _Beyond(Exception):
     """The rule says something that ours cannot."""
-
-
-def class_of(name: str) -> str:
-    """As OBS calls it."""
-    return _OBS_NAMES.get(name, name)
-
-
-def class_for(name: str, *, is_s3: bool) -> str:
-    """As the dialect calls it."""
-    return _S3_NAMES.get(name, name) if is_s3 else name
 
 
 def read_lifecycle(root: ET.Element) -> tuple[LifecycleRule, ...]:
@@ -190,8 +166,8 @@ def _moves(node: ET.Element, action: str, name: str) -> tuple[tuple[str, int], .
     moves: dict[str, int] = {}
     for found in node.iterfind(action):
         _only(found, name, "StorageClass")
-        days, to = number_of(found, name), class_of(found.findtext("StorageClass") or "")
-        if days is None or to not in _S3_NAMES or to in moves:
+        days, to = number_of(found, name), our_class(found.findtext("StorageClass") or "")
+        if days is None or to not in (WARM, COLD) or to in moves:
             raise _Beyond
         moves[to] = days
     return tuple(sorted(moves.items(), key=lambda move: move[1]))
@@ -220,22 +196,24 @@ def _element(rule: LifecycleRule, *, is_s3: bool) -> ET.Element:
 
 
 def _add_actions(node: ET.Element, rule: LifecycleRule, *, is_s3: bool) -> None:
+    def add(action: str, **content: object) -> None:
+        under = ET.SubElement(node, action)
+        for name, value in content.items():
+            child(under, name, value)
+
+    spelled = s3_class if is_s3 else str
     for to, days in rule.moves:
-        move = ET.SubElement(node, "Transition")
-        child(move, "Days", str(days))
-        child(move, "StorageClass", class_for(to, is_s3=is_s3))
+        add("Transition", Days=days, StorageClass=spelled(to))
     if rule.expire_days is not None:
-        child(ET.SubElement(node, "Expiration"), "Days", str(rule.expire_days))
+        add("Expiration", Days=rule.expire_days)
     elif rule.expire_date is not None:
-        child(ET.SubElement(node, "Expiration"), "Date", f"{rule.expire_date.isoformat()}T00:00:00Z")
+        add("Expiration", Date=f"{rule.expire_date.isoformat()}T00:00:00Z")
     for to, days in rule.old_moves:
-        move = ET.SubElement(node, f"{_OLD}Transition")
-        child(move, "NoncurrentDays", str(days))
-        child(move, "StorageClass", class_for(to, is_s3=is_s3))
+        add(f"{_OLD}Transition", NoncurrentDays=days, StorageClass=spelled(to))
     if rule.old_expire_days is not None:
-        child(ET.SubElement(node, f"{_OLD}Expiration"), "NoncurrentDays", str(rule.old_expire_days))
+        add(f"{_OLD}Expiration", NoncurrentDays=rule.old_expire_days)
     if rule.abort_days is not None:
-        child(ET.SubElement(node, _ABORT), "DaysAfterInitiation", str(rule.abort_days))
+        add(_ABORT, DaysAfterInitiation=rule.abort_days)
 
 
 _GROUPS = {

@@ -21,7 +21,6 @@ from traindeck.domain.storage.object_facts import (
     SHORTEST_LINK,
     HeadChange,
     ObjectFacts,
-    ObjectVersion,
     RestoreSpeed,
     Restoring,
     SignedLink,
@@ -29,16 +28,16 @@ from traindeck.domain.storage.object_facts import (
     frozen,
     metadata_bytes,
 )
-from traindeck.domain.storage.objects import MD5_NAME, ObjectPath
+from traindeck.domain.storage.objects import MD5_NAME, ObjectPath, ObjectVersion
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import gather_or_raise
-from traindeck.services.storage.data_ports import Part, Version
+from traindeck.services.storage.data_ports import Part
 from traindeck.services.storage.documents import document
-from traindeck.services.storage.errors import need_key, not_offered
+from traindeck.services.storage.errors import changed, need_key, not_offered
 from traindeck.services.storage.heads import changed_head, metadata_after, takes_away, whole_head
-from traindeck.services.storage.sdk.access import ObsAccess
+from traindeck.services.storage.sdk.access import ObsAccess, unreadable_grants
 from traindeck.services.storage.sdk.account import ObsAccount
-from traindeck.services.storage.wire.data_plane import WireDataPlane
+from traindeck.services.storage.wire.data_plane import DataPlane
 
 if TYPE_CHECKING:
     from traindeck.services.storage.sdk.client import StorageClient
@@ -48,132 +47,9 @@ _PARTIAL = 206
 _NO_TAGS = ("NoSuchTagSet", "NoSuchTagConfiguration")
 
 
-async def document_beside(
-    account: ObsAccount, path: ObjectPath, name: str, root: str, missing: tuple[str, ...] = ()
-) -> Element | None:
-    """None: there is none; NotOffered: the service does not know such documents."""
-    answer = await account.ask(lambda client, _: client.beside(path.bucket, path.key, name), path, fine=missing)
-    if answer.errorCode in missing:
-        return None
-    # A part of something with a name of its own is the object, whatever its content looks like.
-    is_object = answer.status == _PARTIAL and "etag" in dict(answer.header)
-    try:
-        if not is_object and isinstance(answer.body, str):
-            return document(answer.body, root)
-    except ValueError:
-        pass
-    raise not_offered(account.refusal(answer), str(path))
-
-
-async def tags_of(account: ObsAccount, path: ObjectPath) -> dict[str, str]:
-    root = await document_beside(account, path, "tagging", "Tagging", _NO_TAGS)
-    found = root.iterfind("TagSet/Tag") if root is not None else ()
-    return {tag.findtext("Key") or "": tag.findtext("Value") or "" for tag in found}
-
-
-async def set_tags(account: ObsAccount, path: ObjectPath, tags: Mapping[str, str]) -> None:
-    await tags_of(account, path)
-    if tags:
-        wanted = [{"key": name, "value": value} for name, value in tags.items()]
-        await account.ask(lambda client, _: client.setObjectTagging(path.bucket, path.key, wanted), path)
-    else:
-        await account.ask(lambda client, _: client.deleteObjectTagging(path.bucket, path.key), path, fine=_NO_TAGS)
-
-
-async def has_grants(account: ObsAccount, path: ObjectPath) -> bool:
-    """Whether anybody but the owner was given anything."""
-    root = await document_beside(account, path, "acl", "AccessControlPolicy")
-    return root is not None and len(root.findall("AccessControlList/Grant")) > 1
-
-
 ONE_COPY_BYTES = 5 * 1024**3
 PART_BYTES = 1024**3
 _AT_ONCE = 4
-_NOTHING = HeadChange()
-
-
-async def onto_itself(account: ObsAccount, found: ObjectFacts, change: HeadChange) -> None:
-    """Nothing of the old head is lost: the copy is told all of it, and gets the old list of grants back."""
-    path = found.path
-    grants = await _grants(account, path)
-    await _copied(account, found, change, "")
-    if grants is not None:
-        await ObsAccess(account).set_acl(path, grants)
-
-
-async def made_current(account: ObsAccount, found: ObjectFacts, version: str) -> None:
-    """The old version that was found becomes the object again."""
-    await _copied(account, found, None, version)
-
-
-async def _copied(account: ObsAccount, found: ObjectFacts, change: HeadChange | None, version: str) -> None:
-    path = found.path
-    if found.is_frozen:
-        raise frozen(path)
-    if found.encryption == CUSTOMER_KEYS:
-        raise NotOffered(
-            text("“{place}” is encrypted with a key that only its uploader has.", place=str(path)),
-            text("Upload it again with what you want changed."),
-        )
-    head = _keeping(found, change)
-    if found.size_bytes > ONE_COPY_BYTES:
-        head |= whole_head(found, change or _NOTHING)
-        if found.tag_count:
-            head["x-obs-tagging"] = urlencode(await tags_of(account, path))
-        if found.md5:  # the ETag of what is made of parts does not tell it
-            head[f"x-obs-meta-{MD5_NAME}"] = found.md5
-        await account.over_wire(partial(_in_parts, found, version, head))
-        return
-    if change is not None:
-        head |= whole_head(found, change) | {"x-obs-metadata-directive": "REPLACE"}
-    await account.over_wire(lambda plane: plane.copy_onto(path, head, if_match=found.etag, version=version))
-
-
-def _keeping(found: ObjectFacts, change: HeadChange | None) -> dict[str, str]:
-    """What a copy would else get as its bucket has it."""
-    wanted = change.storage_class if change else ""
-    kept = {"x-obs-storage-class": wanted or found.storage_class}
-    if found.encryption:
-        kept["x-obs-server-side-encryption"] = found.encryption
-        if found.encryption_key:
-            kept["x-obs-server-side-encryption-kms-key-id"] = found.encryption_key
-    return kept
-
-
-async def _in_parts(found: ObjectFacts, version: str, head: dict[str, str], plane: WireDataPlane) -> None:
-    path, size_bytes = found.path, found.size_bytes
-    upload_id = await plane.begin_upload(path, head=head)
-    gate = asyncio.Semaphore(_AT_ONCE)
-
-    async def copy(number: int, first: int) -> Part:
-        length = min(PART_BYTES, size_bytes - first)
-        async with gate:
-            return await plane.copy_part(path, path, upload_id, number, first, length, found.etag, version)
-
-    try:
-        parts = await gather_or_raise(copy(*part) for part in enumerate(range(0, size_bytes, PART_BYTES), start=1))
-        await plane.finish_upload(path, upload_id, parts)
-    except (AppError, asyncio.CancelledError):
-        await asyncio.shield(plane.abort_upload(path, upload_id))
-        raise
-
-
-async def _grants(account: ObsAccount, path: ObjectPath) -> Acl | None:
-    """The list to give back; None: it is the usual one, or there is none to be seen."""
-    try:
-        if not await has_grants(account, path):
-            return None
-        acl = await ObsAccess(account).acl(path)
-    except (NoRight, NotOffered, InvalidInput):
-        return None  # whoever may not see it could not set it, and some buckets have none
-    if not acl.is_readable:
-        raise NotOffered(
-            text("Some grants of “{place}” are written in a way that is not known here.", place=str(path)),
-            text("Change them in the console: they would be lost if the list was written from here."),
-        )
-    return acl
-
-
 _PAGE_ROWS = 1000
 _GOES_ON = "RestoreAlreadyInProgress"
 
@@ -183,13 +59,10 @@ class ObsObjects:
 
     def __init__(self, account: ObsAccount) -> None:
         self._account = account
+        self.most_metadata_bytes = S3_METADATA_BYTES if account.is_foreign else METADATA_BYTES
+        """So much the names and values of one object's metadata may have together."""
         self._is_obs: bool | None = None
         self._asking = asyncio.Lock()
-
-    @property
-    def most_metadata_bytes(self) -> int:
-        """So much the names and values of one object's metadata may have together."""
-        return S3_METADATA_BYTES if self._account.is_foreign else METADATA_BYTES
 
     async def facts(self, path: ObjectPath, version: str = "") -> ObjectFacts:
         """NotFound: there is no such object."""
@@ -223,23 +96,29 @@ class ObsObjects:
     async def tags(self, path: ObjectPath) -> dict[str, str]:
         """NotOffered: the service has none."""
         need_key(path)
-        return await tags_of(self._account, path)
+        root = await self._document(path, "tagging", "Tagging", _NO_TAGS)
+        found = root.iterfind("TagSet/Tag") if root is not None else ()
+        return {tag.findtext("Key") or "": tag.findtext("Value") or "" for tag in found}
 
     async def set_tags(self, path: ObjectPath, tags: Mapping[str, str]) -> None:
-        need_key(path)
         check_tags(tags)
-        await set_tags(self._account, path, tags)
+        await self.tags(path)
+        if tags:
+            wanted = [{"key": name, "value": value} for name, value in tags.items()]
+            await self._account.ask(lambda client: client.setObjectTagging(path.bucket, path.key, wanted), path)
+        else:
+            await self._account.ask(
+                lambda client: client.deleteObjectTagging(path.bucket, path.key), path, fine=_NO_TAGS
+            )
 
-    async def restore(
-        self, path: ObjectPath, days: int, speed: RestoreSpeed = RestoreSpeed.STANDARD, version: str = ""
-    ) -> Restoring:
+    async def restore(self, path: ObjectPath, days: int, speed: RestoreSpeed = RestoreSpeed.STANDARD) -> Restoring:
         need_key(path)
         if days not in RESTORE_DAYS:
             raise InvalidInput(
                 text("An object cannot be restored for {days} days.", days=days), text("Choose 1 to 30 days.")
             )
         answer = await self._account.ask(
-            lambda client, _: client.restoreObject(path.bucket, path.key, days, str(speed), version or None),
+            lambda client: client.restoreObject(path.bucket, path.key, days, str(speed)),
             path,
             fine=(_GOES_ON,),
         )
@@ -254,7 +133,7 @@ class ObsObjects:
 
     async def make_current(self, path: ObjectPath, version: str) -> None:
         """Copy an old version onto the object; the old one stays."""
-        await made_current(self._account, await self.facts(path, version), version)
+        await self._copy(await self.facts(path, version), None, version)
 
     async def remove_version(self, path: ObjectPath, version: str) -> None:
         """For good; to remove the marker of a deletion brings the object back."""
@@ -283,17 +162,14 @@ class ObsObjects:
             return str(made.signedUrl)
 
         address = await self._account.with_client(make)
-        return SignedLink(address, method, now + lasts, self._account.has_token)
+        return SignedLink(address, method, now + lasts, self._account.credentials.token is not None)
 
     async def _asked(self, path: ObjectPath, change: HeadChange, seen: ObjectFacts | None) -> tuple[ObjectFacts, bool]:
         """The object as it was found, and whether there was anything to ask for."""
         change.check()
         found = await self.facts(path)
         if seen is not None and not found.says_the_same(seen):
-            raise Conflict(
-                text("“{place}” is no longer what it was: somebody has changed it.", place=str(path)),
-                text("Look at it again, then decide."),
-            )
+            raise changed.made("", place=str(path))
         if change.is_done(found):
             return found, False
         if change.storage_class and found.is_frozen:
@@ -302,7 +178,7 @@ class ObsObjects:
         if await self._keeps_heads_apart(path.bucket):
             await self._set_head(found, change)
         else:
-            await onto_itself(self._account, found, change)
+            await self._copy_onto_itself(found, change)
         return found, True
 
     def _check_size(self, found: ObjectFacts, change: HeadChange) -> None:
@@ -330,19 +206,100 @@ class ObsObjects:
             headers["x-obs-storage-class"] = change.storage_class
         await self._account.over_wire(lambda plane: plane.set_head(path, headers))
 
+    async def _copy_onto_itself(self, found: ObjectFacts, change: HeadChange) -> None:
+        """Nothing of the old head is lost: the copy is told all of it, and gets the old list of grants back."""
+        grants = await self._grants(found.path)
+        await self._copy(found, change, "")
+        if grants is not None:
+            await ObsAccess(self._account).set_acl(found.path, grants)
 
-async def _versions(path: ObjectPath, plane: WireDataPlane) -> list[ObjectVersion]:
+    async def _copy(self, found: ObjectFacts, change: HeadChange | None, version: str) -> None:
+        """Of the version that was found, which becomes the object."""
+        path = found.path
+        if found.is_frozen:
+            raise frozen(path)
+        if found.encryption == CUSTOMER_KEYS:
+            raise NotOffered(
+                text("“{place}” is encrypted with a key that only its uploader has.", place=str(path)),
+                text("Upload it again with what you want changed."),
+            )
+        head = _keeping(found, change)
+        if found.size_bytes > ONE_COPY_BYTES:
+            head |= whole_head(found, change or HeadChange())
+            if found.tag_count:
+                head["x-obs-tagging"] = urlencode(await self.tags(path))
+            if found.md5:  # the ETag of what is made of parts does not tell it
+                head[f"x-obs-meta-{MD5_NAME}"] = found.md5
+            await self._account.over_wire(partial(_in_parts, found, version, head))
+            return
+        if change is not None:
+            head |= whole_head(found, change) | {"x-obs-metadata-directive": "REPLACE"}
+        await self._account.over_wire(lambda plane: plane.copy_onto(path, head, if_match=found.etag, version=version))
+
+    async def _grants(self, path: ObjectPath) -> Acl | None:
+        """The list to give back; None: it is the usual one, or there is none to be seen."""
+        try:
+            root = await self._document(path, "acl", "AccessControlPolicy")
+            if root is None or len(root.findall("AccessControlList/Grant")) < 2:
+                return None  # nobody but the owner was given anything
+            acl = await ObsAccess(self._account).acl(path)
+        except (NoRight, NotOffered, InvalidInput):
+            return None  # whoever may not see it could not set it, and some buckets have none
+        if not acl.is_readable:
+            raise unreadable_grants(path)
+        return acl
+
+    async def _document(self, path: ObjectPath, name: str, root: str, missing: tuple[str, ...] = ()) -> Element | None:
+        """None: there is none; NotOffered: the service does not know such documents."""
+        answer = await self._account.ask(lambda client: client.beside(path.bucket, path.key, name), path, fine=missing)
+        if answer.errorCode in missing:
+            return None
+        # A part of something with a name of its own is the object, whatever its content looks like.
+        is_object = answer.status == _PARTIAL and "etag" in dict(answer.header)
+        try:
+            if not is_object and isinstance(answer.body, str):
+                return document(answer.body, root)
+        except ValueError:
+            pass
+        raise not_offered(self._account.refusal(answer), str(path))
+
+
+def _keeping(found: ObjectFacts, change: HeadChange | None) -> dict[str, str]:
+    """What a copy would else get as its bucket has it."""
+    wanted = change.storage_class if change else ""
+    kept = {"x-obs-storage-class": wanted or found.storage_class}
+    if found.encryption:
+        kept["x-obs-server-side-encryption"] = found.encryption
+        if found.encryption_key:
+            kept["x-obs-server-side-encryption-kms-key-id"] = found.encryption_key
+    return kept
+
+
+async def _in_parts(found: ObjectFacts, version: str, head: dict[str, str], plane: DataPlane) -> None:
+    path, size_bytes = found.path, found.size_bytes
+    upload_id = await plane.begin_upload(path, head=head)
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def copy(number: int, first: int) -> Part:
+        length = min(PART_BYTES, size_bytes - first)
+        async with gate:
+            return await plane.copy_part(path, path, upload_id, number, first, length, found.etag, version)
+
+    try:
+        parts = await gather_or_raise(copy(*part) for part in enumerate(range(0, size_bytes, PART_BYTES), start=1))
+        await plane.finish_upload(path, upload_id, parts)
+    except (AppError, asyncio.CancelledError):
+        await asyncio.shield(plane.abort_upload(path, upload_id))
+        raise
+
+
+async def _versions(path: ObjectPath, plane: DataPlane) -> list[ObjectVersion]:
     found: list[ObjectVersion] = []
     after = after_version = ""
     while True:
         page = await plane.versions(path.bucket, path.key, after=after, after_version=after_version, most=_PAGE_ROWS)
-        found += [_version(row) for row in page.rows if row.key == path.key]
+        found += [row for row in page.rows if row.key == path.key]
         # The name itself comes before all that only begin with it.
         if not page.next_key or any(row.key.encode() > path.key.encode() for row in page.rows):
             return found
         after, after_version = page.next_key, page.next_version
-
-
-def _version(row: Version) -> ObjectVersion:
-    size_bytes = None if row.is_marker else row.size_bytes
-    return ObjectVersion(row.id, row.is_latest, row.modified, size_bytes, row.etag, row.storage_class)

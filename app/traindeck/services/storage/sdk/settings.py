@@ -13,7 +13,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from traindeck.domain.accounts.profiles import Profile, Signature
 from traindeck.domain.errors import (
     AppError,
     Conflict,
@@ -31,7 +30,6 @@ from traindeck.domain.storage.bucket_settings import (
     CorsSetting,
     LifecycleRule,
     LifecycleSetting,
-    TagLimits,
     Tags,
     TagSetting,
     Versioning,
@@ -43,13 +41,9 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.http.errors import ErrorResponse, not_understood
-from traindeck.services.storage.dialect import dialect_of, is_path_style
-from traindeck.services.storage.documents import document
+from traindeck.services.storage.documents import document, our_class, s3_class
 from traindeck.services.storage.sdk.account import ObsAccount
 from traindeck.services.storage.sdk.documents import (
-    child,
-    class_for,
-    class_of,
     cors_document,
     lifecycle_document,
     read_cors,
@@ -94,24 +88,17 @@ class ObsSettings:
     What is set answers with what the service has afterwards; Conflict: somebody changed it since it was `seen`.
     """
 
-    def __init__(self, account: ObsAccount, profile: Profile) -> None:
+    def __init__(self, account: ObsAccount) -> None:
         self._account = account
-        self._endpoint = profile.obs_url
-        self._is_foreign = profile.signature is Signature.V4
-        # With the bucket in the path it is spoken to as S3 is, whatever the profile says.
-        path_style = is_path_style(profile)
-        self._is_s3 = path_style or dialect_of(profile, path_style=path_style) is not Signature.OBS
+        self._is_s3 = not account.speaks_obs
+        self.tag_limits = S3_TAGS if account.is_foreign else OBS_TAGS
         self._class = _S3_CLASS if self._is_s3 else _OBS_CLASS
-
-    @property
-    def tag_limits(self) -> TagLimits:
-        return S3_TAGS if self._is_foreign else OBS_TAGS
 
     async def facts(self, bucket: str) -> BucketFacts:
         """What could be found out; a part that could not stays unknown, with the reason."""
         place = ObjectPath(bucket)
-        answer = await self._account.ask(lambda client, _: client.getBucketMetadata(bucket), place)
-        on_progress = answer.body or {}
+        answer = await self._account.ask(lambda client: client.getBucketMetadata(bucket), place)
+        told = answer.body or {}
         values: dict[str, Any] = {}
         unknown: dict[str, Text] = {}
         parts: dict[str, Callable[[str], Awaitable[Any]]] = {
@@ -135,15 +122,15 @@ class ObsSettings:
         await gather_or_raise(find(name) for name in parts)
         objects, size_bytes = values.pop("used", (None, None))
         if not values.get("storage_class"):
-            values["storage_class"] = class_of(on_progress.get("storageClass") or "")
+            values["storage_class"] = our_class(told.get("storageClass") or "")
         return BucketFacts(
             name=bucket,
-            endpoint=self._endpoint,
-            region=on_progress.get("location") or "",
+            endpoint=self._account.profile.obs_url,
+            region=told.get("location") or "",
             objects=objects,
             size_bytes=size_bytes,
-            obs_version=on_progress.get("obsVersion") or "",
-            zones=on_progress.get("availableZone") or "",
+            obs_version=told.get("obsVersion") or "",
+            zones=told.get("availableZone") or "",
             unknown=unknown,
             **values,
         )
@@ -178,27 +165,20 @@ class ObsSettings:
 
     async def _storage_class(self, bucket: str) -> str:
         root = await self._needed(bucket, self._class)
-        return class_of((root.findtext("DefaultStorageClass") or root.text or "").strip())
+        return our_class((root.findtext("DefaultStorageClass") or root.text or "").strip())
 
     async def set_storage_class(self, bucket: str, storage_class: str) -> None:
         """For objects that come without a class of their own."""
-        await self._needed(bucket, self._class)
-        root = ET.Element(self._class.root)
-        name = class_for(storage_class, is_s3=self._is_s3)
         if self._is_s3:
-            child(root, "DefaultStorageClass", name)
+            await self._set(bucket, self._class, "DefaultStorageClass", s3_class(storage_class))
         else:
-            root.text = name
-        await self._put(bucket, self._class, root)
+            await self._set(bucket, self._class, "", storage_class)
         self._check(await self._storage_class(bucket) == storage_class, bucket)
 
     async def set_versioning(self, bucket: str, *, enabled: bool) -> None:
         """Not enabled: suspended; it cannot be switched off again."""
-        await self._needed(bucket, _VERSIONING)
         wanted = Versioning.ENABLED if enabled else Versioning.SUSPENDED
-        root = ET.Element(_VERSIONING.root)
-        child(root, "Status", wanted.value)
-        await self._put(bucket, _VERSIONING, root)
+        await self._set(bucket, _VERSIONING, "Status", wanted.value)
         self._check(await self._versioning(bucket) is wanted, bucket)
 
     async def set_quota(self, bucket: str, quota_bytes: int) -> None:
@@ -207,10 +187,7 @@ class ObsSettings:
             raise InvalidInput(
                 text("A quota is 0 to {most} bytes.", most=MOST_QUOTA_BYTES), text("0 stands for no limit.")
             )
-        await self._needed(bucket, _QUOTA)
-        root = ET.Element(_QUOTA.root)
-        child(root, "StorageQuota", str(quota_bytes))
-        await self._put(bucket, _QUOTA, root)
+        await self._set(bucket, _QUOTA, "StorageQuota", str(quota_bytes))
         self._check(await self._quota(bucket) == quota_bytes, bucket)
 
     async def tags(self, bucket: str) -> TagSetting:
@@ -230,7 +207,7 @@ class ObsSettings:
     async def set_cors(self, bucket: str, rules: tuple[CorsRule, ...], seen: str) -> CorsSetting:
         for wrong in filter(None, map(cors_mistake, rules)):
             raise _unusable(wrong)
-        await self._keep(bucket, _CORS, self._written(cors_document, rules) if rules else None, seen)
+        await self._keep(bucket, _CORS, _written(cors_document, rules) if rules else None, seen)
         return await self.cors(bucket)
 
     async def lifecycle(self, bucket: str) -> LifecycleSetting:
@@ -241,19 +218,11 @@ class ObsSettings:
         known = read_lifecycle(ET.fromstring(seen)) if seen else ()
         for wrong in mistakes(rules, known).values():
             raise _unusable(wrong)
-        write = partial(lifecycle_document, is_s3=self._is_s3)
-        root = self._written(write, rules) if rules else None
+        root = _written(partial(lifecycle_document, is_s3=self._is_s3), rules) if rules else None
         if len(xml_of(root).encode()) > MOST_LIFECYCLE_BYTES:
             raise _unusable(text("All rules together have more than 20 KB."))
         await self._keep(bucket, _LIFECYCLE, root, seen)
         return await self.lifecycle(bucket)
-
-    @staticmethod
-    def _written(make: Callable[[Any], ET.Element], rules: object) -> ET.Element:
-        try:
-            return make(rules)
-        except ValueError:
-            raise _unusable(text("A value holds a character that cannot be written.")) from None
 
     async def _keep(self, bucket: str, kind: _Kind, root: ET.Element | None, seen: str) -> None:
         """None removes it. What somebody set since it was seen is not overwritten."""
@@ -266,11 +235,18 @@ class ObsSettings:
         if root is not None:
             await self._put(bucket, kind, root)
         elif now:
-            await self._account.ask(lambda client, _: client.delete_setting(bucket, kind.name), ObjectPath(bucket))
+            await self._account.ask(lambda client: client.delete_setting(bucket, kind.name), ObjectPath(bucket))
+
+    async def _set(self, bucket: str, kind: _Kind, name: str, words: str) -> None:
+        """The one element of this name in it, without a name its text."""
+        await self._needed(bucket, kind)
+        root = ET.Element(kind.root)
+        (ET.SubElement(root, name) if name else root).text = words
+        await self._put(bucket, kind, root)
 
     async def _put(self, bucket: str, kind: _Kind, root: ET.Element) -> None:
         xml = xml_of(root)
-        await self._account.ask(lambda client, _: client.put_setting(bucket, kind.name, xml), ObjectPath(bucket))
+        await self._account.ask(lambda client: client.put_setting(bucket, kind.name, xml), ObjectPath(bucket))
 
     async def _needed(self, bucket: str, kind: _Kind) -> ET.Element:
         root = await self._document(bucket, kind)
@@ -280,7 +256,7 @@ class ObsSettings:
     async def _document(self, bucket: str, kind: _Kind) -> ET.Element | None:
         """None: the bucket has none of it."""
         answer = await self._account.ask(
-            lambda client, _: client.setting(bucket, kind.name), ObjectPath(bucket), fine=kind.missing
+            lambda client: client.setting(bucket, kind.name), ObjectPath(bucket), fine=kind.missing
         )
         if answer.status >= 300:
             return None
@@ -310,6 +286,13 @@ class ObsSettings:
                      bucket=bucket),
                 text("Reload to see what is set now, then try again."),
             )  # fmt: skip
+
+
+def _written(make: Callable[[Any], ET.Element], rules: object) -> ET.Element:
+    try:
+        return make(rules)
+    except ValueError:
+        raise _unusable(text("A value holds a character that cannot be written.")) from None
 
 
 def _unusable(wrong: Text) -> InvalidInput:

@@ -15,24 +15,20 @@ import httptools
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile, Proxy, Signature
 from traindeck.domain.errors import AppError, InvalidInput, KeysRefused
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import no_place
 from traindeck.domain.texts import text
 from traindeck.services.http.calls import NotReached, Refused, nobody_listens, retried
 from traindeck.services.http.errors import (
     ErrorResponse,
-    Service,
-    check_usable,
     network_trouble,
-    no_answer,
     not_understood,
     proxy_refused,
     seconds_ahead,
     unusable_certificates,
 )
-from traindeck.services.http.proxies import proxy_of, proxy_to
-from traindeck.services.http.redirects import LED_AWAY, led_away
-from traindeck.services.storage.dialect import dialect_of, is_path_style
+from traindeck.services.http.proxies import LED_AWAY, led_away, proxy_to
 from traindeck.services.storage.documents import document
+from traindeck.services.storage.endpoint import Endpoint
 from traindeck.services.storage.errors import obs_error
 from traindeck.services.storage.wire.connection import Answered, LineBroken
 from traindeck.services.storage.wire.pool import (
@@ -53,7 +49,7 @@ _REFUSED_SKEW_S = 600.0
 _ALWAYS = "User-Agent: TrainDeck\r\nAccept-Encoding: identity\r\n\r\n"
 
 
-class WireAccount:
+class WireAccount(Endpoint):
     """One account at one endpoint; made at once, connected when first asked."""
 
     def __init__(
@@ -64,17 +60,10 @@ class WireAccount:
         refused: Refused = nobody_listens,
         most_connections: int = MOST_CONNECTIONS,
     ) -> None:
-        check_usable(profile.obs_url, credentials)
-        proxy_of(profile, credentials)  # an address that is none is said before anything is asked
+        super().__init__(profile, credentials, refused)
         address = urlsplit(profile.obs_url)
-        self.service = Service(address.netloc, profile.is_lab, credentials)
-        self.path_style = is_path_style(profile)
-        self._refused = refused
-        self._profile = profile
-        self._credentials = credentials
         self._most = most_connections
-        self.prefix = "x-obs-" if dialect_of(profile, path_style=self.path_style) is Signature.OBS else "x-amz-"
-        self.work_in = ObjectPath.parse(profile.work_in).as_folder() if profile.work_in else None
+        self.prefix = "x-obs-" if self.dialect is Signature.OBS else "x-amz-"
         self._is_secure = address.scheme == "https"
         self._host = address.hostname or ""
         self._port = address.port or (443 if self._is_secure else 80)
@@ -84,11 +73,6 @@ class WireAccount:
         self._pool: ConnectionPool | None = None
         self._is_closed = False
         self._last_date = "", 0.0
-
-    @property
-    def is_foreign(self) -> bool:
-        """Somebody else's store, which knows no more than S3."""
-        return self._profile.signature == Signature.V4
 
     @property
     def clock_ahead_s(self) -> float | None:
@@ -108,10 +92,13 @@ class WireAccount:
         *,
         fine: tuple[str, ...] = (),
         missing_is_fine: bool = False,
-        checked: Callable[[Answered], object] = lambda answer: None,
+        read: Callable[[Answered], object] = lambda answer: None,
         may_again: Callable[[], bool] = lambda: True,
     ) -> Answered:
-        """An answer of success that `checked` lets pass, or one with a code that is fine too."""
+        """An answer of success with what `read` made of it, or one with a code that is fine too.
+
+        ValueError of `read`: the answer cannot be understood.
+        """
         is_over = False
 
         async def attempt() -> Answered:
@@ -122,7 +109,10 @@ class WireAccount:
                 is_over = error.status == 407  # asked again and again it may lock the user out
                 raise proxy_refused(self.service, error.status, str(error)) from None
             if answer.status < 300 and not _ERROR.match(answer.body):
-                checked(answer)
+                try:
+                    answer.content = read(answer)
+                except ValueError as error:
+                    raise not_understood(self.refusal(answer, str(error))) from error
                 return answer
             refusal = self.refusal(answer)
             # A missing object is not told apart from a missing bucket by its status.
@@ -145,7 +135,7 @@ class WireAccount:
         except ValueError:
             error = None
         found = {name: (error.findtext(name) or "") if error is not None else "" for name in _SAID}
-        away = led_away(answer.status, self._profile.obs_url, headers.get("location", ""))
+        away = led_away(answer.status, self.profile.obs_url, headers.get("location", ""))
         return ErrorResponse(
             self.service,
             # Copying and completing may fail after their 200 was sent.
@@ -214,13 +204,7 @@ class WireAccount:
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
         # Keys are encoded; a bucket, or an ETag that a service made up, stands as it is.
         if lines.count("\n") != len(headers) or lines.count("\r") != len(headers) or not _TARGET.fullmatch(where):
-            raise InvalidInput(
-                text("“{spelling}” is not a place in OBS.", spelling=ascii(str(request.path))),
-                text(
-                    "Write it as obs://bucket/folder/. A bucket name has 3 to 63 of a–z, 0–9, dot and hyphen, "
-                    "and begins and ends with a letter or digit."
-                ),
-            )
+            raise no_place(ascii(str(request.path)))
         return f"{request.method} {where} HTTP/1.1\r\n{lines}{to_proxy}{_ALWAYS}".encode("latin-1")
 
     def _is_clock_set(self, answer: Answered) -> bool:
@@ -253,10 +237,10 @@ class WireAccount:
             import certifi  # most of its time is the loading
 
             try:
-                tls = ssl.create_default_context(cafile=self._profile.ca_file or certifi.where())
+                tls = ssl.create_default_context(cafile=self.profile.ca_file or certifi.where())
             except OSError as error:
-                raise unusable_certificates(self.service, self._profile.ca_file, str(error)) from None
-        proxy = proxy_to(self._profile.obs_url, self._profile, self._credentials)
+                raise unusable_certificates(self.service, self.profile.ca_file, str(error)) from None
+        proxy = proxy_to(self.profile.obs_url, self.profile, self.credentials)
         return tls, proxy
 
     def _trouble(self, error: NotReached | LineBroken) -> AppError:
@@ -266,9 +250,7 @@ class WireAccount:
         if not isinstance(error, NotReached):
             # The proxy was passed already.
             return network_trouble(cause, replace(self.service, proxy=""))
-        if isinstance(cause, TimeoutError):
-            return no_answer(self.service, self.service.masked(str(cause)))
-        return network_trouble(cause, self.service)
+        return self.not_reached(error)
 
 
 def _either(headers: Mapping[str, str], name: str) -> str:

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import httptools
 
@@ -47,6 +48,8 @@ class Answered:
     status: int
     headers: Mapping[str, str]
     body: bytes = b""
+    content: Any = None
+    """What was made of it by who asked."""
 
 
 class HttpConnection(asyncio.Protocol):

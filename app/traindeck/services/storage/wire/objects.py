@@ -1,49 +1,44 @@
-"""Whole objects: sent, fetched, looked up, listed, copied."""
+"""Whole objects: sent, fetched, looked up, listed, copied; what answers say about them is checked against it."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+import xml.etree.ElementTree as ET
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, NoRight, NotFound, NotOffered
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.http.errors import not_understood
-from traindeck.services.storage.contents import BytesBody
-from traindeck.services.storage.data_ports import Body, Counted, ListingPage, ObjectHead, Sink, StoredObject
+from traindeck.services.storage.data_ports import Body, BytesBody, Counted, ListingPage, ObjectHead, Sink, StoredObject
+from traindeck.services.storage.documents import bare, document, http_moment, page_of
 from traindeck.services.storage.errors import damaged, need_key, obs_error
 from traindeck.services.storage.wire.account import WireAccount
-from traindeck.services.storage.wire.answers import (
-    bare,
-    confirmed,
-    document_of,
-    element_of,
-    found_in,
-)
 from traindeck.services.storage.wire.connection import Answered
-from traindeck.services.storage.wire.listing_pages import page_of
 from traindeck.services.storage.wire.requests import (
     Request,
     encoded_key,
     head_headers,
     metadata_headers,
+    metadata_in,
     type_header,
 )
-from traindeck.services.storage.wire.versions import remove_one
+from traindeck.services.storage.wire.versions import KeptVersions, of_version
 
 if TYPE_CHECKING:
     from traindeck.domain.storage.object_facts import ObjectFacts
 
+_WEB_HEADERS = ("Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Expires")
+MD5 = re.compile("[0-9a-f]{32}")
+KEY = re.compile(rb"<Key>[^<]*</Key>")
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
 
-class Objects:
+class Objects(KeptVersions):
     """The part of a data plane that moves objects in one request each."""
-
-    def __init__(self, account: WireAccount) -> None:
-        self._account = account
 
     async def put(
         self,
@@ -57,20 +52,25 @@ class Objects:
         storage_class: str = "",
         if_match: str = "",
     ) -> StoredObject:
+        """When it returns the service has confirmed size and MD5.
+
+        Without `content_type` it follows from the name. Conflict: it is not as in `if_match` any more; not every
+        service looks at that.
+        """
         need_key(target)
-        headers = type_header(target.key) | metadata_headers(self._account.prefix, metadata or {})
+        headers = type_header(target.key) | metadata_headers(self.account.prefix, metadata or {})
         if content_type:
             headers["Content-Type"] = content_type
         headers |= web_headers or {}
         if storage_class:
-            headers[f"{self._account.prefix}storage-class"] = storage_class
+            headers[f"{self.account.prefix}storage-class"] = storage_class
         if if_match:
             headers["If-Match"] = f'"{bare(if_match)}"'
-        answer = await self._account.ask(
+        answer = await self.account.ask(
             Request("PUT", target, headers=headers, body=body, counted=counted),
-            checked=lambda answer: confirmed(self._account, answer, body, target),
+            read=lambda answer: confirmed(self.account, answer, body, target),
         )
-        return self._stored(answer, bare(answer.headers["etag"]))
+        return self._stored(answer, answer.content)
 
     async def get(
         self,
@@ -82,6 +82,7 @@ class Objects:
         if_match: str = "",
         version: str = "",
     ) -> ObjectHead:
+        """Feed `sink` with the bytes asked for, in order and once; tried again only before the first of them."""
         need_key(source)
         if length is not None and length < 1:
             raise ValueError("a range has at least one byte")
@@ -92,53 +93,44 @@ class Objects:
             headers["Range"] = f"bytes={offset}-{last}"
         if if_match:
             headers["If-Match"] = f'"{bare(if_match)}"'
-        request = Request("GET", source, _of_version(version), headers, take=incoming.taker)
+        request = Request("GET", source, of_version(version), headers, take=incoming.taker)
 
         def check(answer: Answered) -> None:
             stored = bare(answer.headers.get("etag", ""))
             if if_match and stored and stored != bare(if_match):  # not every service looks at the condition
-                raise obs_error(replace(self._account.refusal(answer), status=412), source)
-            self._check_received(answer, incoming, source)
+                raise obs_error(replace(self.account.refusal(answer), status=412), source)
+            if not incoming.is_as_asked:
+                raise ValueError("another range than asked for")
+            if incoming.received_bytes != incoming.expected_bytes:
+                raise damaged(self.account.refusal(answer, "fewer bytes than announced"), str(source))
 
-        answer = await self._account.ask(
-            request,
-            checked=check,
-            may_again=lambda: not incoming.received_bytes,
-        )
-        return found_in(self._account, source, answer.headers, incoming.whole_bytes)
+        answer = await self.account.ask(request, read=check, may_again=lambda: not incoming.received_bytes)
+        return found_in(self.account.prefix, source, answer.headers, incoming.whole_bytes)
 
-    async def head(self, path: ObjectPath, version: str = "") -> ObjectHead | None:
+    async def head(self, path: ObjectPath) -> ObjectHead | None:
         need_key(path)
-        request = Request("HEAD", path, _of_version(version))
-        answer = await self._account.ask(request, missing_is_fine=True)
+        answer = await self.account.ask(Request("HEAD", path), missing_is_fine=True)
         if answer.status == 404:
             return None
         length = answer.headers.get("content-length", "")
         if not length.isdecimal():
-            raise not_understood(self._account.refusal(answer, "no length"))
-        return found_in(self._account, path, answer.headers, int(length))
+            raise not_understood(self.account.refusal(answer, "no length"))
+        return found_in(self.account.prefix, path, answer.headers, int(length))
 
     async def facts(self, path: ObjectPath, version: str = "") -> ObjectFacts:
         """All there is in its head; NotFound: there is no such object."""
         from traindeck.services.storage.heads import facts_of  # not for those who only list and fetch
 
         need_key(path)
-        found: list[ObjectFacts] = []
-
-        def read(answer: Answered) -> None:
-            try:
-                found.append(facts_of(path, answer.headers))
-            except ValueError as error:
-                raise not_understood(self._account.refusal(answer, str(error))) from error
-
-        await self._account.ask(Request("HEAD", path, _of_version(version)), checked=read)
-        return found[-1]
+        request = Request("HEAD", path, of_version(version))
+        found: ObjectFacts = (await self.account.ask(request, read=lambda one: facts_of(path, one.headers))).content
+        return found
 
     async def is_public(self, path: ObjectPath) -> bool | None:
         """Asked without keys; None: there is no such object, or nobody can tell."""
         need_key(path)
         try:
-            answer = await self._account.ask(Request("HEAD", path, is_signed=False), missing_is_fine=True)
+            answer = await self.account.ask(Request("HEAD", path, is_signed=False), missing_is_fine=True)
         except NoRight:
             return False
         except AppError:
@@ -148,93 +140,77 @@ class Objects:
     async def names_itself_obs(self, bucket: str) -> bool:
         """OBS answers this to everybody, and other services take no notice of it."""
         try:
-            answer = await self._account.ask(Request("HEAD", ObjectPath(bucket), {"apiversion": None}, is_signed=False))
+            answer = await self.account.ask(Request("HEAD", ObjectPath(bucket), {"apiversion": None}, is_signed=False))
         except (NoRight, NotFound, NotOffered, InvalidInput, Conflict):
             return False
         return "x-obs-api" in answer.headers
 
     async def set_head(self, path: ObjectPath, head: Mapping[str, str]) -> None:
         """What is said about an object, without its bytes, spelled as OBS does; only OBS itself knows the request."""
-        headers = head_headers(self._account.prefix, head)
-        await self._account.ask(Request("PUT", path, {"metadata": None}, headers))
+        headers = head_headers(self.account.prefix, head)
+        await self.account.ask(Request("PUT", path, {"metadata": None}, headers))
 
     async def try_to_write(self, target: ObjectPath) -> None:
         """Raise what keeps us from writing there; nothing is kept, for the checksum that goes with it is wrong."""
-        answer = await self._account.ask(Request("PUT", target, body=_Trial()), fine=("BadDigest", "InvalidDigest"))
+        answer = await self.account.ask(Request("PUT", target, body=_Trial()), fine=("BadDigest", "InvalidDigest"))
         if answer.status < 300:  # a service that compares nothing has kept it
-            await remove_one(self._account, target, answer.headers.get(f"{self._account.prefix}version-id", ""))
+            await self.remove_version(target, answer.headers.get(f"{self.account.prefix}version-id", ""))
 
     async def page(
         self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
     ) -> ListingPage:
+        """One page of a listing: the names behind `marker`, those with `delimiter` folded into folders."""
         # Names with control characters would lose a page that is not encoded.
         query: dict[str, str | None] = {"encoding-type": "url", "max-keys": str(most)}
         query |= {
             name: value for name, value in (("prefix", prefix), ("delimiter", delimiter), ("marker", marker)) if value
         }
-        pages: list[ListingPage] = []
-
-        def read(answer: Answered) -> None:
-            try:
-                pages.append(page_of(answer.body))
-            except ValueError as error:
-                raise not_understood(self._account.refusal(answer, str(error))) from error
-
+        request = Request("GET", ObjectPath(bucket), query)
         try:
-            answer = await self._account.ask(Request("GET", ObjectPath(bucket), query), checked=read)
+            answer = await self.account.ask(request, read=lambda answer: page_of(answer.body))
         except NoRight:
-            step = ObjectPath(bucket, prefix).step_to(self._account.work_in) if delimiter else None
+            step = ObjectPath(bucket, prefix).step_to(self.account.work_in) if delimiter else None
             if step is None:
                 raise
             return ListingPage([], [step.key], "")
-        page = pages[-1]
+        page: ListingPage = answer.content
         if page.next_marker and page.next_marker == marker:  # else it would never end
-            raise not_understood(self._account.refusal(answer, "the same page again"))
+            raise not_understood(self.account.refusal(answer, "the same page again"))
         return page
 
     async def copy(
         self, source: ObjectPath, target: ObjectPath, *, metadata: Mapping[str, str] | None = None, if_match: str = ""
     ) -> StoredObject:
+        """Within the service; without `metadata` the target keeps the source's."""
         need_key(source)
         need_key(target)
         headers = self._copy_source(source, if_match)
         if metadata is not None:
-            headers[f"{self._account.prefix}metadata-directive"] = "REPLACE"
-            headers |= type_header(target.key) | metadata_headers(self._account.prefix, metadata)
+            headers[f"{self.account.prefix}metadata-directive"] = "REPLACE"
+            headers |= type_header(target.key) | metadata_headers(self.account.prefix, metadata)
         return await self._copied(target, headers)
 
     async def copy_onto(
         self, path: ObjectPath, head: Mapping[str, str], *, if_match: str, version: str = ""
     ) -> StoredObject:
         """An object, or an old version of it, onto itself; `head` is spelled as OBS does."""
-        headers = self._copy_source(path, if_match, version) | head_headers(self._account.prefix, head)
+        headers = self._copy_source(path, if_match, version) | head_headers(self.account.prefix, head)
         return await self._copied(path, headers)
 
     async def _copied(self, target: ObjectPath, headers: dict[str, str]) -> StoredObject:
-        etags: list[str] = []
-
-        def read(answer: Answered) -> None:
-            root = document_of(self._account, answer, "CopyObjectResult")
-            etags.append(bare(element_of(self._account, answer, root, "ETag")))
-
-        answer = await self._account.ask(Request("PUT", target, headers=headers), checked=read)
-        return self._stored(answer, etags[-1])
+        request = Request("PUT", target, headers=headers)
+        answer = await self.account.ask(request, read=partial(etag_in, name="CopyObjectResult"))
+        return self._stored(answer, answer.content)
 
     def _copy_source(self, source: ObjectPath, if_match: str, version: str = "") -> dict[str, str]:
-        prefix, of_version = self._account.prefix, f"?versionId={version}" if version else ""
+        prefix, of_version = self.account.prefix, f"?versionId={version}" if version else ""
         headers = {f"{prefix}copy-source": f"/{source.bucket}/{encoded_key(source.key)}{of_version}"}
         if if_match:
             headers[f"{prefix}copy-source-if-match"] = f'"{bare(if_match)}"'
         return headers
 
     def _stored(self, answer: Answered, etag: str) -> StoredObject:
-        return StoredObject(etag, answer.headers.get(f"{self._account.prefix}version-id", ""))
-
-    def _check_received(self, answer: Answered, incoming: _Incoming, source: ObjectPath) -> None:
-        if not incoming.is_as_asked:
-            raise not_understood(self._account.refusal(answer, "another range than asked for"))
-        if incoming.received_bytes != incoming.expected_bytes:
-            raise damaged(self._account.refusal(answer, "fewer bytes than announced"), str(source))
+        return StoredObject(etag, answer.headers.get(f"{self.account.prefix}version-id", ""))
 
 
 class _Trial(BytesBody):
@@ -284,5 +260,52 @@ def _nowhere(piece: bytes) -> None:
     """A body that is of no use."""
 
 
-def _of_version(version: str) -> dict[str, str | None]:
-    return {"versionId": version} if version else {}
+def is_encrypted(prefix: str, headers: Mapping[str, str]) -> bool:
+    """Then its ETag is no MD5 of the content."""
+    start = f"{prefix}server-side-encryption"
+    return any(name.startswith(start) for name in headers)
+
+
+def document_of(account: WireAccount, answer: Answered, *names: str) -> ET.Element:
+    try:
+        return document(answer.body, *names)
+    except ValueError as error:
+        raise not_understood(account.refusal(answer, str(error))) from error
+
+
+def etag_in(answer: Answered, name: str) -> str:
+    """That of a document which must have one."""
+    # A name comes back as it is, which no document can hold if there are control characters in it.
+    found = document(KEY.sub(b"", answer.body), name).findtext("ETag")
+    if not found:
+        raise ValueError(f"{name} without ETag")
+    return bare(found)
+
+
+def confirmed(account: WireAccount, answer: Answered, body: Body, target: ObjectPath) -> str:
+    """The ETag, where it says that what arrived is what was sent."""
+    etag = bare(answer.headers.get("etag", ""))
+    if not etag:
+        raise ValueError("no ETag")
+    # An encrypted object has another ETag; its Content-MD5 was checked by the service all the same.
+    if MD5.fullmatch(etag) and etag != body.md5.hex() and not is_encrypted(account.prefix, answer.headers):
+        raise damaged(account.refusal(answer, f"sent {body.md5.hex()}, stored {etag}"), str(target))
+    return etag
+
+
+def found_in(prefix: str, path: ObjectPath, headers: Mapping[str, str], size_bytes: int) -> ObjectHead:
+    # Without the prefix of the dialect; the rest are few.
+    start = len(prefix)
+    own = {name[start:]: value for name, value in headers.items() if name.startswith(prefix)}
+    return ObjectHead(
+        path,
+        size_bytes,
+        bare(headers.get("etag", "")),
+        http_moment(headers.get("last-modified", "")),
+        own.get("version-id", ""),
+        own.get("storage-class", ""),
+        headers.get("content-type", ""),
+        is_encrypted("", own),
+        metadata_in("", own),
+        {name: headers[name.lower()] for name in _WEB_HEADERS if name.lower() in headers},
+    )

@@ -87,7 +87,8 @@ class ConnectionPool:
                 if not broken.was_stale:
                     raise
                 self._forget(connection)
-                self._drop_idle(server)  # they are of the same age
+                for idle in self._idle.pop(server, ()):  # they are of the same age
+                    self._forget(idle)
                 connection = await self._opened(server)
                 answer = await connection.exchange(method, head(in_full), body, take, counted)
             finally:
@@ -129,10 +130,6 @@ class ConnectionPool:
     def _forget(self, connection: HttpConnection) -> None:
         connection.abort()
         self._all.discard(connection)
-
-    def _drop_idle(self, server: Server) -> None:
-        for connection in self._idle.pop(server, ()):
-            self._forget(connection)
 
     async def _opened(self, server: Server) -> HttpConnection:
         if self._is_closed:

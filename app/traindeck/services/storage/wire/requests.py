@@ -15,14 +15,11 @@ from urllib.parse import quote, unquote
 
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile, Signature
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import ObjectPath, as_written
 from traindeck.runtime.clock import http_date
 from traindeck.services.storage.data_ports import Body, Counted
-from traindeck.services.storage.dialect import dialect_of
+from traindeck.services.storage.endpoint import dialect_of
 from traindeck.services.storage.wire.connection import ChooseSink
-
-# What stays as it is in the value of a header, as the SDK has it.
-_PLAIN_IN_HEADERS = " ;/?:@&=+$,'*"
 
 
 @dataclass(slots=True)
@@ -76,8 +73,7 @@ def type_header(key: str) -> dict[str, str]:
 
 
 def metadata_headers(prefix: str, metadata: Mapping[str, str]) -> dict[str, str]:
-    """As the SDK writes them, so that it reads what we wrote."""
-    return {f"{prefix}meta-{name}": quote(value, safe=_PLAIN_IN_HEADERS) for name, value in metadata.items()}
+    return {f"{prefix}meta-{name}": as_written(value) for name, value in metadata.items()}
 
 
 def head_headers(prefix: str, head: Mapping[str, str]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from traindeck.domain.errors import (
     NotFound,
     Occupied,
 )
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import ObjectPath, ObjectRow
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.packing import (
     INDEX_NAME,
@@ -49,8 +49,8 @@ from traindeck.domain.transfers.records import (
 from traindeck.domain.transfers.sync_rules import IgnoreRules
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors, not_a_folder
-from traindeck.services.storage.data_ports import DataPlane, ObjectRow
 from traindeck.services.storage.listing import pages_ahead
+from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.comparing import time_ns
 from traindeck.services.transfers.digests import md5
 from traindeck.services.transfers.local_tree import LocalEntry, LocalTree
@@ -60,6 +60,7 @@ from traindeck.services.transfers.planning import Outline, shown_item
 from traindeck.services.transfers.sides import rules_of, some_entries
 
 if TYPE_CHECKING:
+    from traindeck.services.storage.wire.data_plane import DataPlane
     from traindeck.store.transfer_journal import TransferJournal
 
 _PAGE = 1000

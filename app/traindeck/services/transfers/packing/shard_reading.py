@@ -14,7 +14,7 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.packing import Member, MemberSpan, ShardLayout
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.tasks import gather_or_raise
-from traindeck.services.storage.data_ports import DataPlane
+from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.bodies import (
     READ_ONLY,
     SourceChanged,

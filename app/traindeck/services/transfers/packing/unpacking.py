@@ -20,7 +20,7 @@ from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.http.calls import retried
-from traindeck.services.storage.data_ports import DataPlane
+from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.bodies import size_of
 from traindeck.services.transfers.digests import has_md5, md5
 from traindeck.services.transfers.downloads import Folders

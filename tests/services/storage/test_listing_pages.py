@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traindeck.services.storage.data_ports import ObjectRow
-from traindeck.services.storage.wire.listing_pages import page_of
+from traindeck.domain.storage.objects import ObjectRow
+from traindeck.services.storage.documents import page_of
 
 KEYS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
 PLAIN_KEYS = KEYS.filter(lambda key: key.isprintable())

@@ -28,9 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         end_streams()
 
 
-def window() -> int:
-    """The entry of the GUI script, which has no console on Windows."""
-    return main()
+window = main
+"""The entry of the GUI script, which has no console on Windows."""
 
 
 def _main(arguments: Sequence[str]) -> int:
@@ -53,17 +52,14 @@ def _main(arguments: Sequence[str]) -> int:
 def _window(options: Namespace) -> int:
     """Imported only here: no command waits for Qt."""
     gc.disable()  # nothing of what is loaded now goes again; the window collects by the clock
+    from traindeck.bootstrap import Guest, run_program
+
+    guest: Guest | None = None
     if options.self_check:
-        from traindeck import self_check
-
-        return self_check.run(options)
-    if options.first_minute:
-        from traindeck import first_minute
-
-        return first_minute.run(options)
-    from traindeck.bootstrap import open_window
-
-    return open_window(options)
+        from traindeck.self_check import visit as guest
+    elif options.first_minute:
+        from traindeck.first_minute import visit as guest
+    return run_program(options, guest)
 
 
 def _language(arguments: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
 
 from PySide6.QtWidgets import QApplication
@@ -23,7 +24,7 @@ from traindeck.domain.texts import say, text
 from traindeck.runtime.files import local_error, local_errors, our_opener
 from traindeck.runtime.language import speak, system_language
 from traindeck.runtime.resources import resource
-from traindeck.runtime.tasks import TaskScope
+from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.store.paths import Paths
 from traindeck.store.settings import SettingsFile
 from traindeck.ui.kit.theme import Theme
@@ -35,6 +36,7 @@ from traindeck.viewmodels.shell.preferences import WindowState
 
 if TYPE_CHECKING:  # loaded while the frame is in sight already
     from traindeck.assembly.core import Core
+    from traindeck.services.accounts.connections import LabAddress
     from traindeck.ui.qt.watchdog import Stall
     from traindeck.ui.shell.feature import Shell
     from traindeck.viewmodels.jobs.run_list import RunList
@@ -46,14 +48,8 @@ _LAST_RESORT_S = 10
 _PAINT_S = 1.0
 _LANGUAGE = "language"
 _WAYS_TO_END = ("stop", "leave")
-
-
-@dataclass(slots=True)
-class StartOptions:
-    """What was asked for on the command line; empty means as the settings say."""
-
-    language: str = ""
-    theme: str = ""
+# What the list of runs needs.
+_FOR_RUNS = ("traindeck.assembly.core", "traindeck.viewmodels.jobs.run_list", "traindeck.ui.jobs.run_list_view")
 
 
 @dataclass(slots=True)
@@ -78,39 +74,23 @@ OnFrame = Callable[[MainWindow], None]
 """Told of the window before it is shown, to look on while it fills."""
 
 
-def has_screen() -> bool:
-    """Qt itself ends the process where there is none; only on Linux can that be."""
+def run_program(options: Namespace, guest: Guest | None = None, on_frame: OnFrame | None = None) -> int:
+    """`options.language` and `options.theme` are what was asked for; without them it is as the settings say."""
     named = ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY")
-    return not sys.platform.startswith("linux") or any(os.environ.get(name) for name in named)
-
-
-def do_without_screen() -> None:
-    """Draw where nobody sees it, if there is nothing else."""
-    if not has_screen():
+    # Qt itself ends the process where there is no screen; only on Linux can that be.
+    if sys.platform.startswith("linux") and not any(os.environ.get(name) for name in named):
+        if guest is None:
+            print(
+                say("There is no display to open the window on. “traindeck --help” shows the commands that need none."),
+                file=sys.stderr,
+            )
+            return 1
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
-
-
-def open_window(options: Namespace) -> int:
-    """The program as a person uses it."""
-    if not has_screen():
-        print(
-            say("There is no display to open the window on. “traindeck --help” shows the commands that need none."),
-            file=sys.stderr,
-        )
-        return 1
-    return run_program(StartOptions(options.language or "", options.theme or ""))
-
-
-def run_program(start_options: StartOptions, guest: Guest | None = None, on_frame: OnFrame | None = None) -> int:
-    return qt_loop.run(partial(_main, start_options, guest, on_frame))
-
-
-def make_theme(application: QApplication, chosen: str) -> Theme:
-    return Theme(application, resource("icons"), chosen)
+    return qt_loop.run(partial(_main, options, guest, on_frame))
 
 
 async def _main(
-    start_options: StartOptions,
+    options: Namespace,
     guest: Guest | None,
     on_frame: OnFrame | None,
     application: QApplication,
@@ -125,13 +105,13 @@ async def _main(
             paths.make()
         settings = SettingsFile(paths.settings).read()
     except AppError as error:
-        theme = make_theme(application, start_options.theme)
+        theme = Theme(application, resource("icons"), options.theme or "")
         return await _cannot_start(error, stop, has_guest=guest is not None)
-    chosen = start_options.language or settings.language or system_language()
+    chosen = options.language or settings.language or system_language()
     speak(chosen)
     qt_texts = QtTexts(application)
     qt_texts.speak(chosen)
-    theme = make_theme(application, start_options.theme or settings.theme)
+    theme = Theme(application, resource("icons"), options.theme or settings.theme)
     start = _Start(stop)
     layout = WindowState(paths.home / "window.json")
     layout.read()
@@ -141,13 +121,13 @@ async def _main(
     await _in_sight(window)
     async with AsyncExitStack() as owned:
         owned.callback(start.take_down, window)
-        await _in_worker(_load_services)
-        from traindeck.assembly.core import open_core
+        await _loaded(*_FOR_RUNS)
+        from traindeck.assembly.core import Core
         from traindeck.assembly.lab_link import LabLife
         from traindeck.ui.shell.feature import Shell
 
         try:
-            core = await owned.enter_async_context(open_core(paths, lab_life=LabLife.OWNED, somebody_helps=True))
+            core = await owned.enter_async_context(Core(paths, lab_life=LabLife.OWNED, somebody_helps=True))
             crash_file = owned.enter_context(_crash_file(core.paths, notices))
         except (AppError, OSError) as error:
             start.take_down(window)
@@ -158,12 +138,13 @@ async def _main(
         scope = await owned.enter_async_context(TaskScope(notices.report))
         shell = Shell(window, theme, scope, start.request_quit)
         runs = _first_runs(core, scope, shell)
-        await _in_worker(_load_rooms)
-        from traindeck.lab_beside_window import tell_about_lab
+        from traindeck.services.accounts.connections import ADAPTERS
+
+        await _loaded("traindeck.workspace", *ADAPTERS)
         from traindeck.ui.qt.watchdog import REST_BEAT_S, StallWatchdog
         from traindeck.workspace import Models, Workspace
 
-        shown = replace(settings, language=chosen, theme=start_options.theme or settings.theme)
+        shown = replace(settings, language=chosen, theme=options.theme or settings.theme)
         models = Models(core, scope, notices, layout, shown, runs)
         owned.callback(models.close)
         models.preferences.language_changed.connect(lambda: qt_texts.speak(models.preferences.language))
@@ -176,10 +157,9 @@ async def _main(
         watchdog = StallWatchdog(partial(_note_stall, program), rest_s=REST_BEAT_S)
         owned.callback(watchdog.close)
         gc.freeze()  # what came after the collector, while the window filled, lives to the end as well
-        start_lab = tell_about_lab(core, models, scope)
-        start_lab()
+        _with_lab(core, models, scope)
         scope.start("watch the runs", core.watch.run)
-        scope.start("settle open submissions", partial(_settle, core))
+        scope.start("settle open submissions", core.submission.settle)
         scope.start("take up transfers", core.transfers.take_up)
         status = await _until_stopped(program, scope, guest)
         program.workspace.window.save_layout()
@@ -226,25 +206,9 @@ async def _in_sight(window: MainWindow) -> None:
         log.info("the window is not in sight yet")  # it may have been opened as an icon
 
 
-async def _in_worker(load: Callable[[], None]) -> None:
-    await asyncio.get_running_loop().run_in_executor(None, load)
-
-
-def _load_services() -> None:
-    """What the list of runs needs; in a worker, so that the frame answers meanwhile."""
-    from traindeck.assembly.core import open_core
-    from traindeck.ui.jobs.run_list_view import RunListView
-    from traindeck.viewmodels.jobs.run_list import RunList
-
-    log.debug("loaded: %s, %s, %s", open_core, RunList, RunListView)
-
-
-def _load_rooms() -> None:
-    from traindeck.lab_beside_window import tell_about_lab
-    from traindeck.services.accounts.connections import load_adapters
-
-    load_adapters()
-    log.debug("loaded: %s", tell_about_lab)
+async def _loaded(*modules: str) -> None:
+    """In a worker, so that the frame answers meanwhile."""
+    await asyncio.get_running_loop().run_in_executor(None, lambda: [import_module(name) for name in modules])
 
 
 def _first_runs(core: Core, scope: TaskScope, shell: Shell) -> RunList:
@@ -328,8 +292,32 @@ def _note_stall(program: Program, stall: Stall) -> None:
     program.stalls.append(stall)
 
 
-async def _settle(core: Core) -> None:
-    await core.submission.settle()
+def _with_lab(core: Core, models: Models, scope: TaskScope) -> None:
+    """Start the Lab beside the window, say so when it cannot, and tell the panels when it comes and goes."""
+    from traindeck.viewmodels.lab.lab_page import START
+
+    async def start() -> None:
+        await core.lab.start()
+        models.notices.settled(START)
+
+    def try_again() -> None:
+        scope.start(START, start, Repeat.REPLACE)
+
+    def noticed(address: LabAddress | None) -> None:
+        models.notices.settled(START)
+        models.status.lab_stopped(address is None)
+        models.status.load()
+        if address is None or not models.accounts.accounts.is_lab:
+            return
+        # What could not be read while the Lab was not there.
+        if models.storage.buckets.level(None).trouble is not None:
+            models.storage.buckets.refresh()
+        if models.jobs.form.state.offer_trouble is not None:
+            models.jobs.form.load_offer()
+
+    models.notices.can_retry(START, try_again)
+    core.lab.news.add(noticed)
+    try_again()
 
 
 async def _until_stopped(program: Program, scope: TaskScope, guest: Guest | None) -> int:
@@ -362,32 +350,26 @@ async def _close(program: Program) -> None:
     here = [run for run in live if run.profile == LAB]
     paid = len(live) - len(here)
     if here and core.lab.owns_process:
-        answer = await asked(
-            window,
-            say("Runs still going in the Lab: {count}", count=len(here)),
-            " ".join(
-                (
-                    say("The Lab runs on this computer. Stop them with it, or let it finish them on its own?"),
-                    *([say("Paid jobs also go on and bill: {count}.", count=paid)] if paid else []),
-                )
-            ),
+        title = say("Runs still going in the Lab: {count}", count=len(here))
+        words = say("The Lab runs on this computer. Stop them with it, or let it finish them on its own?")
+        if paid:
+            words = f"{words} {say('Paid jobs also go on and bill: {count}.', count=paid)}"
+        ways = [
             AnswerButton(_WAYS_TO_END[0], say("Stop them and quit"), "danger"),
             AnswerButton(_WAYS_TO_END[1], say("Let them finish"), "primary"),
-        )
-        if answer == CANCEL:
-            return
-        if answer == _WAYS_TO_END[1]:
-            await core.lab.close(keep_running=True)
+        ]
     elif paid:
-        answer = await asked(
-            window,
-            say("Paid jobs still running: {count}", count=paid),
-            say("They go on and bill after the window is closed. Stop them first if you no longer need them."),
-            AnswerButton(_WAYS_TO_END[0], say("Quit and let them run"), "primary"),
-        )
-        if answer == CANCEL:
-            return
-    program.stop.set()
+        title = say("Paid jobs still running: {count}", count=paid)
+        words = say("They go on and bill after the window is closed. Stop them first if you no longer need them.")
+        ways = [AnswerButton(_WAYS_TO_END[0], say("Quit and let them run"), "primary")]
+    else:
+        program.stop.set()
+        return
+    answer = await asked(window, title, words, *ways)
+    if answer == _WAYS_TO_END[1]:
+        await core.lab.close(keep_running=True)
+    if answer != CANCEL:
+        program.stop.set()
 
 
 async def _cannot_start(error: AppError, stop: asyncio.Event, *, has_guest: bool) -> int:

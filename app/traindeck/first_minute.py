@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from argparse import Namespace
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from PySide6.QtCore import SignalInstance
 
-from traindeck.bootstrap import Program, StartOptions, do_without_screen, run_program
+from traindeck.bootstrap import Program
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import Run, RunState, duration_words
 from traindeck.domain.texts import say
@@ -22,13 +21,8 @@ PICTURE = "traindeck-first-minute.png"
 _OFFER_S = 60.0
 
 
-def run(options: Namespace) -> int:
+async def visit(program: Program) -> int:
     """Exit status 0 when the sample completed and its outputs and the picture are there."""
-    do_without_screen()
-    return run_program(StartOptions(options.language or "", options.theme or ""), _visit)
-
-
-async def _visit(program: Program) -> int:
     try:
         return await _walk(program)
     except AppError as error:
@@ -44,7 +38,8 @@ async def _walk(program: Program) -> int:
     await core.lab.address()
     _tell(say("The Lab is running."))
     base = await program.workspace.jobs.prepare_sample()
-    await _until(models.jobs.form.changed, lambda: models.jobs.form.state.offer is not None)
+    async with asyncio.timeout(_OFFER_S):
+        await _until(lambda: models.jobs.form.state.offer is not None, models.jobs.form.changed)
     _tell(say("Submitting the sample project from {folder}", folder=str(base)))
     run = await _submitted(program)
     if run is None:
@@ -68,7 +63,13 @@ async def _take_picture(program: Program) -> bool:
     picture = Path.cwd() / PICTURE
     program.workspace.window.resize(*FIRST_SIZE)  # a screen that does not exist may be any size
     program.workspace.window.reset_layout()
-    await _painted(program)
+    # Let the news of the end reach the widgets: one more beat of the log and the list.
+    with suppress(TimeoutError):
+        async with (
+            asyncio.timeout(1),
+            _woken_by(program.models.jobs.log.changed, program.models.jobs.runs.ticked) as woken,
+        ):
+            await woken.wait()
     if not program.workspace.window.grab().save(str(picture)):
         _tell(say("The picture could not be written to {file}.", file=str(picture)))
         return False
@@ -80,37 +81,24 @@ async def _submitted(program: Program) -> Run | None:
     """Press Submit; None when what came back was an error."""
     form, notices = program.models.jobs.form, program.models.notices
     sent: list[Run] = []
+
+    def problems() -> list[str]:
+        found = [f"{say(notice.title)} {say(notice.hint)}" for notice in notices.all if notice.is_error]
+        return found + [say(error) for error in form.state.errors.values()]
+
     form.submitted.connect(sent.append)
     try:
         form.submit()
-        async with _woken_by(form.submitted, form.refused, notices.changed) as woken:
-            while not sent:
-                errors = [notice for notice in notices.all if notice.is_error]
-                if errors or form.state.errors:
-                    for notice in errors:
-                        _tell(f"{say(notice.title)} {say(notice.hint)}")
-                    for error in form.state.errors.values():
-                        _tell(say(error))
-                    return None
-                await woken.wait()
-                woken.clear()
+        await _until(lambda: bool(sent or problems()), form.submitted, form.refused, notices.changed)
     finally:
         form.submitted.disconnect(sent.append)
-    return sent[0]
+    for problem in () if sent else problems():
+        _tell(problem)
+    return sent[0] if sent else None
 
 
-async def _painted(program: Program) -> None:
-    """Let the news of the end reach the widgets: one more beat of the log and the list."""
-    async with _woken_by(program.models.jobs.log.changed, program.models.jobs.runs.ticked) as woken:
-        try:
-            async with asyncio.timeout(1):
-                await woken.wait()
-        except TimeoutError:
-            return
-
-
-async def _until(changed: SignalInstance, holds: Callable[[], bool]) -> None:
-    async with _woken_by(changed) as woken, asyncio.timeout(_OFFER_S):
+async def _until(holds: Callable[[], bool], *changed: SignalInstance) -> None:
+    async with _woken_by(*changed) as woken:
         while not holds():
             await woken.wait()
             woken.clear()

@@ -4,37 +4,28 @@ from __future__ import annotations
 
 import importlib
 import ssl
-from argparse import Namespace
-from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 
-from traindeck.bootstrap import Program, StartOptions, do_without_screen, run_program
-from traindeck.domain.errors import AppError
+from traindeck.bootstrap import Program
+from traindeck.domain.errors import AppError, KeyringMissing
 from traindeck.domain.texts import say
 
 _SDKS = ("obs", "huaweicloudsdkmodelarts.v1", "aiohttp", "httptools", "keyring", "tomlkit")
 
-CheckStep = Callable[[], Awaitable[str]]
 
-
-def run(options: Namespace) -> int:
-    do_without_screen()
-    return run_program(StartOptions(options.language or "", options.theme or ""), _visit)
-
-
-async def _visit(program: Program) -> int:
-    steps: Sequence[tuple[str, CheckStep]] = (
-        (say("Libraries"), partial(_libraries, program)),
-        (say("Trusted certificates"), _certificates),
-        (say("Keyring"), partial(_keyring, program)),
-        (say("Records"), partial(_records, program)),
-        (say("Lab"), partial(_lab, program)),
-        (say("Window"), partial(_window, program)),
-    )
+async def visit(program: Program) -> int:
+    """Exit status 0 when all of it works."""
+    steps = {
+        say("Libraries"): _libraries,
+        say("Trusted certificates"): _certificates,
+        say("Keyring"): _keyring,
+        say("Records"): _records,
+        say("Lab"): _lab,
+        say("Window"): _window,
+    }
     failures = 0
-    for title, step in steps:
+    for title, step in steps.items():
         try:
-            print(f"ok    {title}: {await step()}", flush=True)
+            print(f"ok    {title}: {await step(program)}", flush=True)
         except (AppError, OSError, ImportError, ValueError) as error:
             failures += 1
             words = error.sentence() if isinstance(error, AppError) else f"{type(error).__name__}: {error}"
@@ -47,7 +38,7 @@ async def _libraries(program: Program) -> str:
     return ", ".join(_SDKS)
 
 
-async def _certificates() -> str:
+async def _certificates(_: Program) -> str:
     # Imported here: it comes with the SDKs, which the step before may have found missing.
     import certifi
 
@@ -60,7 +51,10 @@ async def _certificates() -> str:
 
 async def _keyring(program: Program) -> str:
     """A server may have none; the program runs without, so that is no failure."""
-    return await program.core.keyring.available_backend() or say("none: keys can be kept for the session only")
+    try:
+        return await program.core.secrets.backend()
+    except KeyringMissing:
+        return say("none: keys can be kept for the session only")
 
 
 async def _records(program: Program) -> str:

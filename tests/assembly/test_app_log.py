@@ -144,7 +144,7 @@ PATH = """
 import asyncio, os, sys
 from pathlib import Path
 from traindeck.assembly import data_core
-from traindeck.assembly.core import open_core
+from traindeck.assembly.core import Core
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job_file import with_setting
 from traindeck.domain.storage.objects import ObjectPath
@@ -185,7 +185,7 @@ async def visit(core, name):
 
 
 async def main():
-    async with open_core(Paths.for_user()) as core:
+    async with Core(Paths.for_user()) as core:
         keep = {"this_session_only": session == "session"}
         for name, keys, place in (("good", good, modelarts), ("wrong", wrong, modelarts), ("away", good, nowhere)):
             profile = Profile(name, Provider.MODELARTS, region, obs, place, iam if place == modelarts else place)

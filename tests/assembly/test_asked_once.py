@@ -16,7 +16,7 @@ from support.servers.lab_process import LabProcess
 from support.servers.secret_service import SecretService, is_installed
 from support.stores.way import Way
 from support.work_bench import BUCKET, code_in, spec
-from traindeck.assembly.core import open_core
+from traindeck.assembly.core import Core
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
 from traindeck.domain.jobs.job import Target
 from traindeck.runtime.blocking import BlockingCalls
@@ -80,7 +80,7 @@ async def line_to(lab: LabProcess, way: Way) -> AsyncIterator[FaultyProxy]:
 
 @pytest.mark.limit(120)
 async def test_the_lab_is_asked_twice_whether_it_runs(lab: LabProcess, way: Way, paths: Paths, tmp_path: Path) -> None:
-    async with line_to(lab, way) as line, open_core(paths) as core:
+    async with line_to(lab, way) as line, Core(paths) as core:
         await (await core.connections.open(LAB)).storage.create_bucket(BUCKET)
         line.seen.clear()
         run = await core.submission.submit(spec(), code(tmp_path / "code"))
@@ -95,15 +95,11 @@ async def test_the_lab_is_asked_twice_whether_it_runs(lab: LabProcess, way: Way,
 async def test_the_keyring_is_asked_twice_for_the_keys(
     keyring: SecretService, lab: LabProcess, way: Way, paths: Paths, tmp_path: Path
 ) -> None:
-    async with open_core(paths) as core:
-        addresses = {
-            "obs_endpoint": lab.obs,
-            "modelarts_endpoint": lab.modelarts,
-            "iam_endpoint": lab.iam,
-        }
-        profile = Profile(
-            "work", Provider.MODELARTS, lab.region, project_id=lab.project_id, **dict[str, Any](addresses)
-        )
+    async with Core(paths) as core:
+        addresses: dict[str, Any] = {
+            "obs_endpoint": lab.obs, "modelarts_endpoint": lab.modelarts, "iam_endpoint": lab.iam,
+        }  # fmt: skip
+        profile = Profile("work", Provider.MODELARTS, lab.region, project_id=lab.project_id, **addresses)
         await core.profiles.add(profile, way.credentials)
         await (await core.connections.open("work")).storage.create_bucket(BUCKET)
         with keyring.reads_counted() as reads:

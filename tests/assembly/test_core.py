@@ -21,7 +21,7 @@ from support.servers.silent import SilentServer
 from support.stores.way import Way
 from support.waiting import AT_ONCE_S, PATIENT_S, until
 from support.work_bench import BUCKET, code_in, spec
-from traindeck.assembly.core import Core, open_core
+from traindeck.assembly.core import Core
 from traindeck.assembly.lab_link import LabLife
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
@@ -51,14 +51,14 @@ def reported(name: str, error: AppError) -> None:
 
 
 async def test_a_job_goes_through_and_is_on_record_for_the_next_start(paths: Paths, tmp_path: Path) -> None:
-    async with open_core(paths, lab_life=LabLife.OWNED) as core, TaskScope(reported) as scope:
+    async with Core(paths, lab_life=LabLife.OWNED) as core, TaskScope(reported) as scope:
         await ready(core)
         run = await core.submission.submit(spec(lines=3), code_in(tmp_path / "code"))
         assert (await watched(core, scope, run)).state is RunState.COMPLETED
         choices = await core.choices.load(LAB)
         assert choices.engines and choices.flavors
     assert not (paths.lab / "running.json").exists()
-    async with open_core(paths) as core:
+    async with Core(paths) as core:
         (again,) = await core.records.all()
         assert again.id == run.id and again.state is RunState.COMPLETED
         assert b"line 2" in core.logs.file(run.id, "worker-0").read(0)
@@ -66,7 +66,7 @@ async def test_a_job_goes_through_and_is_on_record_for_the_next_start(paths: Pat
 
 
 async def test_a_lab_killed_under_a_running_job_is_started_again_and_the_run_ends(paths: Paths, tmp_path: Path) -> None:
-    async with open_core(paths, lab_life=LabLife.OWNED) as core, TaskScope(reported) as scope:
+    async with Core(paths, lab_life=LabLife.OWNED) as core, TaskScope(reported) as scope:
         await ready(core)
         run = await core.submission.submit(spec(seconds=60.0), code_in(tmp_path / "code"))
         scope.start("watch", core.watch.run)
@@ -90,7 +90,7 @@ async def test_leaving_while_a_server_is_silent_takes_no_time(paths: Paths) -> N
     before = set(threading.enumerate())
     async with SilentServer() as server:
         url = f"http://127.0.0.1:{server.port}"
-        async with open_core(paths) as core:
+        async with Core(paths) as core:
             profile = Profile("away", Provider.MODELARTS, "cn-north-4", url, url, url, "project")
             await core.profiles.add(profile, Credentials("AKEXAMPLE1", Secret("SKEXAMPLE1")), this_session_only=True)
             async with TaskScope(reported) as scope:
@@ -112,7 +112,7 @@ async def test_leaving_while_a_server_is_silent_takes_no_time(paths: Paths) -> N
 async def test_leaving_while_a_submission_is_under_way_leaves_it_for_the_next_start(
     paths: Paths, tmp_path: Path
 ) -> None:
-    async with open_core(paths, lab_life=LabLife.OWNED) as owner:
+    async with Core(paths, lab_life=LabLife.OWNED) as owner:
         await ready(owner)
         connection = await owner.connections.open(LAB)
         address = await owner.lab.address()
@@ -143,19 +143,19 @@ async def test_leaving_while_a_submission_is_under_way_leaves_it_for_the_next_st
 async def test_a_home_that_is_a_file_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("", encoding="utf-8")
     with pytest.raises(LocalTrouble):
-        async with open_core(Paths(tmp_path / "home")):
+        async with Core(Paths(tmp_path / "home")):
             raise AssertionError("nothing can work there")
 
 
 async def test_records_of_a_newer_program_are_left_alone_and_everything_is_closed(paths: Paths) -> None:
-    async with open_core(paths):
+    async with Core(paths):
         pass
     with closing(sqlite3.connect(paths.database)) as database:
         database.execute("PRAGMA user_version = 999")
     content = paths.database.read_bytes()
     handlers = list(logging.getLogger().handlers)
     with pytest.raises(LocalTrouble, match="newer TrainDeck"):
-        async with open_core(paths):
+        async with Core(paths):
             raise AssertionError("it must not open")
     assert paths.database.read_bytes() == content
     assert logging.getLogger().handlers == handlers

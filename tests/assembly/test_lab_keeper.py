@@ -16,11 +16,12 @@ import pytest
 from support.servers.lab_process import LabProcess
 from support.waiting import PATIENT_S, until
 from traindeck.assembly.lab_keeper import LabKeeper
-from traindeck.assembly.lab_link import LabLife, LabLink, LabNews
+from traindeck.assembly.lab_link import LabLife, LabLink
 from traindeck.domain.errors import Conflict, LocalTrouble, Unreachable
 from traindeck.domain.lab import LabDiskUsage, LabOwner, LabState
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.services.accounts.connections import LabAddress
 
 
 async def nothing_runs() -> None:
@@ -67,11 +68,11 @@ async def test_it_is_seen_from_the_first_moment_to_the_last(root: Path) -> None:
 async def test_what_the_user_stopped_stays_so_until_the_user_starts_it(root: Path) -> None:
     async with kept(root) as (keeper, link):
         await link.address()
-        news: list[LabNews] = []
+        news: list[LabAddress | None] = []
         link.news.add(news.append)
         await keeper.stop()
         assert (await keeper.look()).state is LabState.STOPPED
-        assert news == [LabNews(None, owned=False)]
+        assert news == [None]
         with pytest.raises(Unreachable, match="stopped"):
             await link.address()
         assert not (root / "running.json").exists()

@@ -16,11 +16,12 @@ import pytest
 
 from support.waiting import AT_ONCE_S, PATIENT_S, until
 from traindeck.assembly import lab_link
-from traindeck.assembly.lab_link import LabLife, LabLink, LabNews
+from traindeck.assembly.lab_link import LabLife, LabLink
 from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.texts import CHINESE
 from traindeck.runtime import language
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.services.accounts.connections import LabAddress
 
 
 @asynccontextmanager
@@ -57,13 +58,13 @@ def ending(root: Path) -> Iterator[None]:
 
 async def test_the_first_who_asks_starts_it_and_it_ends_with_its_owner(root: Path) -> None:
     async with linked(root) as link:
-        news: list[LabNews] = []
+        news: list[LabAddress | None] = []
         link.news.add(news.append)
         assert not link.owns_process
         first, second = await asyncio.gather(link.address(), link.address())
         assert first == second == (await link.address())
         assert first.profile.is_lab and first.credentials.secret_key and first.profile.project_id
-        assert link.owns_process and news == [LabNews(first, True)]
+        assert link.owns_process and news == [first]
         process = process_of(root)
     assert not process.is_running()
     assert not (root / "running.json").exists()
@@ -112,7 +113,7 @@ async def test_one_let_go_that_ended_leaves_no_zombie(root: Path) -> None:
 async def test_one_that_was_killed_is_started_again_with_the_same_keys(root: Path) -> None:
     async with linked(root) as link:
         before = await link.address()
-        news: list[LabNews] = []
+        news: list[LabAddress | None] = []
         link.news.add(news.append)
         killed = process_of(root)
         killed.kill()
@@ -120,7 +121,7 @@ async def test_one_that_was_killed_is_started_again_with_the_same_keys(root: Pat
         after = await link.address()
         assert after.instance != before.instance
         assert after.credentials == before.credentials and after.profile.project_id == before.profile.project_id
-        assert [each.address for each in news] == [after]
+        assert news == [after]
 
 
 async def test_files_in_the_current_folder_that_are_called_like_pythons_do_not_stop_it(

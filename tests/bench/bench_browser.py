@@ -15,6 +15,7 @@ import platform
 import sys
 import tempfile
 import time
+from argparse import Namespace
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -44,7 +45,7 @@ def memory_mb() -> float:
 
 def measure(objects: int, table_rows: list[str]) -> int:
 
-    from traindeck.bootstrap import Program, StartOptions, run_program
+    from traindeck.bootstrap import Program, run_program
     from traindeck.domain.storage.objects import Column, ObjectPath
     from traindeck.ui.storage.browser_view import BrowserView
 
@@ -115,7 +116,7 @@ def measure(objects: int, table_rows: list[str]) -> int:
         row("listed again, nothing changed", f"{time.perf_counter() - began:.1f} s", program)
         return 0
 
-    return run_program(StartOptions("en", "light"), visit)
+    return run_program(Namespace(language="en", theme="light"), visit)
 
 
 def section(rows: list[str], objects: int, load: float) -> str:

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -87,7 +88,7 @@ def show_ours(began: float, runs: int, settle_s: float) -> int:
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QTableView
 
-    from traindeck.bootstrap import Program, StartOptions, run_program
+    from traindeck.bootstrap import Program, run_program
     from traindeck.ui.qt.watchdog import Stall, StallWatchdog
     from traindeck.ui.shell.main_window import MainWindow
 
@@ -126,7 +127,7 @@ def show_ours(began: float, runs: int, settle_s: float) -> int:
         await program.stop.wait()
         return 0
 
-    return run_program(StartOptions("en", "light"), visit, look_on)
+    return run_program(Namespace(language="en", theme="light"), visit, look_on)
 
 
 # outside

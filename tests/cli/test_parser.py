@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from argparse import _SubParsersAction
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from traindeck.cli import parser
-from traindeck.cli.job import catalogue as commands_catalogue
-from traindeck.cli.job import commands as commands_job
-from traindeck.cli.lab import account as commands_lab_account
-from traindeck.cli.lab import commands as commands_lab
-from traindeck.cli.obs import commands as commands_obs
+from traindeck.cli import lab, parser
+from traindeck.cli.main import command
 from traindeck.cli.parser import read
 from traindeck.cli.parser_parts import Parser, UsageError
-from traindeck.cli.profile import commands as commands_profile
 
 
 def leaves(of: Parser, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -29,18 +27,25 @@ def leaves(of: Parser, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]
             yield from leaves(inner, (*words, name))
 
 
+def commands_in(module: ModuleType) -> set[str]:
+    """What looks like a command there: public, and takes the call alone."""
+    return {
+        name
+        for name, found in vars(module).items()
+        if inspect.iscoroutinefunction(found) and found.__module__ == module.__name__ and name[0] != "_"
+        and [*inspect.signature(found).parameters] == ["call"]
+    }  # fmt: skip
+
+
 def test_every_command_that_can_be_typed_exists_and_none_is_hidden() -> None:
-    built = {
-        *(("profile", name) for name in commands_profile.COMMANDS),
-        *(("obs", name) for name in commands_obs.COMMANDS),
-        *(("job", name) for name in commands_job.COMMANDS),
-        *((name,) for name in commands_catalogue.COMMANDS),
-        *(("lab", name) for name in commands_lab.COMMANDS),
-        *(("lab", "account", name) for name in commands_lab_account.COMMANDS),
-    }
-    assert set(leaves(parser.build())) == built
-    for name in commands_obs.NAMES:  # loaded only when they are typed
-        assert callable(commands_obs.command(name))
+    typed = set(leaves(parser.build()))
+    of_lab = {*lab.COMMANDS, *(f"account {name}" for name in lab._OF_ACCOUNTS)} - {"account"}
+    assert {" ".join(words[1:]) for words in typed if words[0] == "lab"} == of_lab
+    for words in typed:
+        if words[0] != "lab":
+            handler = command(words[0], words[1] if len(words) > 1 else None)
+            beside = commands_in(sys.modules[handler.__module__])
+            assert handler.__name__ == words[-1] and {(*words[:-1], name) for name in beside} <= typed
 
 
 @pytest.mark.parametrize(

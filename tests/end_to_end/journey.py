@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QToolButton, QWidget
 from reopening import open_old_home
 
-from traindeck.bootstrap import Program, StartOptions, run_program
+from traindeck.bootstrap import Program, run_program
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import spoken
 from traindeck.ui.accounts.profile_dialog import ProfileDialog
@@ -642,4 +643,4 @@ if __name__ == "__main__":
     journey_name, *rest = sys.argv[1:]
     # An old home brings the language it was left in.
     language = "" if journey_name == open_old_home.__name__ else "en"
-    sys.exit(run_program(StartOptions(language=language), partial(visit, journey_name, rest)))
+    sys.exit(run_program(Namespace(language=language, theme=None), partial(visit, journey_name, rest)))

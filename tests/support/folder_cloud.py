@@ -18,8 +18,9 @@ from typing import Any, Self
 from support.entered import Entered
 from support.folder_access import FolderAccess
 from support.folder_plane import FolderPlane
-from support.hand_made_adapters import HandMadeAdapters
+from support.hand_made_connection import HandMadeConnection
 from support.listed_names import ListedNames
+from support.memory_secrets import MemorySecrets
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
 from traindeck.domain.errors import AppError, Conflict, NotFound, Unreachable
@@ -28,9 +29,7 @@ from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath, Ob
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.accounts.connections import Connection, Connections, LabAddress
-from traindeck.services.accounts.key_checks import KeyChecks
 from traindeck.services.accounts.profiles import ProfileService
-from traindeck.services.accounts.secrets import SecretStore, SessionSecrets
 from traindeck.services.jobs.choices import JobChoices
 from traindeck.services.jobs.code_bundles import CodeBundles
 from traindeck.services.jobs.modelarts.adapter import ModelArtsTraining
@@ -231,25 +230,6 @@ class HandMadeJobs(ModelArtsTraining):
         """There is nothing to close."""
 
 
-class MemorySecrets(SecretStore):
-    """Keeps secrets for the time of one test."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, Credentials] = {}
-
-    async def backend(self) -> str:
-        return "memory"
-
-    async def read(self, profile: str) -> Credentials | None:
-        return self._kept.get(profile)
-
-    async def write(self, profile: str, credentials: Credentials) -> None:
-        self._kept[profile] = credentials
-
-    async def remove(self, profile: str) -> None:
-        self._kept.pop(profile, None)
-
-
 class FolderCloud(Entered):
     """The program's services over the folder and the hand-made jobs, as `async with` gives them."""
 
@@ -270,10 +250,10 @@ class FolderCloud(Entered):
         owned.callback(writer.close)
         self.records = RunStore(database, self.paths.database, writer)
         self.book = ProfileStore(SettingsFile(self.paths.settings), self.disk)
-        secrets = SessionSecrets(MemorySecrets())
+        secrets = MemorySecrets(self.disk)
         self.connections = Connections(self.book, secrets, self._open_lab, self._connect)
         owned.callback(self.connections.close)
-        self.profiles = ProfileService(self.book, secrets, self.connections, KeyChecks(self.disk))
+        self.profiles = ProfileService(self.book, secrets, self.connections, self.disk)
         journal_writer = BlockingCalls(1, "journal")
         owned.callback(journal_writer.close)
         journal = TransferJournal(self.paths.transfers, journal_writer)
@@ -309,12 +289,9 @@ class FolderCloud(Entered):
         profile = Profile(LAB, Provider.LAB, "lab")
         return LabAddress(profile, Credentials("LABKEYLABKEY", Secret("not-a-real-one")), "1")
 
-    async def _connect(self, profile: Profile, credentials: Credentials) -> Connection:
-        return Connection(
-            profile,
-            HandMadeAdapters(self.storage, self.jobs, NoSettings(), self.objects, self.access),
-            lambda _: FolderPlane(self.storage),
-        )
+    def _connect(self, profile: Profile, credentials: Credentials) -> Connection:
+        services = {"training": self.jobs, "settings": NoSettings(), "objects": self.objects, "access": self.access}
+        return HandMadeConnection(profile, credentials, FolderPlane(self.storage), storage=self.storage, **services)
 
 
 def offline() -> AppError:

@@ -22,11 +22,9 @@ from traindeck.services.accounts.connections import (
     Connection,
     Connections,
     LabAddress,
-    make_connection,
 )
-from traindeck.services.accounts.key_checks import KeyChecks
 from traindeck.services.accounts.profiles import ProfileService
-from traindeck.services.accounts.secrets import KeyringSecrets, SessionSecrets
+from traindeck.services.accounts.secrets import Secrets
 from traindeck.services.jobs.code_bundles import CodeBundles
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
@@ -116,7 +114,7 @@ class Bench(Entered):
         self.records = RunStore(database, self.paths.database, writer)
         self.book = ProfileStore(SettingsFile(self.paths.settings), self.disk)
         await self.book.read()
-        self.secrets = SessionSecrets(KeyringSecrets(pool(1, "keyring")))
+        self.secrets = Secrets(pool(1, "keyring"))
         self.connections = Connections(
             self.book, self.secrets, self._open_lab, self._connect, waits_for_keys=self._waits_for_keys
         )
@@ -150,7 +148,7 @@ class Bench(Entered):
         )
         self.unfinished = UnfinishedUploads(self.planes, journal)
         self.run_service = RunService(self.records, self.connections, self.watch, self.transfers)
-        self.profiles = ProfileService(self.book, self.secrets, self.connections, KeyChecks(self.service))
+        self.profiles = ProfileService(self.book, self.secrets, self.connections, self.service)
         await self.open_scope()
         return self
 
@@ -179,8 +177,8 @@ class Bench(Entered):
     async def _open_lab(self) -> LabAddress:
         return LabAddress(self._way.profile, self._way.credentials, "1")
 
-    async def _connect(self, profile: Profile, credentials: Credentials) -> Connection:
-        connection = await make_connection(profile, credentials, self.service)
+    def _connect(self, profile: Profile, credentials: Credentials) -> Connection:
+        connection = Connection(profile, credentials, self.service)
         self.made.append(connection)
         return connection
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
 
 from traindeck.assembly.app_log import log_to
 from traindeck.assembly.lab_link import LabLife, LabLink
-from traindeck.domain.accounts.keys import Credentials
-from traindeck.domain.accounts.profiles import Profile
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.clock import collect_seldom
 from traindeck.runtime.files import local_errors
-from traindeck.services.accounts.connections import Connection, Connections, make_connection
-from traindeck.services.accounts.secrets import KeyringSecrets, SessionSecrets
+from traindeck.services.accounts.connections import Connection, Connections
+from traindeck.services.accounts.secrets import Secrets
 from traindeck.store.paths import Paths
 from traindeck.store.settings import ProfileStore, SettingsFile
 
@@ -23,26 +22,56 @@ if TYPE_CHECKING:
     from traindeck.services.storage.wire.data_plane import DataPlane
 
 
-@dataclass(frozen=True, slots=True)
 class AccountCore:
-    """Accounts, their keys, and what they open."""
+    """Accounts, their keys, and what they open, as long as `async with` lasts; what opens first is closed last.
 
-    paths: Paths
-    settings: SettingsFile
-    profiles: ProfileStore
-    secrets: SessionSecrets
-    keyring: KeyringSecrets
-    connections: Connections
-    lab: LabLink
-    disk: BlockingCalls
-    service: BlockingCalls
+    `somebody_helps`: there is who can give new keys or mend the network, so work waits instead of failing.
+    """
+
+    def __init__(self, paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND, somebody_helps: bool = False) -> None:
+        self.paths = paths
+        self._lab_life = lab_life
+        self._somebody_helps = somebody_helps
+        self._owned = AsyncExitStack()
+
+    @classmethod
+    def for_command(cls) -> Self:
+        """Over the home of this user, for a short while."""
+        collect_seldom()
+        return cls(Paths.for_user())
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as owned:
+            await self._open(owned)
+            self._owned = owned.pop_all()
+        return self
+
+    async def __aexit__(self, *problem: Any) -> None:
+        await self._owned.__aexit__(*problem)
+
+    async def _open(self, owned: AsyncExitStack) -> None:
+        paths = self.paths
+        with local_errors(paths.home):
+            paths.make()
+        owned.enter_context(log_to(paths.app_log))
+        self.settings = SettingsFile(paths.settings)
+        self.disk, self.service = pool(owned, 4, "disk"), pool(owned, 16, "service")
+        self.lab = LabLink(paths.lab, self._lab_life, pool(owned, 2, "lab"))
+        owned.push_async_callback(self.lab.close)
+        self.book = ProfileStore(self.settings, self.disk)
+        await self.book.read()
+        self.secrets = Secrets(pool(owned, 1, "keyring"))
+        make = partial(Connection, calls=self.service)
+        self.connections = Connections(
+            self.book, self.secrets, self.lab.address, make, waits_for_keys=self._somebody_helps
+        )
+        owned.callback(self.connections.close)
 
     def profile_service(self) -> ProfileService:
         """Adding, checking and removing accounts; loaded by those who do."""
-        from traindeck.services.accounts.key_checks import KeyChecks
         from traindeck.services.accounts.profiles import ProfileService
 
-        return ProfileService(self.profiles, self.secrets, self.connections, KeyChecks(self.service))
+        return ProfileService(self.book, self.secrets, self.connections, self.service)
 
     @asynccontextmanager
     async def plane(self, profile: str) -> AsyncIterator[DataPlane]:
@@ -55,33 +84,7 @@ class AccountCore:
             await plane.close()
 
 
-@asynccontextmanager
-async def open_account_core(
-    paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND, somebody_helps: bool = False
-) -> AsyncIterator[AccountCore]:
-    """`somebody_helps`: there is who can give new keys or mend the network, so work waits instead of failing."""
-    async with AsyncExitStack() as owned:
-
-        def pool(workers: int, name: str) -> BlockingCalls:
-            calls = BlockingCalls(workers, name)
-            owned.callback(calls.close)
-            return calls
-
-        with local_errors(paths.home):
-            paths.make()
-        owned.enter_context(log_to(paths.app_log))
-        settings = SettingsFile(paths.settings)
-        disk, service = pool(4, "disk"), pool(16, "service")
-        lab = LabLink(paths.lab, lab_life, pool(2, "lab"))
-        owned.push_async_callback(lab.close)
-        profiles = ProfileStore(settings, disk)
-        await profiles.read()
-        keyring = KeyringSecrets(pool(1, "keyring"))
-        secrets = SessionSecrets(keyring)
-
-        async def make(profile: Profile, credentials: Credentials) -> Connection:
-            return await make_connection(profile, credentials, service)
-
-        connections = Connections(profiles, secrets, lab.address, make, waits_for_keys=somebody_helps)
-        owned.callback(connections.close)
-        yield AccountCore(paths, settings, profiles, secrets, keyring, connections, lab, disk, service)
+def pool(owned: AsyncExitStack, workers: int, name: str) -> BlockingCalls:
+    calls = BlockingCalls(workers, name)
+    owned.callback(calls.close)
+    return calls

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from traindeck.runtime.log_lines import LogLines
 
 if TYPE_CHECKING:
     from io import TextIOWrapper
-    from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
+    from logging.handlers import QueueHandler, RotatingFileHandler
 
     from filelock import FileLock
 
@@ -33,7 +34,7 @@ def log_to(path: Path) -> Iterator[None]:
     """
     with local_errors(path):
         our_folder(path.parent)
-    handler = _LateWriter(path)
+    handler = _Late(partial(_in_thread, path))
     handler.addFilter(_is_heard)
     root = logging.getLogger()
     before = root.level
@@ -47,14 +48,14 @@ def log_to(path: Path) -> Iterator[None]:
         handler.close()
 
 
-class _LateWriter(logging.Handler):
-    """Begins its thread with the first line: most commands have nothing to say."""
+class _Late(logging.Handler):
+    """Begins with the first line: most commands have nothing to say, and beginning takes as long as they do."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, begin: Callable[[ExitStack], logging.Handler]) -> None:
         super().__init__()
-        self._file = _LateFile(path)
-        self._file.setFormatter(LogLines(_FORM))
-        self._begun: tuple[QueueHandler, QueueListener] | None = None
+        self._begin = begin
+        self._begun: logging.Handler | None = None
+        self._owned = ExitStack()
         self._is_closed = False
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -62,70 +63,46 @@ class _LateWriter(logging.Handler):
             return  # another thread was just about to say something
         try:
             if self._begun is None:
-                self._begun = self._begin()
+                self._begun = self._begin(self._owned)
         except Exception:  # noqa: BLE001 - as every handler does: what cannot be logged stops nobody
             self.handleError(record)
             return
-        self._begun[0].emit(record)
-
-    def _begin(self) -> tuple[QueueHandler, QueueListener]:
-        from logging.handlers import QueueHandler, QueueListener
-
-        lines: SimpleQueue[logging.LogRecord] = SimpleQueue()
-        listener = QueueListener(lines, self._file)
-        listener.start()
-        return QueueHandler(lines), listener
+        self._begun.emit(record)
 
     def close(self) -> None:
         self.acquire()  # whoever is in the middle of a line comes to its end
-        try:
-            self._is_closed = True
-            begun, self._begun = self._begun, None
-        finally:
-            self.release()
-        if begun is not None:
-            begun[1].stop()  # once all is written
-        self._file.close()
+        self._is_closed = True
+        self.release()
+        self._owned.close()
         super().close()
 
 
-class _LateFile(logging.Handler):
-    """Opens its file with the first line: most commands have nothing to say, and opening takes as long as they do."""
+def _in_thread(path: Path, owned: ExitStack) -> QueueHandler:
+    from logging.handlers import QueueHandler, QueueListener
 
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self._path = path
-        self._opened: tuple[RotatingFileHandler, FileLock] | None = None
+    lines: SimpleQueue[logging.LogRecord] = SimpleQueue()
+    file = _Late(partial(_file, path))
+    owned.callback(file.close)
+    listener = QueueListener(lines, file)
+    listener.start()
+    owned.callback(listener.stop)  # once all is written
+    return QueueHandler(lines)
 
-    def emit(self, record: logging.LogRecord) -> None:
-        try:
-            if self._opened is None:
-                self._opened = self._open()
-        except Exception:  # noqa: BLE001 - as every handler does: what cannot be logged stops nobody
-            self.handleError(record)
-            return
-        self._opened[0].emit(record)
 
-    def _open(self) -> tuple[RotatingFileHandler, FileLock]:
-        from logging.handlers import RotatingFileHandler
+def _file(path: Path, owned: ExitStack) -> RotatingFileHandler:
+    from logging.handlers import RotatingFileHandler
 
-        class _OurFile(RotatingFileHandler):
-            def _open(self) -> TextIOWrapper:
-                our_file(Path(self.baseFilename))
-                return super()._open()
+    class OurFile(RotatingFileHandler):
+        def _open(self) -> TextIOWrapper:
+            our_file(Path(self.baseFilename))
+            return super()._open()
 
-        free, lock = _first_free(self._path)
-        file = _OurFile(free, maxBytes=_BYTES, backupCount=2, encoding="utf-8", delay=True)
-        file.setFormatter(self.formatter)
-        return file, lock
-
-    def close(self) -> None:
-        if self._opened is not None:
-            file, lock = self._opened
-            self._opened = None
-            file.close()
-            lock.release()
-        super().close()
+    free, lock = _first_free(path)
+    owned.callback(lock.release)
+    file = OurFile(free, maxBytes=_BYTES, backupCount=2, encoding="utf-8", delay=True)
+    owned.callback(file.close)
+    file.setFormatter(LogLines(_FORM))
+    return file
 
 
 def _first_free(path: Path) -> tuple[Path, FileLock]:

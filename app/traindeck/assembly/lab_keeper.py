@@ -1,23 +1,133 @@
-"""The Lab of this home for whoever wants to see, start, end or empty it."""
+"""The Lab of a folder seen, ended and emptied, and that of this home kept; with errors in our words."""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from traindeck.assembly import lab_folder
-from traindeck.assembly.lab_link import LabLink
-from traindeck.domain.errors import AppError, Conflict
+import psutil
+
+from traindeck.domain.errors import AppError, Conflict, LocalTrouble
 from traindeck.domain.lab import LabDiskUsage, LabOwner, LabSight, LabState, user_words
-from traindeck.domain.texts import text
-from traindeck.lab import root_folder
-from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.domain.texts import Text, text
+from traindeck.lab import disk_usage, root_folder
+from traindeck.runtime.files import local_errors
+
+if TYPE_CHECKING:  # the command line only looks at the folder
+    from traindeck.assembly.lab_link import LabLink
+    from traindeck.runtime.blocking import BlockingCalls, CancelToken
 
 _TELL_EVERY_S = 0.1
+STOP_S = 30.0
+_CLOCK_ERROR_S = 2.0
+_NO_RIGHT = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+def seen(root: Path) -> LabSight:
+    """How it stands, whoever started it."""
+    lab = root_folder.running_lab(root)
+    if lab is None:
+        pid = root_folder.silent_pid(root, _is_of_that_time)
+        return LabSight(LabState.STOPPED) if pid is None else LabSight(LabState.SILENT, pid=pid)
+    owner, owner_pid = LabOwner.TERMINAL, None
+    if lab.owner is not None:
+        owner, owner_pid = LabOwner.WINDOW, _window_above(lab.owner)
+    elif lab.ends_itself:
+        owner = LabOwner.NOBODY
+    started: datetime | None = None
+    with suppress(ValueError):
+        started = datetime.fromisoformat(lab.started)
+    same = {name: getattr(lab, name) for name in ("pid", "version", "obs", "modelarts", "iam", "live_jobs")}
+    return LabSight(LabState.RUNNING, owner, owner_pid, started=started, **same)
+
+
+def _window_above(pid: int) -> int:
+    """A launcher of Python may stand between the window and its Lab."""
+    with suppress(psutil.Error):
+        process = psutil.Process(pid)
+        if {"lab", "serve"} <= set(process.cmdline()) and (above := process.ppid()) > 1:
+            return above
+    return pid
+
+
+def _is_of_that_time(pid: int, started: str) -> bool:
+    """Whether the process is the one that wrote this, not a later one with its number."""
+    try:
+        return psutil.Process(pid).create_time() <= datetime.fromisoformat(started).timestamp() + _CLOCK_ERROR_S
+    except (psutil.Error, ValueError):
+        return False
+
+
+def contents(root: Path, token: CancelToken | None = None) -> LabDiskUsage:
+    """Buckets, objects and jobs; quick, but not for the loop."""
+    return LabDiskUsage(*(disk_usage.contents(root, token.on_cancel) if token else disk_usage.contents(root)))
+
+
+def with_disk(root: Path, held: LabDiskUsage, on_bytes: Callable[[int], None] = lambda _: None) -> LabDiskUsage:
+    """The same with the bytes of all files: every one is looked at, which takes a while where there are many."""
+    with local_errors(root):
+        use = disk_usage.disk_use(root, on_bytes)
+    return replace(held, disk_bytes=use.size_bytes, disk_is_whole=use.is_whole)
+
+
+def end(root: Path) -> None:
+    """End the Lab that runs on this folder, with its jobs."""
+    try:
+        is_over = root_folder.stop(root, STOP_S)
+    except OSError as error:
+        raise not_ended(str(error)) from error
+    if not is_over:
+        raise not_ended("")
+
+
+def empty(root: Path, on_file: Callable[[int], None] = lambda _: None) -> None:
+    """Remove what the Lab holds; its keys stay, and so does everything TrainDeck keeps elsewhere."""
+    try:
+        disk_usage.empty(root, on_file)
+    except disk_usage.LabRunningError as error:
+        raise Conflict(
+            text("A Lab is already running on “{root}”.", root=str(root)),
+            text("End it with “traindeck lab stop”, then try again."),
+        ) from error
+    except disk_usage.LeftoversError as error:
+        reason = _reason(error.__cause__)
+        raise LocalTrouble(
+            text("The Lab is empty, but its old files could not all be removed: {reason}", reason=reason),
+            _what_to_do(error.__cause__),
+            str(error.__cause__),
+        ) from error
+    except OSError as error:
+        raise LocalTrouble(
+            text("The Lab could not be emptied: {reason}", reason=_reason(error)), _what_to_do(error), str(error)
+        ) from error
+
+
+def not_ended(detail: str) -> LocalTrouble:
+    return LocalTrouble(
+        text("The Lab did not end."),
+        text("End its process yourself; “traindeck lab status” names it."),
+        detail,
+    )
+
+
+def _reason(error: BaseException | None) -> str:
+    if not isinstance(error, OSError):
+        return str(error)
+    words = error.strerror or str(error)
+    return f"{words}: {error.filename}" if error.filename else words
+
+
+def _what_to_do(error: BaseException | None) -> Text:
+    if isinstance(error, OSError) and error.errno in _NO_RIGHT:
+        return text("Give yourself the right to this file or folder, then try again.")
+    return text("Close what still uses its files, then try again.")
 
 
 class LabKeeper:
@@ -34,7 +144,7 @@ class LabKeeper:
 
     async def look(self) -> LabSight:
         """How it stands at this moment."""
-        sight = await self._calls.run(lambda _: lab_folder.seen(self.root))
+        sight = await self._calls.run(lambda _: seen(self.root))
         if sight.state is LabState.STOPPED and self._link.is_starting:
             return replace(sight, state=LabState.STARTING)
         if self._link.owns_process:
@@ -43,7 +153,7 @@ class LabKeeper:
 
     async def contents(self) -> LabDiskUsage:
         """Buckets, objects and jobs; not the disk."""
-        return await self._calls.run(lambda token: lab_folder.contents(self.root, token))
+        return await self._calls.run(lambda token: contents(self.root, token))
 
     async def measure(self, on_part: Callable[[LabDiskUsage], None]) -> LabDiskUsage:
         """All of it; `on_part` hears what is known so far, on the loop."""
@@ -55,7 +165,7 @@ class LabKeeper:
             def tell(size_bytes: int) -> None:
                 on_part(replace(held, disk_bytes=size_bytes))
 
-            return lab_folder.with_disk(self.root, held, _now_and_then(loop, tell, token))
+            return with_disk(self.root, held, _now_and_then(loop, tell, token))
 
         return await self._calls.run(count)
 
@@ -82,12 +192,12 @@ class LabKeeper:
 
     def _empty(self, on_file: Callable[[int], None]) -> None:
         self._end_what_runs()
-        lab_folder.empty(self.root, on_file)
+        empty(self.root, on_file)
 
     def _end_what_runs(self) -> None:
         """One that nobody owns; our own has ended before."""
         if root_folder.running_lab(self.root) is not None:
-            lab_folder.end(self.root)
+            end(self.root)
 
     async def _prepare_end(self) -> None:
         sight = await self.look()

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
 from pathlib import Path
@@ -34,7 +33,8 @@ _LOOK_EVERY_S = 0.05
 _END_S = 8.0
 _STARTS = 5
 _DETAIL_LIMIT = 4000
-# Of the whole process: one that ended stays a zombie until its parent asks, whichever link began it.
+# They are meant to outlive whoever started them. Of the whole process: one that ended stays a zombie until its parent
+# asks, whichever link began it.
 _left_alone: set[subprocess.Popen[bytes]] = set()
 
 
@@ -45,35 +45,25 @@ class LabLife(Enum):
     BACKGROUND = auto()  # ends by itself when nobody needs it
 
 
-@dataclass(frozen=True, slots=True)
-class LabNews:
-    """Where the Lab runs, or that it does not."""
-
-    address: LabAddress | None
-    owned: bool
-
-
 class LabLink:
     """The way to the one Lab of a root folder."""
 
     def __init__(self, root: Path, life: LabLife, calls: BlockingCalls) -> None:
         self._root = root
+        self._log = str(root / "lab.log")
         self._life = life
         self._calls = calls
         self._process: subprocess.Popen[bytes] | None = None
         self._address: LabAddress | None = None
         self._opening = asyncio.Lock()
-        self._is_starting = False
+        self.is_starting = False
         self._is_stopped = False
-        self.news: Listeners[LabNews] = Listeners()
+        self.news: Listeners[LabAddress | None] = Listeners()
+        """Where the Lab runs, or that it does not."""
 
     @property
     def owns_process(self) -> bool:
         return self._process is not None and self._process.poll() is None
-
-    @property
-    def is_starting(self) -> bool:
-        return self._is_starting
 
     async def address(self) -> LabAddress:
         """The running Lab; started first where there is none, unless the user stopped it."""
@@ -83,19 +73,19 @@ class LabLink:
                 raise Unreachable(text("The Lab is stopped."), text("Start it: Account → The Lab… → Start."))
             self._is_stopped = False
             if found is None:
-                self._is_starting = True
+                self.is_starting = True
                 try:
                     found = await self._started()
                 finally:
-                    self._is_starting = False
+                    self.is_starting = False
             if found is None:
                 raise Unreachable(
                     text("The Lab started but does not answer."),
-                    text("Look into “{log}”, end the process that is left over, and try again.", log=self._log_name()),
+                    text("Look into “{log}”, end the process that is left over, and try again.", log=self._log),
                 )
             if found != self._address:
                 self._address = found
-                self.news.tell(LabNews(found, self.owns_process))
+                self.news.tell(found)
             return found
 
     async def start(self) -> None:
@@ -113,7 +103,7 @@ class LabLink:
             self._is_stopped = stay
             await self.close()
             self._address = None
-            self.news.tell(LabNews(None, owned=False))
+            self.news.tell(None)
             yield
 
     async def close(self, *, keep_running: bool = False) -> None:
@@ -146,7 +136,7 @@ class LabLink:
 
     def _running(self) -> LabAddress | None:
         """The Lab that answers, with the keys of its first account."""
-        _look_after_those_left_alone()
+        _left_alone.difference_update([process for process in tuple(_left_alone) if process.poll() is not None])
         try:
             lab, address = running_lab(self._root), self._address
             if lab is None or (address is not None and address.instance == lab.instance):
@@ -196,7 +186,7 @@ class LabLink:
             await self._calls.run(lambda _: _end(process, "stop"))
             if "obs" in said:
                 return None
-            raise _refusal(said, words, self._log_name())
+            raise _refusal(said, words, self._log)
 
     async def _keep(self, process: subprocess.Popen[bytes]) -> None:
         before, self._process = self._process, None
@@ -205,7 +195,7 @@ class LabLink:
         if self._life is LabLife.OWNED:
             self._process = process
         else:
-            _let_go(process)
+            _left_alone.add(process)
 
     async def _first_words(self, process: subprocess.Popen[bytes]) -> dict[str, Any]:
         """What a starting Lab prints: its addresses, or why there are none; empty when it says nothing in time."""
@@ -223,9 +213,6 @@ class LabLink:
             *program, "--language", spoken(), "lab", "serve", "--json", "--root", str(self._root),
             "--idle-exit", str(IDLE_EXIT_S), *owner,
         ]  # fmt: skip
-
-    def _log_name(self) -> str:
-        return str(self._root / "lab.log")
 
 
 def _spawn(command: list[str], folder: Path, words: IO[bytes], life: LabLife) -> subprocess.Popen[bytes]:
@@ -253,7 +240,7 @@ def _spawn(command: list[str], folder: Path, words: IO[bytes], life: LabLife) ->
         ) from error
 
 
-def _end(process: subprocess.Popen[bytes], word: str) -> int | None:
+def _end(process: subprocess.Popen[bytes], word: str) -> None:
     """Say the word on the owner's pipe and wait; a Lab that does not obey is killed."""
     if process.stdin is not None:
         try:
@@ -262,16 +249,16 @@ def _end(process: subprocess.Popen[bytes], word: str) -> int | None:
         except OSError:
             log.info("the Lab had ended before it was told to")
     if word == "detach":
-        _let_go(process)
-        return None
+        _left_alone.add(process)
+        return
     if process.stdin is None and process.poll() is None:
         process.terminate()
     try:
-        return process.wait(_END_S)
+        process.wait(_END_S)
     except subprocess.TimeoutExpired:
         log.error("the Lab did not end by itself and is killed")
         process.kill()
-        return process.wait()
+        process.wait()
 
 
 def _discard(process: subprocess.Popen[bytes], _: CancelToken) -> None:
@@ -281,17 +268,6 @@ def _discard(process: subprocess.Popen[bytes], _: CancelToken) -> None:
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             pipe.close()
-
-
-def _let_go(process: subprocess.Popen[bytes]) -> None:
-    """It is meant to outlive whoever started it, and is taken note of when it ends before us."""
-    _left_alone.add(process)
-
-
-def _look_after_those_left_alone() -> None:
-    for process in tuple(_left_alone):
-        if process.poll() is not None:
-            _left_alone.discard(process)
 
 
 def _read_line(process: subprocess.Popen[bytes], token: CancelToken) -> dict[str, Any]:

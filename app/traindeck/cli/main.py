@@ -7,15 +7,16 @@ import logging
 import sys
 import traceback
 from argparse import Namespace
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from traindeck.cli.output import Output, ReaderGone
 from traindeck.domain.errors import AppError, InvalidInput, KeyringMissing, Unexpected
 from traindeck.domain.texts import say, text
-from traindeck.runtime.tasks import woken_by_signals
+from traindeck.runtime.tasks import leaves, woken_by_signals
 from traindeck.services.accounts.environment import ACCESS, ENVIRONMENT, SECRET
 
 if TYPE_CHECKING:
@@ -36,40 +37,32 @@ class Call:
     options: Namespace
     output: Output
 
-    def core(self) -> AbstractAsyncContextManager[Core]:
+    def core(self) -> Core:
         """All services; what speaks to a cloud is loaded with the first question to it."""
-        from traindeck.assembly.core import open_core
-        from traindeck.store.paths import Paths
+        from traindeck.assembly.core import Core
 
-        return open_core(Paths.for_user())
+        return Core.for_command()
 
-    def runs(self) -> AbstractAsyncContextManager[RunCore]:
+    def runs(self) -> RunCore:
         """The accounts, what moves their data, and the runs."""
-        from traindeck.assembly.run_core import open_run_core
-        from traindeck.store.paths import Paths
+        from traindeck.assembly.run_core import RunCore
 
-        return open_run_core(Paths.for_user())
+        return RunCore.for_command()
 
-    def data(self) -> AbstractAsyncContextManager[DataCore]:
+    def data(self) -> DataCore:
         """The accounts and what moves their data."""
-        from traindeck.assembly.data_core import open_data_core
-        from traindeck.runtime.clock import collect_seldom
-        from traindeck.store.paths import Paths
+        from traindeck.assembly.data_core import DataCore
 
-        collect_seldom()
-        return open_data_core(Paths.for_user())
+        return DataCore.for_command()
 
-    def accounts(self) -> AbstractAsyncContextManager[AccountCore]:
+    def accounts(self) -> AccountCore:
         """The accounts and the ways to their services: the least, and the quickest."""
-        from traindeck.assembly.account_core import open_account_core
-        from traindeck.runtime.clock import collect_seldom
-        from traindeck.store.paths import Paths
+        from traindeck.assembly.account_core import AccountCore
 
-        collect_seldom()
-        return open_account_core(Paths.for_user())
+        return AccountCore.for_command()
 
-    def profile(self, core: Core | AccountCore) -> str:
-        name: str = self.options.profile or core.profiles.current
+    def profile(self, core: AccountCore) -> str:
+        name: str = self.options.profile or core.book.current
         return name
 
 
@@ -78,6 +71,8 @@ Handler = Callable[[Call], Awaitable[int]]
 
 USAGE = 2
 INTERRUPTED = 130
+# The very stream a sentence should go to may be the one that failed.
+_MUTE = (AppError, ReaderGone)
 _CODES = {"usage": USAGE, "credentials": 3, "not_found": 4, "service": 5}
 
 
@@ -88,43 +83,35 @@ def run(options: Namespace) -> int:
     try:
         return _run(Call(options, output))
     except KeyboardInterrupt:
-        _last_words(output, say("Interrupted."))
+        with suppress(*_MUTE):
+            output.note(say("Interrupted."))
         return INTERRUPTED
     except ReaderGone:
         return FAILED
     except AppError as error:
-        return _refused(error, output)
+        with suppress(*_MUTE):
+            say_error(error, output)
+            if output.verbose and isinstance(error, Unexpected) and error.__cause__ is not None:
+                output.note("".join(traceback.format_exception(error.__cause__)).rstrip())
+        return _CODES.get(error.kind, FAILED)
 
 
 def _run(call: Call) -> int:
     try:
-        if call.options.group == "lab":
-            return _lab(call)
-        return asyncio.run(_awaited(_command(call.options), call))
+        if call.options.group == "lab":  # nothing here is awaited: the Lab runs a loop of its own
+            from traindeck.cli import lab
+
+            return lab.COMMANDS[call.options.action](call)
+        return asyncio.run(_awaited(command(call.options.group, call.options.action), call))
     except (AppError, ReaderGone):
         raise
     except Exception as error:
         raise _understood(error) from error
 
 
-def _lab(call: Call) -> int:
-    """Nothing here is awaited: the Lab runs a loop of its own, and the rest only looks at files."""
-    if call.options.action == "account":
-        from traindeck.cli.lab import account as commands_lab_account
-
-        return commands_lab_account.run(call)
-    from traindeck.cli.lab import commands as commands_lab
-
-    return commands_lab.run(call)
-
-
-async def _awaited(command: Handler, call: Call) -> int:
+async def _awaited(handler: Handler, call: Call) -> int:
     with woken_by_signals():
-        return await command(call)
-
-
-def exit_code(error: AppError) -> int:
-    return _CODES.get(error.kind, FAILED)
+        return await handler(call)
 
 
 def say_error(error: AppError, output: Output) -> None:
@@ -160,73 +147,57 @@ def say_usage(problem: str, usage: str, *, json_wanted: bool) -> None:
     """What was typed cannot be understood; said in the same two ways as every other error."""
     error = InvalidInput(text("{problem}", problem=problem), text("“traindeck --help” lists the commands."))
     output = Output(json_wanted=json_wanted)
-    try:
+    with suppress(*_MUTE):
         output.note(usage)
         say_error(error, output)
-    except (AppError, ReaderGone):
-        return
-
-
-def _refused(error: AppError, output: Output) -> int:
-    try:
-        say_error(error, output)
-        if output.verbose and isinstance(error, Unexpected) and error.__cause__ is not None:
-            output.note("".join(traceback.format_exception(error.__cause__)).rstrip())
-    except (AppError, ReaderGone):
-        # The very stream the sentence should go to is the one that failed.
-        return exit_code(error)
-    return exit_code(error)
-
-
-def _last_words(output: Output, words: str) -> None:
-    try:
-        output.note(words)
-    except (AppError, ReaderGone):
-        return
 
 
 def _understood(error: Exception) -> Exception:
     """What really went wrong inside a group of tasks, in our family's words."""
     from traindeck.runtime.files import local_error
 
-    causes = list(_leaves(error))
-    for family in (ReaderGone, AppError):
-        for cause in causes:
-            if isinstance(cause, family):
-                return cause
+    causes = list(leaves(error))
+    known = [cause for family in (ReaderGone, AppError) for cause in causes if isinstance(cause, family)]
+    if known:
+        return known[0]
     first = causes[0]
     if isinstance(first, OSError) and first.filename:
         return local_error(first)
     return Unexpected(f"{type(first).__name__}: {first}")
 
 
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from _leaves(inner)
-    else:
-        yield error
-
-
-def _command(options: Namespace) -> Handler:
+def command(group: str, action: str | None) -> Handler:
     """Imports only the module of the command that runs; written out, so that packagers see them all."""
-    match options.group:
-        case "profile":
-            from traindeck.cli.profile import commands as commands_profile
-
-            return commands_profile.COMMANDS[options.action]
-        case "obs":
-            from traindeck.cli.obs import commands as commands_obs
-
-            return commands_obs.COMMANDS[options.action]
-        case "job":
-            from traindeck.cli.job import commands as commands_job
-
-            return commands_job.COMMANDS[options.action]
+    module: ModuleType
+    match group, action:
+        case "profile", _:
+            from traindeck.cli import profile as module
+        case "obs", "ls" | "du" | "find":
+            from traindeck.cli.obs import ls as module
+        case "obs", "mb" | "rb":
+            from traindeck.cli.obs import buckets as module
+        case "obs", "policy":
+            from traindeck.cli.obs import policy as module
+        case "obs", "cat":
+            from traindeck.cli.obs import cat as module
+        case "obs", "cp" | "mv":
+            from traindeck.cli.obs import cp as module
+        case "obs", "sync":
+            from traindeck.cli.obs import sync as module
+        case "obs", "pack":
+            from traindeck.cli.obs import pack as module
+        case "obs", "rm":
+            from traindeck.cli.obs import rm as module
+        case "obs", "stat" | "url":
+            from traindeck.cli.obs import stat as module
+        case "obs", "fragments":
+            from traindeck.cli.obs import fragments as module
+        case "job", _:
+            from traindeck.cli.job import commands as module
         case _:
-            from traindeck.cli.job import catalogue as commands_catalogue
-
-            return commands_catalogue.COMMANDS[options.group]
+            from traindeck.cli.job import catalogue as module
+    handler: Handler = getattr(module, action or group)
+    return handler
 
 
 def _arrange_logging(verbose: bool) -> None:

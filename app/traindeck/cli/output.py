@@ -7,15 +7,17 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from itertools import zip_longest
-from typing import TextIO
+from typing import TextIO, TypeVar
 from unicodedata import category, combining, east_asian_width
 
 from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.texts import printable, text
 
+Shown = TypeVar("Shown")
 _GONE = {errno.EPIPE, errno.EINVAL}  # Windows says EINVAL for a pipe nobody reads any more
 
 
@@ -35,7 +37,7 @@ class Output:
         """One JSON document on a line of its own."""
         # Every encoding can say ASCII; UTF-8 leaves names readable.
         ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
-        self._write(sys.stdout, _steers_nothing(json.dumps(content, ensure_ascii=ascii_only)) + "\n")
+        self._write(sys.stdout, _steers_nothing(json.dumps(content, ensure_ascii=ascii_only, default=_plain)) + "\n")
 
     def result(self, content: Mapping[str, object] | Sequence[object], words: str) -> None:
         """What a command was asked for, as JSON or in words."""
@@ -51,9 +53,29 @@ class Output:
         """Said beside the result; never on standard output."""
         self._write(sys.stderr, _lines(words))
 
+    def facts(self, rows: Sequence[Sequence[str]]) -> None:
+        for row in aligned(rows):
+            self.line(row)
+
     def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) -> None:
         for row in aligned([heads, *rows], right):
             self.line(row)
+
+    def rows(
+        self,
+        found: Iterable[Shown],
+        document: Callable[[Shown], Mapping[str, object]],
+        row: Callable[[Shown], Sequence[str]],
+        right: frozenset[int] = frozenset(),
+        least: Sequence[int] = (),
+    ) -> None:
+        """A document for each as it comes, or what is there now as lines below each other."""
+        if self.json_wanted:
+            for one in found:
+                self.document(document(one))
+        else:
+            for line in aligned([row(one) for one in found], right, least):
+                self.line(line)
 
     def bytes(self, content: bytes) -> None:
         """Bytes of a log or an object, unchanged; beside JSON they go to standard error."""
@@ -98,6 +120,12 @@ def _steers_nothing(document: str) -> str:
         f"\\u{ord(character):04x}" if category(character)[0] == "C" and character <= "\uffff" else character
         for character in document
     )
+
+
+def _plain(value: object) -> str:
+    """What JSON has no word of its own for: a moment, and nothing else."""
+    assert isinstance(value, datetime), type(value)
+    return value.isoformat()
 
 
 def silence(stream: TextIO) -> None:

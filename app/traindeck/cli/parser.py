@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def build() -> Parser:
     return Parser(
         prog="traindeck",
         description=say("Train on Huawei ModelArts, or first on this computer. Without a command the window opens."),
-        fill=_program,
+        parts=[_program],
     )
 
 
@@ -59,36 +59,29 @@ def _program(parser: Parser) -> None:
 
 
 def _lab(lab: Adder) -> None:
-    leaf(lab, "serve", say("run the Lab in the foreground until interrupted"), _serve)
+    leaf(lab, "serve", say("run the Lab in the foreground until interrupted"), _lab_root, _serve)
     leaf(lab, "status", say("show whether the Lab runs, where, and what it holds"), _lab_root)
     leaf(lab, "stop", say("end the Lab with its jobs"), _lab_root)
-    leaf(lab, "reset", say("remove all objects and jobs of the Lab; its keys stay"), _reset)
+    leaf(lab, "reset", say("remove all objects and jobs of the Lab; its keys stay"), _lab_root, yes)
     leaf(lab, "engines", say("list the engines of the Lab with the Python that runs each"), _lab_root)
     group(lab, "account", say("accounts of the Lab"), _accounts, dest="account_action")
 
 
 def _accounts(accounts: Adder) -> None:
-    leaf(accounts, "add", say("make an account with keys of its own; a running Lab knows it at once"), _account)
-    leaf(accounts, "remove", say("remove an account; what it owned stays"), _account)
+    leaf(accounts, "add", say("make an account with keys of its own; a running Lab knows it at once"), _name, _lab_root)
+    leaf(accounts, "remove", say("remove an account; what it owned stays"), _name, _lab_root)
     leaf(accounts, "ls", say("list the accounts of the Lab"), _lab_root)
 
 
-def _account(parser: ArgumentParser) -> None:
+def _name(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME")
-    _lab_root(parser)
 
 
-def _reset(reset: ArgumentParser) -> None:
-    _lab_root(reset)
-    yes(reset)
-
-
-def _serve(serve: ArgumentParser) -> None:
+def _serve(serve: Parser) -> None:
     from traindeck.lab.faults import Kind
 
-    _lab_root(serve)
-    serve.add_argument("--port", type=_port, default=0, metavar="N", help=say("its port; without it a free one"))
-    serve.add_argument("--faults", type=Path, metavar="FILE", help=say("rules of what shall go wrong, for tests"))
+    serve.option("--port", "N", say("its port; without it a free one"), type=_port, default=0)
+    serve.option("--faults", "FILE", say("rules of what shall go wrong, for tests"), type=Path)
     settings = say(
         "DIR/lab.toml may hold a table [engines] with the Python of an engine's version, or of all as "
         "“default”; and parallel_jobs, metrics_interval_s, clock (with 60, an hour of a time limit lasts a "
@@ -111,121 +104,89 @@ def _serve(serve: ArgumentParser) -> None:
     serve.add_argument("--owner-pipe", action="store_true", help=argparse.SUPPRESS)
 
 
-def _lab_root(parser: ArgumentParser) -> None:
-    parser.add_argument("--root", type=Path, metavar="DIR", help=say("where it keeps everything"))
+def _lab_root(parser: Parser) -> None:
+    parser.option("--root", "DIR", say("where it keeps everything"), type=Path)
 
 
 def _profile(profile: Adder) -> None:
-    leaf(profile, "add", say("add an account; its keys go to the keyring"), _add)
+    leaf(profile, "add", say("add an account; its keys go to the keyring"), _name, _add)
     leaf(profile, "list", say("list the accounts"))
-    leaf(profile, "use", say("make an account the current one"), _use)
+    leaf(profile, "use", say("make an account the current one"), _name)
     leaf(profile, "check", say("try the keys: clock, OBS, project, ModelArts, right to write"), _check)
-    leaf(profile, "remove", say("remove an account and its keys from this computer"), _remove)
+    leaf(profile, "remove", say("remove an account and its keys from this computer"), _name, yes)
 
 
-def _use(use: ArgumentParser) -> None:
-    use.add_argument("name", metavar="NAME")
-
-
-def _check(check: ArgumentParser) -> None:
+def _check(check: Parser) -> None:
     check.add_argument("name", nargs="?", metavar="NAME")
 
 
-def _remove(remove: ArgumentParser) -> None:
-    remove.add_argument("name", metavar="NAME")
-    yes(remove)
-
-
-def _add(add: ArgumentParser) -> None:
+def _add(add: Parser) -> None:
     add.epilog = say(
         "The access key and the secret key are read as lines from standard input; a terminal is asked for them. They "
         "are never arguments. A third line is the token of temporary keys, which are not kept: see --profile "
         "environment. A fourth one is the password of the proxy; after --csv, --env and --keep-keys it is the first."
     )
-    add.add_argument("name", metavar="NAME")
-    add.add_argument("--region", required=True, metavar="R", help=say("for example cn-north-4"))
-    add.add_argument("--obs-endpoint", default="", metavar="URL", help=say("address of OBS, if not the usual one"))
-    add.add_argument("--modelarts-endpoint", default="", metavar="URL", help=say("address of ModelArts"))
-    add.add_argument("--iam-endpoint", default="", metavar="URL", help=say("address of IAM"))
-    add.add_argument("--project-id", default="", metavar="ID", help=say("project; without it, it is looked up"))
-    add.add_argument(
-        "--signature", choices=("auto", "obs", "v2", "v4"), default="auto", help=say("how OBS requests are signed")
-    )
-    add.add_argument("--path-style", action="store_true", help=say("bucket in the path, not in the host name"))
-    add.add_argument(
-        "--ca", type=_absolute, default="", metavar="FILE", help=say("certificates to trust, for a private cloud")
-    )
-    add.add_argument(
-        "--proxy", default="", metavar="URL", help=say("http://host:port or http://user@host:port, without a password")
-    )
-    add.add_argument(
-        "--work-in", default="", metavar="PATH", help=say("for keys that reach one bucket or folder only: which")
-    )
-    add.add_argument("--csv", type=Path, metavar="FILE", help=say("take the keys from a credentials.csv"))
-    add.add_argument("--env", action="store_true", help=say("take the keys from HUAWEICLOUD_SDK_AK and _SK"))
-    add.add_argument("--replace", action="store_true", help=say("replace an account of this name"))
-    add.add_argument("--keep-keys", action="store_true", help=say("with --replace: change all but the keys"))
+    add.option("--region", "R", say("for example cn-north-4"), required=True)
+    add.option("--obs-endpoint", "URL", say("address of OBS, if not the usual one"), default="")
+    add.option("--modelarts-endpoint", "URL", say("address of ModelArts"), default="")
+    add.option("--iam-endpoint", "URL", say("address of IAM"), default="")
+    add.option("--project-id", "ID", say("project; without it, it is looked up"), default="")
+    ways = ("auto", "obs", "v2", "v4")
+    add.option("--signature", None, say("how OBS requests are signed"), choices=ways, default="auto")
+    add.flag("--path-style", means=say("bucket in the path, not in the host name"))
+    add.option("--ca", "FILE", say("certificates to trust, for a private cloud"), type=_absolute, default="")
+    add.option("--proxy", "URL", say("http://host:port or http://user@host:port, without a password"), default="")
+    add.option("--work-in", "PATH", say("for keys that reach one bucket or folder only: which"), default="")
+    add.option("--csv", "FILE", say("take the keys from a credentials.csv"), type=Path)
+    add.flag("--env", means=say("take the keys from HUAWEICLOUD_SDK_AK and _SK"))
+    add.flag("--replace", means=say("replace an account of this name"))
+    add.flag("--keep-keys", means=say("with --replace: change all but the keys"))
 
 
 def _job(job: Adder) -> None:
     leaf(job, "init", say("write a commented job.toml; into an empty folder the sample project too"), _init)
-    leaf(job, "submit", say("send the job a file describes"), _submit)
+    leaf(job, "submit", say("send the job a file describes"), _file, _sending)
     leaf(job, "ls", say("list the runs, newest first"), _runs)
     leaf(job, "show", say("show one run"), _run)
-    leaf(job, "logs", say("print the log of a run"), _logs)
+    leaf(job, "logs", say("print the log of a run"), _run, _logs)
     leaf(job, "stop", say("stop a run"), _run)
-    leaf(job, "rerun", say("send the same job again, with the code as it was"), _rerun)
-    leaf(job, "rm", say("remove a run that is over, here and at the service"), _rm)
+    leaf(job, "rerun", say("send the same job again, with the code as it was"), _run, _sending)
+    leaf(job, "rm", say("remove a run that is over, here and at the service"), _run, yes)
     leaf(job, "wait", say("wait until a run is over"), _run)
-    leaf(job, "fetch", say("bring the outputs of a run home"), _fetch)
+    leaf(job, "fetch", say("bring the outputs of a run home"), _run, _fetch)
 
 
-def _init(init: ArgumentParser) -> None:
+def _init(init: Parser) -> None:
     init.add_argument("folder", type=Path, metavar="DIR")
 
 
-def _submit(submit: ArgumentParser) -> None:
-    submit.add_argument("file", type=Path, metavar="FILE", help=say("a job.toml, or the folder it is in"))
-    _sending(submit)
+def _file(parser: Parser) -> None:
+    parser.option("file", "FILE", say("a job.toml, or the folder it is in"), type=Path)
 
 
-def _runs(ls: ArgumentParser) -> None:
+def _runs(ls: Parser) -> None:
     ls.add_argument("-n", "--limit", type=count, default=50, metavar="N", help=say("how many at most; 0 for all"))
 
 
-def _run(parser: ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", help=say("its id, the beginning of its id or name, or “last”"))
+def _run(parser: Parser) -> None:
+    parser.option("run", "RUN", say("its id, the beginning of its id or name, or “last”"))
 
 
-def _logs(logs: ArgumentParser) -> None:
-    _run(logs)
-    logs.add_argument("-f", "--follow", action="store_true", help=say("go on until the run is over"))
-    logs.add_argument("--worker", metavar="W", help=say("which worker, for example worker-1 or 1"))
-    logs.add_argument("--grep", metavar="RE", help=say("only lines this regular expression is found in"))
+def _logs(logs: Parser) -> None:
+    logs.flag("-f", "--follow", means=say("go on until the run is over"))
+    logs.option("--worker", "W", say("which worker, for example worker-1 or 1"))
+    logs.option("--grep", "RE", say("only lines this regular expression is found in"))
 
 
-def _rerun(rerun: ArgumentParser) -> None:
-    _run(rerun)
-    _sending(rerun)
+def _fetch(fetch: Parser) -> None:
+    fetch.option("--to", "DIR", say("where to; without it a folder named like the run"), type=Path)
 
 
-def _rm(rm: ArgumentParser) -> None:
-    _run(rm)
-    yes(rm)
-
-
-def _fetch(fetch: ArgumentParser) -> None:
-    _run(fetch)
-    fetch.add_argument("--to", type=Path, metavar="DIR", help=say("where to; without it a folder named like the run"))
-
-
-def _sending(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="changes",
-        help=say("change a parameter (lr=0.01) or any other key (resources.nodes=2)"),
-    )  # fmt: skip
-    parser.add_argument("--wait", action="store_true", help=say("wait until the run is over"))
-    parser.add_argument("--follow", action="store_true", help=say("print its log until the run is over"))
+def _sending(parser: Parser) -> None:
+    change = say("change a parameter (lr=0.01) or any other key (resources.nodes=2)")
+    parser.option("--set", "KEY=VALUE", change, action="append", default=[], dest="changes")
+    parser.flag("--wait", means=say("wait until the run is over"))
+    parser.flag("--follow", means=say("print its log until the run is over"))
 
 
 def _absolute(value: str) -> str:

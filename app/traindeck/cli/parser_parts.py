@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from argparse import ArgumentParser, HelpFormatter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, NoReturn
 
@@ -49,19 +49,20 @@ def _columns() -> int:
 class Parser(ArgumentParser):
     """Takes the options of every command; its own come when somebody types its name, so that nobody waits for all."""
 
-    def __init__(self, *, fill: Callable[[Parser], None] | None = None, **settings: Any) -> None:
+    def __init__(self, *, parts: Sequence[Callable[[Parser], None]] = (), **settings: Any) -> None:
         super().__init__(allow_abbrev=False, add_help=False, formatter_class=_Formatter, **settings)
-        self._fill = fill
-        self._is_complete = False
+        self._parts = (add_common, *parts)
 
     def complete(self) -> None:
-        if self._is_complete:
-            return
-        self._is_complete = True
-        add_common(self)
-        self.add_argument("-h", "--help", action="help", help=say("show this help and end"))
-        if self._fill is not None:
-            self._fill(self)
+        parts, self._parts = self._parts, ()
+        for part in parts:
+            part(self)
+
+    def flag(self, *names: str, means: str) -> None:
+        self.add_argument(*names, action="store_true", help=means)
+
+    def option(self, name: str, metavar: str | None, means: str, **settings: Any) -> None:
+        self.add_argument(name, metavar=metavar, help=means, **settings)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         self.complete()
@@ -71,7 +72,7 @@ class Parser(ArgumentParser):
         raise UsageError(message, self.format_usage().rstrip())
 
 
-def add_common(parser: ArgumentParser) -> None:
+def add_common(parser: Parser) -> None:
     """Options every command takes, before or after its name."""
     without: Any = {"default": argparse.SUPPRESS}  # else it would undo what stood before the name
     parser.add_argument(
@@ -85,6 +86,7 @@ def add_common(parser: ArgumentParser) -> None:
     parser.add_argument(
         "-v", "--verbose", action="store_true", **without, help=say("show the technical part of errors too")
     )
+    parser.add_argument("-h", "--help", action="help", help=say("show this help and end"))
 
 
 def group(groups: Adder, name: str, purpose: str, fill: Callable[[Adder], None], dest: str = "action") -> None:
@@ -96,12 +98,13 @@ def group(groups: Adder, name: str, purpose: str, fill: Callable[[Adder], None],
     leaf(groups, name, purpose, add)
 
 
-def leaf(group: Adder, name: str, purpose: str, fill: Callable[[Parser], None] | None = None) -> None:
-    group.add_parser(name, help=purpose, description=purpose, fill=fill)
+def leaf(group: Adder, name: str, purpose: str, *parts: Callable[[Parser], None]) -> None:
+    """A command with its own options, in the order of `parts`."""
+    group.add_parser(name, help=purpose, description=purpose, parts=parts)
 
 
-def yes(parser: ArgumentParser) -> None:
-    parser.add_argument("-y", "--yes", action="store_true", help=say("do not ask"))
+def yes(parser: Parser) -> None:
+    parser.flag("-y", "--yes", means=say("do not ask"))
 
 
 def size(value: str) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from traindeck.cli.output import Output, cut, width
@@ -15,7 +16,7 @@ from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import Text, printable, say
 
 if TYPE_CHECKING:
-    from traindeck.domain.transfers.records import Item
+    from traindeck.domain.transfers.records import Item, ItemState
     from traindeck.services.transfers import Transfer, Transfers
 
 _EVERY_S = 0.1
@@ -36,20 +37,15 @@ class StatusLine:
         self._output.before_writing = self.clear
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.clear()
         self._output.before_writing = None
 
-    @property
-    def is_due(self) -> bool:
-        return self._shown and time.monotonic() - self._drawn_at >= _EVERY_S
-
-    def draw(self, words: str) -> None:
-        if not self.is_due:
+    def draw(self, say_it: Callable[[], str]) -> None:
+        """What there is to say, if it is time for it."""
+        if not self._shown or time.monotonic() - self._drawn_at < _EVERY_S:
             return
-        words = cut(printable(words), shutil.get_terminal_size().columns - 1)
+        words = cut(printable(say_it()), shutil.get_terminal_size().columns - 1)
         # Blanks, not an escape: older consoles print escapes as they are.
         rest = " " * max(0, self._columns - width(words))
         sys.stderr.write(f"\r{words}{rest}")
@@ -73,8 +69,7 @@ class ByteProgress(StatusLine):
         self._begun = time.monotonic()
 
     def at(self, done: int, total: int | None = None) -> None:
-        if self.is_due:
-            self.draw(bar(self._label, done, total, time.monotonic() - self._begun))
+        self.draw(lambda: bar(self._label, done, total, time.monotonic() - self._begun))
 
 
 async def to_its_end(output: Output, transfers: Transfers, number: int, label: str) -> tuple[Transfer, AppError | None]:
@@ -84,6 +79,15 @@ async def to_its_end(output: Output, transfers: Transfers, number: int, label: s
             return await transfers.finished(number, progress=progress.at), None
     except AppError as error:
         return next(row for row in transfers.rows() if row.id == number), error
+
+
+async def items_of(transfers: Transfers, row: Transfer, *states: ItemState) -> AsyncIterator[Item]:
+    """Its files in these states, a page at a time: there may be a million."""
+    after = ""
+    while page := await transfers.items(row.id, states, after=after):
+        for item in page:
+            yield item
+        after = page[-1].key
 
 
 def item_content(row: Transfer, item: Item, result: str, **more: object) -> dict[str, object]:
@@ -108,7 +112,7 @@ class Stages(StatusLine):
 
     def at(self, stage: Text) -> None:
         if self._shown:
-            self.draw(say(stage))
+            self.draw(partial(say, stage))
         elif stage.english != self._last:
             self._last = stage.english
             self._output.note(say(stage))

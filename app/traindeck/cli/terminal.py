@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+from argparse import Namespace
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -43,6 +44,15 @@ def confirmed(question: str) -> bool:
 def refuse_without_a_yes(what: Text) -> InvalidInput:
     """For a script that did not say --yes to something that cannot be undone."""
     return InvalidInput(what, text("Nobody can be asked here; add --yes if this is meant."))
+
+
+def is_meant(options: Namespace, without_a_yes: Text, question: str) -> bool:
+    """What cannot be undone is done with --yes or after a clear yes; nobody to ask is a refusal."""
+    if options.yes:
+        return True
+    if not somebody_is_there():
+        raise refuse_without_a_yes(without_a_yes)
+    return confirmed(question)
 
 
 def asked(question: str) -> str:

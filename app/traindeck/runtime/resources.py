@@ -6,13 +6,8 @@ from pathlib import Path
 
 def resource(*parts: str) -> Path:
     """The path of one shipped file or folder, given by its place under `resources`."""
-    return _folder().joinpath(*parts)
-
-
-def _folder() -> Path:
-    unpacked = getattr(sys, "_MEIPASS", None)
-    if unpacked is not None:
-        return Path(unpacked) / "resources"
+    if (unpacked := getattr(sys, "_MEIPASS", None)) is not None:
+        return Path(unpacked, "resources", *parts)
     package = Path(__file__).resolve().parents[1]
     installed = package / "resources"
-    return installed if installed.is_dir() else package.parents[1] / "resources"
+    return (installed if installed.is_dir() else package.parents[1] / "resources").joinpath(*parts)

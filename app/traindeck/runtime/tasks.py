@@ -11,7 +11,6 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from enum import Enum, auto
-from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from traindeck.domain.errors import AppError, Unexpected
@@ -46,13 +45,11 @@ class TaskScope:
         self._open = True
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *problem: Any) -> None:
         self._open = False
         for task in self._running.values():
             task.cancel()
-        await self._group.__aexit__(kind, error, trace)
+        await self._group.__aexit__(*problem)
 
     def start(self, name: str, work: Work, repeat: Repeat = Repeat.IGNORE) -> bool:
         """Run `work` as `name`; False when it was refused."""
@@ -85,7 +82,7 @@ class TaskScope:
         try:
             await work()
         except Exception as error:
-            causes = list(_leaves(error))
+            causes = list(leaves(error))
             known = [cause for cause in causes if isinstance(cause, AppError)]
             if len(known) == len(causes):
                 log.warning("task %s: %s %s", name, known[0], known[0].detail)
@@ -101,11 +98,11 @@ class TaskScope:
             self._forget(name, task)
 
 
-def _leaves(error: Exception) -> Iterator[Exception]:
+def leaves(error: BaseException) -> Iterator[BaseException]:
     """What really went wrong inside a group of tasks."""
-    if isinstance(error, ExceptionGroup):
+    if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
-            yield from _leaves(inner)
+            yield from leaves(inner)
     else:
         yield error
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from traindeck.cli.profile import keys
+from traindeck.cli import profile
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.errors import InvalidInput
 
@@ -14,11 +14,14 @@ AK, SK = "ACCESSKEY1234567890X", "secret/key+that=nobody.sees"
 
 
 def test_temporary_keys_are_refused_with_the_way_to_use_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert keys.from_lines([AK, SK, ""]).token is None
+    assert profile.from_lines([AK, SK, ""]).token is None
     monkeypatch.setenv("HUAWEICLOUD_SDK_AK", AK)
     monkeypatch.setenv("HUAWEICLOUD_SDK_SK", SK)
     monkeypatch.setenv("HUAWEICLOUD_SDK_SECURITY_TOKEN", " token\n")
-    ways: tuple[Callable[[], Credentials], ...] = (lambda: keys.from_lines([AK, SK, "token"]), keys.from_environment)
+    ways: tuple[Callable[[], Credentials], ...] = (
+        lambda: profile.from_lines([AK, SK, "token"]),
+        profile.from_environment,
+    )
     for gathering in ways:
         with pytest.raises(InvalidInput, match="Temporary keys") as caught:
             gathering()
@@ -28,13 +31,13 @@ def test_temporary_keys_are_refused_with_the_way_to_use_them(monkeypatch: pytest
 @pytest.mark.parametrize("lines", [[], [AK], ["", SK]])
 def test_a_missing_line_is_named(lines: list[str]) -> None:
     with pytest.raises(InvalidInput, match="keys are missing"):
-        keys.from_lines(lines)
+        profile.from_lines(lines)
 
 
 def test_the_environment_serves_machines_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidInput, match="environment holds no keys"):
-        keys.from_environment()
+        profile.from_environment()
     monkeypatch.setenv("HUAWEICLOUD_SDK_AK", AK)
     monkeypatch.setenv("HUAWEICLOUD_SDK_SK", SK)
-    assert keys.from_environment().secret_key.reveal() == SK
-    assert keys.from_environment().token is None
+    assert profile.from_environment().secret_key.reveal() == SK
+    assert profile.from_environment().token is None

@@ -15,13 +15,13 @@ from traindeck.domain.errors import AccessRefused, NotFound, Unreachable
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.accounts.connections import (
+    ADAPTERS,
     Connection,
     Connections,
     LabAddress,
-    load_adapters,
-    make_connection,
 )
-from traindeck.services.accounts.secrets import KeyringSecrets, SessionSecrets
+from traindeck.services.accounts.secrets import Secrets
+from traindeck.services.http.calls import load
 from traindeck.store.settings import ProfileStore, SettingsFile
 
 OLD, NEW = Credentials("AKEXAMPLE1", Secret("one")), Credentials("AKEXAMPLE1", Secret("two"))
@@ -29,26 +29,24 @@ OLD, NEW = Credentials("AKEXAMPLE1", Secret("one")), Credentials("AKEXAMPLE1", S
 
 @dataclass
 class Maker:
-    """Makes connections when the test says so; `refuse` keeps it from it."""
+    """Makes connections and counts them; `refuse` keeps it from it."""
 
     calls: BlockingCalls
-    go: asyncio.Event = field(default_factory=asyncio.Event)
     asked: list[Credentials] = field(default_factory=list)
     refuse: bool = False
 
-    async def __call__(self, profile: Profile, credentials: Credentials) -> Connection:
+    def __call__(self, profile: Profile, credentials: Credentials) -> Connection:
         self.asked.append(credentials)
-        await self.go.wait()
         if self.refuse:
             raise Unreachable(text("Nobody answers."), text("Wait."))
-        return await make_connection(profile, credentials, self.calls)
+        return Connection(profile, credentials, self.calls)
 
 
 @dataclass
 class RunActions:
     connections: Connections
     maker: Maker
-    secrets: SessionSecrets
+    secrets: Secrets
     book: ProfileStore
 
 
@@ -58,7 +56,7 @@ async def desk_at(tmp_path: Path, calls: BlockingCalls) -> RunActions:
 
     book = ProfileStore(SettingsFile(tmp_path / "settings.json"), calls)
     await book.put(Profile("mine", Provider.MODELARTS, "cn-north-4", project_id="p"))
-    secrets = SessionSecrets(KeyringSecrets(calls))
+    secrets = Secrets(calls)
     secrets.keep("mine", OLD)
     maker = Maker(calls)
     return RunActions(Connections(book, secrets, no_lab, maker), maker, secrets, book)
@@ -67,53 +65,43 @@ async def desk_at(tmp_path: Path, calls: BlockingCalls) -> RunActions:
 async def test_all_who_ask_at_once_share_one(tmp_path: Path, calls: BlockingCalls) -> None:
     service = await desk_at(tmp_path, calls)
     asking = [asyncio.ensure_future(service.connections.open("mine")) for _ in range(5)]
-    await asyncio.sleep(0.01)
-    service.maker.go.set()
     found = await asyncio.gather(*asking)
     assert len({id(each) for each in found}) == len(service.maker.asked) == 1
     assert await service.connections.open("mine") is found[0]
 
 
-async def test_they_share_one_failure_too_and_later_ones_try_again(tmp_path: Path, calls: BlockingCalls) -> None:
+async def test_all_are_told_of_a_failure_and_later_ones_try_again(tmp_path: Path, calls: BlockingCalls) -> None:
     service = await desk_at(tmp_path, calls)
     service.maker.refuse = True
     asking = [asyncio.ensure_future(service.connections.open("mine")) for _ in range(5)]
-    await asyncio.sleep(0.01)
-    service.maker.go.set()
     found = await asyncio.gather(*asking, return_exceptions=True)
-    assert all(isinstance(each, Unreachable) for each in found)
-    assert len(service.maker.asked) == 1
+    assert [type(each) for each in found] == [Unreachable] * 5
     service.maker.refuse = False
     assert await service.connections.open("mine")
-    assert len(service.maker.asked) == 2
+    assert len(service.maker.asked) == 6
 
 
-async def test_new_keys_are_tried_though_the_old_ones_failed_meanwhile(tmp_path: Path, calls: BlockingCalls) -> None:
+async def test_new_keys_are_tried_though_the_old_ones_failed(tmp_path: Path, calls: BlockingCalls) -> None:
     service = await desk_at(tmp_path, calls)
     service.maker.refuse = True
-    old = asyncio.ensure_future(service.connections.open("mine"))
-    await asyncio.sleep(0.01)
+    with pytest.raises(Unreachable):
+        await service.connections.open("mine")
     service.secrets.keep("mine", NEW)
-    new = asyncio.ensure_future(service.connections.open("mine"))
-    await asyncio.sleep(0.01)
-    service.maker.go.set()
-    await asyncio.gather(old, new, return_exceptions=True)
+    with pytest.raises(Unreachable):
+        await service.connections.open("mine")
     assert service.maker.asked == [OLD, NEW]
 
 
 async def test_one_who_gives_up_leaves_the_others_their_try(tmp_path: Path, calls: BlockingCalls) -> None:
     service = await desk_at(tmp_path, calls)
     first, second = (asyncio.ensure_future(service.connections.open("mine")) for _ in range(2))
-    await asyncio.sleep(0.01)
     first.cancel()
-    service.maker.go.set()
     assert (await second).profile.name == "mine"
-    assert len(service.maker.asked) == 2
+    assert len(service.maker.asked) == 1
 
 
 async def test_what_changes_is_opened_anew(tmp_path: Path, calls: BlockingCalls) -> None:
     service = await desk_at(tmp_path, calls)
-    service.maker.go.set()
     first = await service.connections.open("mine")
     service.secrets.keep("mine", NEW)
     second = await service.connections.open("mine")
@@ -136,7 +124,7 @@ async def test_a_profile_or_keys_that_are_not_there_are_named(tmp_path: Path, ca
 
 
 def test_what_a_window_loads_beforehand_is_there() -> None:
-    load_adapters()
+    load(*ADAPTERS)
     loaded = sys.modules.keys()
     assert {f"traindeck.services.storage.sdk.{name}" for name in ("access", "buckets", "objects", "settings")} <= loaded
     assert "traindeck.services.jobs.modelarts.adapter" in loaded

@@ -22,7 +22,7 @@ from traindeck.domain.errors import NoRight
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.lab.accounts import Accounts
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.accounts.key_checks import KeyChecks
+from traindeck.services.accounts.key_checks import check_keys
 from traindeck.services.storage.listing import entries
 
 BUCKET = "shared-bucket"
@@ -41,7 +41,7 @@ def facts(told: CheckUp) -> str:
 
 
 async def checked(way: Way, calls: BlockingCalls) -> CheckUp:
-    return await KeyChecks(calls).run(way.profile, way.credentials)
+    return await check_keys(way.profile, way.credentials, calls)
 
 
 async def limited(lab: LabProcess, way: Way) -> Way:

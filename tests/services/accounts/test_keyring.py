@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
@@ -16,13 +16,13 @@ from support.servers.secret_service import SecretService, is_installed
 from support.waiting import AT_ONCE_S, PATIENT_S
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.errors import AccessRefused, InvalidInput, KeyringMissing
+from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.accounts.environment import ENVIRONMENT, environment_profile
 from traindeck.services.accounts.secrets import (
     CHOICE_VARIABLE,
     MOST_UNITS,
     SERVICE,
-    KeyringSecrets,
-    SessionSecrets,
+    Secrets,
 )
 
 KEYS = Credentials("AKEXAMPLE0000000001", Secret("marked-secret-marked"))
@@ -31,25 +31,23 @@ needs_keyring = pytest.mark.skipif(not is_installed, reason="needs dbus-daemon a
 
 
 @asynccontextmanager
-async def opened() -> AsyncIterator[KeyringSecrets]:
-    secrets = KeyringSecrets()
-    try:
-        yield secrets
-    finally:
-        secrets.close()
+async def opened() -> AsyncIterator[Secrets]:
+    with closing(BlockingCalls(1, "keyring")) as calls:
+        yield Secrets(calls)
 
 
 @needs_keyring
 async def test_keys_outlive_the_program(keyring: SecretService) -> None:
     async with opened() as secrets:
-        assert await secrets.available_backend() == "Secret Service"
+        assert await secrets.backend() == "Secret Service"
         await secrets.write("lab at home", KEYS)
     script = (
         "import asyncio\n"
-        "from traindeck.services.accounts.secrets import KeyringSecrets\n"
-        "secrets = KeyringSecrets()\n"
-        "found = asyncio.run(secrets.read('lab at home'))\n"
-        "secrets.close()\n"
+        "from traindeck.runtime.blocking import BlockingCalls\n"
+        "from traindeck.services.accounts.secrets import Secrets\n"
+        "calls = BlockingCalls(1, 'keyring')\n"
+        "found = asyncio.run(Secrets(calls).read('lab at home'))\n"
+        "calls.close()\n"
         "print(found.access_key, found.secret_key.reveal() == 'marked-secret-marked')\n"
     )
     other = await asyncio.to_thread(
@@ -119,7 +117,8 @@ async def test_a_keyring_that_goes_away_is_an_error_not_a_crash(keyring: SecretS
         keyring.__exit__(None, None, None)
         with pytest.raises(KeyringMissing):
             await secrets.read("one")
-        assert await secrets.available_backend() is None
+        with pytest.raises(KeyringMissing):
+            await secrets.backend()
 
 
 MUTE = """
@@ -180,7 +179,8 @@ async def test_an_unanswered_keyring_does_not_keep_the_program(mute_keyring: sub
 async def test_only_real_keyrings_are_accepted(choice: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CHOICE_VARIABLE, choice)
     async with opened() as secrets:
-        assert await secrets.available_backend() is None
+        with pytest.raises(KeyringMissing):
+            await secrets.backend()
         with pytest.raises(KeyringMissing) as caught:
             await secrets.write("one", KEYS)
     assert "keyring" in caught.value.sentence()
@@ -211,8 +211,7 @@ async def test_tokens_and_what_windows_cannot_hold_are_refused_before_anything_i
 
 
 async def test_session_keys_live_in_memory_and_go_first() -> None:
-    async with opened() as beneath:
-        secrets = SessionSecrets(beneath)
+    async with opened() as secrets:
         secrets.keep("one", KEYS)
         assert await secrets.read("one") == KEYS
         assert secrets.is_kept("one")
@@ -226,8 +225,7 @@ async def test_session_keys_live_in_memory_and_go_first() -> None:
 
 async def test_the_keys_in_the_environment_are_there_while_they_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CHOICE_VARIABLE, "")
-    async with opened() as beneath:
-        secrets = SessionSecrets(beneath)
+    async with opened() as secrets:
         monkeypatch.setenv("HUAWEICLOUD_SDK_AK", "ACCESSKEYOFTHEENV")
         with pytest.raises(KeyringMissing):
             await secrets.read(ENVIRONMENT)

@@ -23,7 +23,7 @@ from traindeck.domain.jobs.job import RunState
 from traindeck.domain.storage.objects import Bucket, ObjectPath
 from traindeck.domain.transfers.records import Kind, Order, TransferState, WaitsFor
 from traindeck.services.accounts import connections
-from traindeck.services.accounts.secrets import KeyringSecrets
+from traindeck.services.accounts.secrets import Secrets
 from traindeck.services.transfers import active
 from traindeck.services.transfers.engine import TransferEngine
 
@@ -175,13 +175,13 @@ async def test_a_keyring_that_is_gone_is_asked_once_and_not_again(
     async with program(lab, way, account, tmp_path / "home") as bench:
         waiting = await asking_with_old_keys(bench, account)
         asked = []
-        read = KeyringSecrets.read
+        read = Secrets.read
 
-        async def counted(keyring: KeyringSecrets, name: str) -> Credentials | None:
+        async def counted(keyring: Secrets, name: str) -> Credentials | None:
             asked.append(name)
             return await read(keyring, name)
 
-        monkeypatch.setattr(KeyringSecrets, "read", counted)
+        monkeypatch.setattr(Secrets, "read", counted)
         await bench.secrets.remove("mine")  # from here on only the keyring could have them, and there is none
         await until(lambda: asked)
         await asyncio.sleep(0.1)

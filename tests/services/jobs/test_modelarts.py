@@ -32,7 +32,7 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.jobs.job import JobSpec, RunState
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.accounts.connections import make_connection
+from traindeck.services.accounts.connections import Connection
 from traindeck.services.jobs.modelarts import adapter as modelarts
 from traindeck.services.jobs.modelarts import client as modelarts_client
 from traindeck.services.jobs.modelarts.adapter import find_project
@@ -400,12 +400,12 @@ async def test_the_project_is_found_by_the_region(way: Way, lab: LabProcess) -> 
 
 async def test_a_connection_finds_its_project_when_it_needs_one(way: Way, unused_port: int) -> None:
     without = way.at(project_id="")
-    connection = await make_connection(without.profile, without.credentials, without.calls)
+    connection = Connection(without.profile, without.credentials, without.calls)
     assert await connection.training.engines()
     assert await connection.training.flavors()
     connection.close()
     nowhere = without.at(iam_endpoint=f"http://127.0.0.1:{unused_port}")
-    connection = await make_connection(nowhere.profile, nowhere.credentials, nowhere.calls)
+    connection = Connection(nowhere.profile, nowhere.credentials, nowhere.calls)
     assert isinstance(await connection.storage.buckets(), list)
     # A request that never left is not one whose answer was lost.
     with pytest.raises(Unreachable):
@@ -415,7 +415,7 @@ async def test_a_connection_finds_its_project_when_it_needs_one(way: Way, unused
 
 async def test_storage_of_somebody_else_is_not_asked_about_jobs_elsewhere(way: Way) -> None:
     alone = way.at(project_id="", modelarts_endpoint="", iam_endpoint="")
-    connection = await make_connection(alone.profile, alone.credentials, alone.calls)
+    connection = Connection(alone.profile, alone.credentials, alone.calls)
     with pytest.raises(InvalidInput, match="storage only"):
         await connection.training.engines()
     connection.close()

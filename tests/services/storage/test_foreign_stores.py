@@ -20,8 +20,8 @@ from traindeck.domain.accounts.profiles import Profile, Provider, Signature
 from traindeck.domain.errors import InvalidInput, KeysRefused
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.accounts.connections import make_connection
-from traindeck.services.accounts.key_checks import KeyChecks
+from traindeck.services.accounts.connections import Connection
+from traindeck.services.accounts.key_checks import check_keys
 from traindeck.services.http import calls as retrying
 from traindeck.services.storage.sdk.buckets import ObsStorage
 
@@ -75,13 +75,13 @@ async def test_the_same_client_and_the_same_checks_work_there(
         profile = Profile(
             "s3", Provider.MODELARTS, "us-east-1", obs_endpoint=url, signature=Signature.V4, path_style=True
         )
-        connection = await make_connection(profile, KEYS, calls)
+        connection = Connection(profile, KEYS, calls)
         storage, bucket = connection.storage, ObjectPath("bucket-one")
         await storage.create_bucket(bucket.bucket)
         await Way(profile, KEYS, calls).put(b"x", *(bucket.join(name) for name in NAMES))
         before = sorted(NAMES)
         assert await names_in(storage, bucket) == before
-        told = await KeyChecks(calls).run(profile, KEYS)
+        told = await check_keys(profile, KEYS, calls)
         assert {check.id: check.passed for check in told.checks} == {
             "clock": True, "obs": True, "project": None, "modelarts": None, "write": True,
         }  # fmt: skip

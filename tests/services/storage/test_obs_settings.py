@@ -30,7 +30,7 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.storage.bucket_settings import CorsRule, LifecycleRule, Versioning
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.accounts.connections import Connection, make_connection
+from traindeck.services.accounts.connections import Connection
 
 DIALECTS = ["obs", "v2", "v4"]
 
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.usefixtures("no_waiting")
 
 @asynccontextmanager
 async def connected(way: Way) -> AsyncIterator[Connection]:
-    connection = await make_connection(way.profile, way.credentials, way.calls)
+    connection = Connection(way.profile, way.credentials, way.calls)
     try:
         yield connection
     finally:

@@ -14,7 +14,7 @@ from support.waiting import PATIENT_S
 from support.work_bench import Bench
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.accounts.connections import Connection, Connections, make_connection
+from traindeck.services.accounts.connections import Connection, Connections
 from traindeck.services.storage import place_facts
 from traindeck.services.storage.place_facts import Missing, PlaceService
 from traindeck.services.storage.planes import Planes
@@ -99,7 +99,7 @@ async def test_an_account_that_does_not_answer_keeps_no_other(way: Way, place: O
                 pass
 
             async def open(self, name: str) -> Connection:
-                return await make_connection(ways[name].profile, ways[name].credentials, way.calls)
+                return Connection(ways[name].profile, ways[name].credentials, way.calls)
 
         accounts = Accounts()
         async with Planes(accounts) as planes:

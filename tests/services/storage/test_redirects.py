@@ -13,7 +13,7 @@ from support.servers.lab_process import LabProcess
 from support.stores.way import Way
 from traindeck.domain.errors import AppError, LedAway
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.accounts.connections import Connection, make_connection
+from traindeck.services.accounts.connections import Connection
 from traindeck.services.http.proxies import may_follow
 
 OBS = "https://obs.cn-north-4.myhuaweicloud.com"
@@ -47,7 +47,7 @@ def test_only_the_same_service_is_followed(service: str, location: str, may: boo
 
 @asynccontextmanager
 async def connected(way: Way) -> AsyncIterator[Connection]:
-    connection = await make_connection(way.profile, way.credentials, way.calls)
+    connection = Connection(way.profile, way.credentials, way.calls)
     try:
         yield connection
     finally:

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from support.hand_made_connection import HandMadeConnection
+from support.memory_secrets import MemorySecrets
 from support.object_shelf import ObjectShelf
 from support.transfer_works import BUCKET, content_of, tree
 from support.waiting import PATIENT_S, until
@@ -36,18 +38,6 @@ from traindeck.store.settings import ProfileStore, SettingsFile
 from traindeck.store.transfer_journal import TransferJournal
 
 
-class Nothing:
-    """A side of a connection that these tests do not use."""
-
-    def close(self) -> None:
-        """There is nothing to close."""
-
-
-class Nobody:
-    async def read(self, profile: str) -> Credentials | None:
-        return None
-
-
 @asynccontextmanager
 async def service(home: Path, shelf: ObjectShelf, patience_s: float | None = None) -> AsyncIterator[Transfers]:
     """One program's desk on `home`."""
@@ -55,17 +45,16 @@ async def service(home: Path, shelf: ObjectShelf, patience_s: float | None = Non
     disk, writer = BlockingCalls(4, "disk"), BlockingCalls(1, "journal")
     profile, keys = Profile(LAB, Provider.LAB, "lab"), Credentials("AK", Secret("SK"))
 
-    nothing: Any = Nothing()
-    nobody: Any = Nobody()
-
     async def address() -> LabAddress:
         return LabAddress(profile, keys, "1")
 
-    async def connect(profile: Profile, _: Credentials) -> Connection:
-        return Connection(profile, nothing, lambda _: shelf)
+    def connect(profile: Profile, keys: Credentials) -> Connection:
+        return HandMadeConnection(profile, keys, shelf)
 
     try:
-        connections = Connections(ProfileStore(SettingsFile(paths.settings), disk), nobody, address, connect)
+        connections = Connections(
+            ProfileStore(SettingsFile(paths.settings), disk), MemorySecrets(disk), address, connect
+        )
         with closing(TransferJournal(paths.transfers, writer)) as journal:
             async with (
                 Planes(connections) as planes,

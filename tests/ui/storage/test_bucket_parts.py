@@ -32,7 +32,7 @@ from traindeck.domain.texts import say, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.language import speak
 from traindeck.runtime.tasks import TaskScope
-from traindeck.services.accounts.connections import Connection, make_connection
+from traindeck.services.accounts.connections import Connection
 from traindeck.ui.kit.dialogs import AnswerButton, Question, asked
 from traindeck.ui.kit.property_dialog import PropertyDialog, PropertyDialogs
 from traindeck.ui.kit.theme import Theme
@@ -393,7 +393,7 @@ async def test_what_is_saved_in_the_window_opens_and_closes_a_bucket_of_the_lab(
     calls = BlockingCalls(4, "sdk")
     with LabProcess(tmp_path / "root") as lab:
         way, anybody = Way.to(lab, calls), Anybody(lab.obs)
-        connection = await make_connection(way.profile, way.credentials, calls)
+        connection = Connection(way.profile, way.credentials, calls)
         await connection.storage.create_bucket("for-all")
         await way.put(b"x", ObjectPath("for-all", "k"))
         async with TaskScope(lambda name, error: pytest.fail(f"{name}: {error}")) as scope:

@@ -28,7 +28,7 @@ from traindeck.domain.storage.access import Grant, Grantees, Permission
 from traindeck.domain.storage.object_facts import HeadChange, ObjectFacts
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.accounts.connections import Connection, LabAddress, make_connection
+from traindeck.services.accounts.connections import Connection, LabAddress
 from traindeck.services.http import calls as retrying
 from traindeck.services.storage.sdk.objects import ObsObjects
 from traindeck.store.settings import Settings, SettingsFile
@@ -80,8 +80,8 @@ class LabCloud(FolderCloud):
     async def _open_lab(self) -> LabAddress:
         return LabAddress(self.way.profile, self.way.credentials, "1")
 
-    async def _connect(self, profile: Profile, credentials: Credentials) -> Connection:
-        return await make_connection(profile, credentials, self.disk)
+    def _connect(self, profile: Profile, credentials: Credentials) -> Connection:
+        return Connection(profile, credentials, self.disk)
 
 
 class Bench:

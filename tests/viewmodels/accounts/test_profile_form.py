@@ -11,47 +11,22 @@ from pathlib import Path
 import pytest
 
 from support import planted
+from support.memory_secrets import MemorySecrets
 from support.qt_support import until
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile
-from traindeck.domain.errors import AppError, KeyringMissing, Unreachable
+from traindeck.domain.errors import KeyringMissing, Unreachable
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.accounts.connections import Connection, Connections, LabAddress
-from traindeck.services.accounts.key_checks import KeyChecks
 from traindeck.services.accounts.profiles import ProfileService
-from traindeck.services.accounts.secrets import SessionSecrets
 from traindeck.services.http import calls as retrying
 from traindeck.store.settings import ProfileStore, SettingsFile
 from traindeck.viewmodels.accounts.profile_form import ProfileForm, validate
 
 ADDRESSES = ("obs_endpoint", "modelarts_endpoint", "iam_endpoint")
 AK, SK = "AKIAEXAMPLE123456789", planted.SECRET_KEY
-
-
-class Drawer:
-    """A place for secrets in memory; `locked` makes it refuse."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, Credentials] = {}
-        self.locked: AppError | None = None
-
-    async def backend(self) -> str:
-        if self.locked:
-            raise self.locked
-        return "a drawer"
-
-    async def read(self, profile: str) -> Credentials | None:
-        return self.kept.get(profile)
-
-    async def write(self, profile: str, credentials: Credentials) -> None:
-        if self.locked:
-            raise self.locked
-        self.kept[profile] = credentials
-
-    async def remove(self, profile: str) -> None:
-        self.kept.pop(profile, None)
 
 
 @pytest.fixture
@@ -65,7 +40,7 @@ def unused_port() -> int:
 @dataclass
 class Bench:
     form: ProfileForm
-    drawer: Drawer
+    secrets: MemorySecrets
     service: ProfileService
     nowhere: str
 
@@ -91,16 +66,15 @@ def bench(tmp_path: Path, unused_port: int, monkeypatch: pytest.MonkeyPatch) -> 
         async def no_lab() -> LabAddress:
             raise AssertionError("the Lab has nothing to do with this")
 
-        async def no_network(profile: Profile, credentials: Credentials) -> Connection:
+        def no_network(profile: Profile, credentials: Credentials) -> Connection:
             raise Unreachable(text("No answer from {host}.", host=profile.obs_url), text("Look at the network."))
 
-        drawer = Drawer()
         disk = BlockingCalls(1, "disk")
         shelf = ProfileStore(SettingsFile(tmp_path / "settings.json"), disk)
-        secrets = SessionSecrets(drawer)
-        service = ProfileService(shelf, secrets, Connections(shelf, secrets, no_lab, no_network), KeyChecks(disk))
+        secrets = MemorySecrets(disk)
+        service = ProfileService(shelf, secrets, Connections(shelf, secrets, no_lab, no_network), disk)
         async with TaskScope(lambda name, error: pytest.fail(f"{name}: {error}")) as scope:
-            yield Bench(ProfileForm(service, scope), drawer, service, f"http://127.0.0.1:{unused_port}")
+            yield Bench(ProfileForm(service, scope), secrets, service, f"http://127.0.0.1:{unused_port}")
         disk.close()
 
     return opened
@@ -113,8 +87,8 @@ async def test_keys_are_kept_used_and_checked(bench: Opened, tmp_path: Path) -> 
         at.fill(access_key=f"  {AK}\n", secret_key=f"\t{SK} \r\n", name=" campus ")
         await at.submitted()
         assert added == ["campus"]
-        assert at.drawer.kept["campus"].access_key == AK
-        assert at.drawer.kept["campus"].secret_key.reveal() == SK
+        assert at.secrets.drawer["campus"].access_key == AK
+        assert at.secrets.drawer["campus"].secret_key.reveal() == SK
         assert at.service.current == "campus"
         assert at.form.state.check_up is not None
         assert {check.passed for check in at.form.state.check_up.checks} == {None}  # nobody answers
@@ -131,7 +105,7 @@ async def test_a_second_try_with_better_keys_is_no_conflict(
         at.form.set("secret_key", "another" + SK)
         await at.submitted()
         assert at.form.state.error is None
-        assert at.drawer.kept["campus"].secret_key.reveal() == "another" + SK
+        assert at.secrets.drawer["campus"].secret_key.reveal() == "another" + SK
 
 
 async def test_the_name_of_an_account_that_exists_is_refused(
@@ -141,16 +115,16 @@ async def test_the_name_of_an_account_that_exists_is_refused(
         at.fill()
         await at.submitted()
         other = ProfileForm(at.service, at.form._scope)
-        at = Bench(other, at.drawer, at.service, at.nowhere)
+        at = Bench(other, at.secrets, at.service, at.nowhere)
         at.fill(secret_key="x" * 40)
         await at.submitted()
         assert "already" in str(other.state.error.title)
-        assert at.drawer.kept["campus"].secret_key.reveal() == SK
+        assert at.secrets.drawer["campus"].secret_key.reveal() == SK
 
 
 async def test_without_a_keyring_nothing_is_kept_anywhere(bench: Opened, tmp_path: Path) -> None:
     async with bench() as at:
-        at.drawer.locked = KeyringMissing(text("No keyring."), text("Install gnome-keyring."))
+        at.secrets.locked = KeyringMissing(text("No keyring."), text("Install gnome-keyring."))
         at.fill()
         await at.submitted()
         assert str(at.form.state.error.hint) == "Install gnome-keyring."
@@ -161,12 +135,12 @@ async def test_without_a_keyring_nothing_is_kept_anywhere(bench: Opened, tmp_pat
 
 async def test_without_a_keyring_keys_can_be_kept_for_the_session(bench: Opened, tmp_path: Path) -> None:
     async with bench() as at:
-        at.drawer.locked = KeyringMissing(text("No keyring."), text("Install gnome-keyring."))
+        at.secrets.locked = KeyringMissing(text("No keyring."), text("Install gnome-keyring."))
         at.fill()
         await at.submitted()
         at.form.keep_for_session()
         await until(lambda: at.form.state.saved and not at.form.state.busy)
-        assert at.drawer.kept == {}
+        assert at.secrets.drawer == {}
         assert at.service.current == "campus"
         assert SK not in (tmp_path / "settings.json").read_text(encoding="utf-8")
 
@@ -178,7 +152,7 @@ async def test_a_form_with_mistakes_is_not_sent(bench: Opened) -> None:
         assert set(at.form.state.errors) == {"name", "access_key", "secret_key"}
         at.form.set("name", "good")
         assert "name" not in at.form.state.errors
-        assert at.drawer.kept == {}
+        assert at.secrets.drawer == {}
 
 
 @pytest.mark.parametrize(

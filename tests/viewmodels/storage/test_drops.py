@@ -15,12 +15,12 @@ import pytest
 
 from support.folder_cloud import FolderCloud, FolderStorage
 from support.folder_plane import FolderPlane
-from support.hand_made_adapters import HandMadeAdapters
+from support.hand_made_connection import HandMadeConnection
 from support.panel_bench import User
 from support.servers.lab_process import LabProcess
 from support.transfer_works import content_of, tree
 from support.waiting import until
-from traindeck.assembly.core import open_core
+from traindeck.assembly.core import Core
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import LAB, Profile
 from traindeck.domain.storage.objects import ObjectPath
@@ -43,12 +43,12 @@ class TwoAccounts(FolderCloud):
         super().__init__(folder)
         self.other = FolderStorage(folder / "other")
 
-    async def _connect(self, profile: Profile, credentials: Credentials) -> Connection:
-        connection = await super()._connect(profile, credentials)
+    def _connect(self, profile: Profile, credentials: Credentials) -> Connection:
+        connection = super()._connect(profile, credentials)
         if profile.name == LAB:
             return connection
-        adapters = HandMadeAdapters(self.other, self.jobs, connection.settings, self.objects, self.access)
-        return Connection(profile, adapters, lambda _: FolderPlane(self.other))
+        services = {"training": self.jobs, "settings": connection.settings, "objects": None, "access": self.access}
+        return HandMadeConnection(profile, credentials, FolderPlane(self.other), storage=self.other, **services)
 
 
 @asynccontextmanager
@@ -171,7 +171,7 @@ async def test_a_folder_is_walked_once(tmp_path: Path, looks: list[str]) -> None
 PROGRAM = """
 import asyncio, sys
 from pathlib import Path
-from traindeck.assembly.core import open_core
+from traindeck.assembly.core import Core
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.runtime.tasks import TaskScope
@@ -184,7 +184,7 @@ async def agrees(question, button):
     return True
 
 async def main():
-    async with open_core(Paths(home), somebody_helps=True) as core, TaskScope(lambda *what: None) as scope:
+    async with Core(Paths(home), somebody_helps=True) as core, TaskScope(lambda *what: None) as scope:
         core.transfers.set_rate(1)
         buckets = BucketTree(core.connections, core.transfers, core.disk, scope)
         buckets.use_profile(LAB)
@@ -217,7 +217,7 @@ async def test_a_program_killed_right_after_the_drop_loses_nothing(tmp_path: Pat
     sources = dropped(tmp_path / "here")
     (tmp_path / "here/5.txt").write_bytes(os.urandom(3_000_000))
     with LabProcess(paths.lab):
-        async with open_core(paths) as core:
+        async with Core(paths) as core:
             await (await core.connections.open(LAB)).storage.create_bucket("bucket")
         program = subprocess.Popen([sys.executable, "-c", PROGRAM, str(paths.home), *map(str, sources)])
         try:
@@ -225,7 +225,7 @@ async def test_a_program_killed_right_after_the_drop_loses_nothing(tmp_path: Pat
         finally:
             program.kill()
             await asyncio.to_thread(program.wait)
-        async with open_core(paths, somebody_helps=True) as core:
+        async with Core(paths, somebody_helps=True) as core:
             await core.transfers.take_up()
             await until(lambda: [row.state for row in core.transfers.rows()] == [TransferState.DONE], 100.0)
             (row,) = core.transfers.rows()

@@ -41,6 +41,3 @@ async def _offered(call: Call) -> Choices:
 
     async with call.accounts() as core:
         return await JobChoices(core.connections).load(call.profile(core))
-
-
-COMMANDS = {"engines": engines, "flavors": flavors}

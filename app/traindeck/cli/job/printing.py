@@ -31,11 +31,11 @@ def document(run: Run) -> dict[str, object]:
         "number": run.number,
         "phase": run.phase,
         "reason": str(run.reason),
-        "created": _moment(run.created),
-        "submitted": _moment(run.submitted),
-        "started": _moment(run.started),
-        "ended": _moment(run.ended),
-        "checked": _moment(run.checked),
+        "created": run.created,
+        "submitted": run.submitted,
+        "started": run.started,
+        "ended": run.ended,
+        "checked": run.checked,
         "seconds": run.run_seconds(datetime.now(UTC)),
         "rerun_of": run.resubmission_of,
     }
@@ -104,10 +104,6 @@ def page(run: Run) -> list[str]:
         (say("Parameters"), " ".join(f"{name}={value}" for name, value in spec.parameters)),
     ]
     return aligned([(name, value) for name, value in facts if value])
-
-
-def _moment(when: datetime | None) -> str | None:
-    return when.isoformat() if when else None
 
 
 def _local(when: datetime | None) -> str:

@@ -69,8 +69,7 @@ async def _emptied(call: Call, access: ObsAccess, path: ObjectPath) -> BucketCon
     with StatusLine(call.output) as line:
 
         def counted(so_far: BucketContents) -> None:
-            if line.is_due:
-                line.draw(say("Counting: {count} so far…", count=count_words(so_far.count)))
+            line.draw(lambda: say("Counting: {count} so far…", count=count_words(so_far.count)))
 
         contents = await access.count(path.bucket, counted)
         if contents.is_empty:
@@ -78,9 +77,8 @@ async def _emptied(call: Call, access: ObsAccess, path: ObjectPath) -> BucketCon
         _ask(call, path, contents)
 
         def emptied(so_far: BucketContents) -> None:
-            if line.is_due:
-                done, everything = count_words(so_far.count), count_words(contents.count)
-                line.draw(say("Emptying: {done} of {all}…", done=done, all=everything))
+            done, everything = count_words(so_far.count), count_words(contents.count)
+            line.draw(lambda: say("Emptying: {done} of {all}…", done=done, all=everything))
 
         return await access.empty(path.bucket, emptied)
 
@@ -108,12 +106,7 @@ def _ask(call: Call, path: ObjectPath, contents: BucketContents) -> None:
 
 def agree(call: Call, what: Text) -> None:
     """Go on only with a yes."""
-    if call.options.yes:
-        return
-    if not terminal.somebody_is_there():
-        raise terminal.refuse_without_a_yes(what)
-    call.output.note(say(what))
-    if not terminal.confirmed(say("Go on?")):
+    if not terminal.is_meant(call.options, what, f"{say(what)}\n{say('Go on?')}"):
         raise InvalidInput(text("Nothing was changed."), text("You did not say yes."))
 
 

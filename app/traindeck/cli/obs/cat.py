@@ -91,11 +91,14 @@ async def printed(call: Call, core: DataCore, path: ObjectPath, wanted: ByteRang
     async def read(plane: DataPlane) -> int:
         found = None if path.is_folder else await plane.head(path)
         if found is None:
-            raise NotFound(
-                text("There is no object {place}.", place=str(path)),
-                text("List the folder above it to see what is there."),
-            )
+            raise no_object(path)
         offset, length = wanted.within(path, found.size_bytes)
         return await read_through(plane, found, on_main, offset=offset, length=length)
 
     return await core.planes.run(call.profile(core), read)
+
+
+def no_object(path: ObjectPath) -> NotFound:
+    return NotFound(
+        text("There is no object {place}.", place=str(path)), text("List the folder above it to see what is there.")
+    )

@@ -1,23 +1,23 @@
-"""`traindeck obs cp`: files, folders and objects from anywhere to anywhere."""
+"""`traindeck obs cp` and `mv`: files, folders and objects from anywhere to anywhere."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.main import DONE, Call
+from traindeck.cli.obs.cat import ByteRange, printed
 from traindeck.cli.progress import ByteProgress
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.storage.objects import ObjectPath, names_a_service, size_words
 from traindeck.domain.texts import say, text
 from traindeck.domain.transfers.local_names import System, local_part
 from traindeck.domain.transfers.packing import advises_packing, likely_shards
-from traindeck.domain.transfers.records import Kind, Order, Rules
+from traindeck.domain.transfers.records import MOVE, Kind, Order, Rules
 from traindeck.runtime.files import local_errors
 
 if TYPE_CHECKING:
@@ -51,61 +51,26 @@ def small_files_told(call: Call, transfers: Transfers) -> Iterator[None]:
         nonlocal is_told
         is_told = is_told or tell_of_small_files(call, row)
 
-    stop_listening = transfers.changed.add(on_news)
-    try:
+    with transfers.changed.heard_by(on_news):
         yield
-    finally:
-        stop_listening()
 
 
 STREAM = "-"
-_BLOCK = 1 << 20
 
 Place = ObjectPath | Path
 
 
-@dataclass(frozen=True, slots=True)
-class _Copying:
-    """One `cp` under way."""
+async def _from_standard_input(call: Call, core: DataCore, target: ObjectPath) -> None:
+    from traindeck.services.transfers.pace import RateLimit
+    from traindeck.services.transfers.streams import send_stream
 
-    call: Call
-    core: DataCore
-    profile: str
-
-    async def one(self, source: Place, target: Place) -> Transfer:
-        label = source.resolve().name if isinstance(source, Path) else source.name
-        match source, target:
-            case Path(), ObjectPath():
-                order = Order(Kind.UPLOAD, self.profile, str(source.absolute()), str(target))
-            case ObjectPath(), Path():
-                order = Order(Kind.DOWNLOAD, self.profile, str(source), str(target.absolute()))
-            case ObjectPath(), ObjectPath():
-                order = Order(Kind.COPY, self.profile, str(source), str(target))
-            case _:
-                raise InvalidInput(
-                    text("Both sides are on this computer."), text("Write at least one side as obs://bucket/key.")
-                )
-        with ByteProgress(self.call.output, label) as progress, small_files_told(self.call, self.core.transfers):
-            return await self.core.transfers.move(order, progress=progress.at)
-
-    async def from_standard_input(self, target: ObjectPath) -> int:
-        from traindeck.services.transfers.pace import RateLimit
-        from traindeck.services.transfers.streams import send_stream
-
-        limit = RateLimit(self.call.options.limit)
-        await self.core.planes.run(
-            self.profile, lambda plane: send_stream(plane, target, terminal.bytes_from_standard_input, limit)
-        )
-        return 1
-
-    async def to_standard_output(self, source: ObjectPath) -> int:
-        from traindeck.cli.obs.cat import ByteRange, printed
-
-        await printed(self.call, self.core, source, ByteRange(), self.call.options.limit)
-        return 1
+    limit = RateLimit(call.options.limit)
+    await core.planes.run(
+        call.profile(core), lambda plane: send_stream(plane, target, terminal.bytes_from_standard_input, limit)
+    )
 
 
-async def copy(call: Call) -> int:
+async def cp(call: Call) -> int:
     sources, target = [place(source) for source in call.options.sources], place(call.options.target)
     refuse_impossible(sources, target)
     if call.options.verify:
@@ -114,16 +79,19 @@ async def copy(call: Call) -> int:
     count = verified = 0
     async with call.data() as core:
         core.transfers.set_rate(call.options.limit)
-        copying = _Copying(call, core, call.profile(core))
         for source in sources:
             if source is None:
                 assert isinstance(target, ObjectPath)
-                count += await copying.from_standard_input(target)
+                await _from_standard_input(call, core, target)
+                count += 1
             elif target is None:
                 assert isinstance(source, ObjectPath)
-                count += await copying.to_standard_output(source)
+                await printed(call, core, source, ByteRange(), call.options.limit)
+                count += 1
             else:
-                row = await copying.one(source, below(target, source, alone=len(sources) == 1))
+                into = below(target, source, alone=len(sources) == 1)
+                with small_files_told(call, core.transfers):
+                    row = await _moved(call, core, order(call.profile(core), source, into), source)
                 count += row.done_files + row.equal_files
                 verified += row.verified_files
     content: dict[str, object] = {"files": count, "target": call.options.target}
@@ -147,10 +115,60 @@ async def _verify(call: Call, sources: list[Place | None], target: Place | None)
             text("What came from or went to a pipe cannot be verified."),
             text("Name a file or folder of this computer."),
         )
-    known = [source for source in sources if source is not None]
-    pairs = [(source, below(target, source, alone=len(known) == 1)) for source in known]
+    pairs = _pairs(sources, target)
     async with call.data() as core:
         return await verify(call, core, pairs, Rules(both_sides=False))
+
+
+async def mv(call: Call) -> int:
+    sources, target = [place(source) for source in call.options.sources], place(call.options.target)
+    if target is None or None in sources:
+        raise InvalidInput(
+            text("What comes from standard input, or goes to standard output, cannot be moved."),
+            text("Use “obs cp” for it."),
+        )
+    refuse_impossible(sources, target)
+    make_folder(target, call.options.target, is_folder=len(sources) > 1)
+    count = 0
+    async with call.data() as core:
+        for source, into in _pairs(sources, target):
+            row = await _moved(call, core, order(call.profile(core), source, into, MOVE), source)
+            count += row.done_files
+    call.output.result(
+        {"files": count, "target": call.options.target},
+        say("Moved to {target}. Files: {count}", count=count, target=str(target)),
+    )
+    return DONE
+
+
+async def _moved(call: Call, core: DataCore, what: Order, source: Place) -> Transfer:
+    with ByteProgress(call.output, _name(source)) as progress:
+        return await core.transfers.move(what, progress=progress.at)
+
+
+def order(profile: str, source: Place | None, target: Place | None, rules: Rules | None = None) -> Order:
+    match source, target:
+        case Path(), ObjectPath():
+            kind = Kind.UPLOAD
+        case ObjectPath(), Path():
+            kind = Kind.DOWNLOAD
+        case ObjectPath(), ObjectPath():
+            kind = Kind.COPY
+        case _:
+            raise _both_here()
+    return Order(kind, profile, spelled(source), spelled(target), rules or Rules())
+
+
+def spelled(where: Place) -> str:
+    return str(where.absolute()) if isinstance(where, Path) else str(where)
+
+
+def _name(source: Place) -> str:
+    return source.resolve().name if isinstance(source, Path) else source.name
+
+
+def _both_here() -> InvalidInput:
+    return InvalidInput(text("Both sides are on this computer."), text("Write at least one side as obs://bucket/key."))
 
 
 def place(spelling: str) -> Place | None:
@@ -165,9 +183,7 @@ def place(spelling: str) -> Place | None:
 def refuse_impossible(sources: list[Place | None], target: Place | None) -> None:
     several = len(sources) > 1
     if any(isinstance(source, Path) or source is None for source in sources) and not isinstance(target, ObjectPath):
-        raise InvalidInput(
-            text("Both sides are on this computer."), text("Write at least one side as obs://bucket/key.")
-        )
+        raise _both_here()
     if None in sources and (several or (isinstance(target, ObjectPath) and target.is_folder)):
         raise InvalidInput(
             text("Standard input becomes one object, and that needs a name."),
@@ -191,6 +207,10 @@ def make_folder(target: Place | None, spelling: str, *, is_folder: bool) -> None
             target.mkdir(parents=True, exist_ok=True)
 
 
+def _pairs(sources: list[Place | None], target: Place) -> list[tuple[Place, Place]]:
+    return [(source, below(target, source, alone=len(sources) == 1)) for source in sources if source is not None]
+
+
 def below(target: Place, source: Place, *, alone: bool) -> Place:
     """Where this source goes: alone it is the destination, among others it keeps its name below it."""
     if alone:
@@ -198,6 +218,5 @@ def below(target: Place, source: Place, *, alone: bool) -> Place:
     if isinstance(target, Path):
         # A key may end with what leads out of a folder here, or with what no file can be called.
         return target / local_part(source.name, System(is_windows=os.name == "nt"))
-    if isinstance(source, Path):
-        return target.join(source.resolve().name + ("/" if source.is_dir() else ""))
-    return target.join(source.name + ("/" if source.is_folder else ""))
+    is_folder = source.is_dir() if isinstance(source, Path) else source.is_folder
+    return target.join(_name(source) + ("/" if is_folder else ""))

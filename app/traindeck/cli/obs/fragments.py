@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.main import DONE, FAILED, Call
-from traindeck.cli.output import aligned
 from traindeck.domain.storage.objects import ObjectPath, count_words, size_words
 from traindeck.domain.texts import moment_words, say, text
 
@@ -20,31 +19,26 @@ if TYPE_CHECKING:
 async def fragments(call: Call) -> int:
     place = ObjectPath.parse(call.options.path)
     async with call.core() as core:
-        found = await _found(core, call.profile(core), place, call.options.older_than)
+        found: list[UnfinishedUpload] = []
+        age, now = call.options.older_than, datetime.now(UTC)
+
+        def take(page: list[UnfinishedUpload]) -> None:
+            found.extend(upload for upload in page if age is None or upload.is_older(age, now))
+
+        await core.unfinished.each(call.profile(core), place, take)
         if call.options.abort:
             return await _abort(call, core, found)
         sizes: list[int | None] = []
 
         def show(portion: list[Held]) -> None:
             sizes.extend(held.size_bytes for held in portion)
-            _print(call, portion)
+            call.output.rows(portion, _document, _row, right=frozenset({1}), least=(16, 8))
 
         await core.unfinished.measure(call.profile(core), found, show)
     if not call.output.json_wanted:
         call.output.note(say("Unfinished uploads: {count}, {size}.", count=count_words(len(found)),
                              size=size_words(_together(sizes))))  # fmt: skip
     return DONE
-
-
-async def _found(core: Core, profile: str, place: ObjectPath, older_than: timedelta | None) -> list[UnfinishedUpload]:
-    found: list[UnfinishedUpload] = []
-    now = datetime.now(UTC)
-
-    def take(page: list[UnfinishedUpload]) -> None:
-        found.extend(upload for upload in page if older_than is None or upload.is_older(older_than, now))
-
-    await core.unfinished.each(profile, place, take)
-    return found
 
 
 async def _abort(call: Call, core: Core, found: list[UnfinishedUpload]) -> int:
@@ -84,45 +78,28 @@ def _together(sizes: Iterable[int | None]) -> int | None:
 
 
 def _is_meant(call: Call, count: int, size: int | None) -> bool:
-    if call.options.yes:
-        return True
     counts = {"count": count_words(count), "size": size_words(size)}
-    if not terminal.somebody_is_there():
-        raise terminal.refuse_without_a_yes(
-            text("This would throw away unfinished uploads: {count}, {size}.", **counts)
-        )
-    return terminal.confirmed(
-        say(
-            "Unfinished uploads: {count}, {size}. Another program that is just sending one of them has to begin anew. "
-            "Throw them away?",
-            **counts,
-        )
+    question = say(
+        "Unfinished uploads: {count}, {size}. Another program that is just sending one of them has to begin anew. "
+        "Throw them away?",
+        **counts,
     )
+    refusal = text("This would throw away unfinished uploads: {count}, {size}.", **counts)
+    return terminal.is_meant(call.options, refusal, question)
 
 
-def _print(call: Call, portion: list[Held]) -> None:
-    if call.output.json_wanted:
-        for held in portion:
-            upload = held.upload
-            call.output.document(
-                {
-                    "path": str(upload.path),
-                    "upload_id": upload.upload_id,
-                    "begun": upload.begun.isoformat() if upload.begun else None,
-                    "parts": held.parts,
-                    "bytes": held.size_bytes,
-                    "in_use": upload.is_ours,
-                }
-            )
-        return
-    rows = [
-        (
-            moment_words(held.upload.begun) if held.upload.begun else "–",
-            size_words(held.size_bytes),
-            str(held.upload.path),
-            say("a transfer goes on with it") if held.upload.is_ours else "",
-        )
-        for held in portion
-    ]
-    for line in aligned(rows, right=frozenset({1}), least=(16, 8)):
-        call.output.line(line)
+def _document(held: Held) -> dict[str, object]:
+    upload = held.upload
+    return {
+        "path": str(upload.path),
+        "upload_id": upload.upload_id,
+        "begun": upload.begun,
+        "parts": held.parts,
+        "bytes": held.size_bytes,
+        "in_use": upload.is_ours,
+    }
+
+
+def _row(held: Held) -> Sequence[str]:
+    note = say("a transfer goes on with it") if held.upload.is_ours else ""
+    return moment_words(held.upload.begun), size_words(held.size_bytes), str(held.upload.path), note

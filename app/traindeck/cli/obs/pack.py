@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from traindeck.cli import terminal
 from traindeck.cli.main import DONE, FAILED, Call
-from traindeck.cli.obs.cp import place
-from traindeck.cli.progress import ByteProgress, to_its_end
+from traindeck.cli.obs.cp import Place, place, spelled
+from traindeck.cli.progress import ByteProgress, item_content, items_of, to_its_end
 from traindeck.domain.errors import AppError, InvalidInput, Occupied
 from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import say, text
@@ -85,20 +85,12 @@ async def _planned(call: Call, core: DataCore, order: Order) -> Transfer | None:
 
 
 async def _show(call: Call, core: DataCore, row: Transfer, states: tuple[ItemState, ...]) -> None:
-    after = ""
-    while page := await core.transfers.items(row.id, states, after=after):
-        after = page[-1].key
-        for item in page:
-            result = _RESULTS.get(item.state, "to pack")
-            if call.output.json_wanted:
-                content: dict[str, object] = {"name": item.name, "size": item.size_bytes, "result": result}
-                if item.error is not None:
-                    content["error"] = item.error.sentence()
-                call.output.document(content)
-            elif item.error is not None:
-                call.output.note(f"× {item.name}  {item.error.sentence()}")
-            else:
-                call.output.line(f"▣ {item.name}  {size_words(item.size_bytes)}")
+    async for item in items_of(core.transfers, row, *states):
+        content = item_content(row, item, _RESULTS.get(item.state, "to pack"))
+        if item.error is not None and not call.output.json_wanted:
+            call.output.note(f"× {item.name}  {item.error.sentence()}")
+        else:
+            call.output.result(content, f"▣ {item.name}  {size_words(item.size_bytes)}")
 
 
 _RESULTS = {ItemState.DONE: "packed", ItemState.FAILED: "failed", ItemState.SKIPPED: "skipped"}
@@ -106,7 +98,7 @@ _RESULTS = {ItemState.DONE: "packed", ItemState.FAILED: "failed", ItemState.SKIP
 
 def _order(call: Call, core: DataCore) -> Order:
     options = call.options
-    source, target = _place(options.source), _place(options.target)
+    source, target = (spelled(_place(side)) for side in (options.source, options.target))
     rules = Rules(
         ignore=tuple(options.ignore),
         has_ignore_files=True,
@@ -117,21 +109,17 @@ def _order(call: Call, core: DataCore) -> Order:
         skip_unreadable=options.skip_unreadable,
         may_replace=options.yes,
     )
-    return Order(Kind.PACK, call.profile(core), _words(source), _words(target), rules)
+    return Order(Kind.PACK, call.profile(core), source, target, rules)
 
 
-def _place(spelling: str | None) -> Path | ObjectPath:
+def _place(spelling: str | None) -> Place:
     found = place(spelling) if spelling is not None else None
     if found is None:
         raise InvalidInput(
             text("Packing needs a folder to read and a folder to write to."),
             text("Give both, for example: traindeck obs pack data obs://bucket/shards/"),
         )
-    return found
-
-
-def _words(found: Path | ObjectPath) -> str:
-    return str(found.as_folder()) if isinstance(found, ObjectPath) else str(found.absolute())
+    return found.as_folder() if isinstance(found, ObjectPath) else found
 
 
 # What is packed already
@@ -201,5 +189,6 @@ async def _at(call: Call, core: DataCore, work: Callable[[PackedPlace], Awaitabl
     source = _place(call.options.source)
     if isinstance(source, Path):
         return await work(PackedFolder(source, core.disk))
-    folder = source.as_folder()
-    return await core.planes.run(call.profile(core), lambda plane: work(PackedBucket(folder, core.disk, plane)))
+    return await core.planes.run(
+        call.profile(core), lambda plane: work(PackedBucket(source.as_folder(), core.disk, plane))
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from traindeck.cli import terminal
 from traindeck.cli.main import DONE, Call
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from traindeck.services.storage.sdk.access import ObsAccess
 
 
+Answer = TypeVar("Answer")
 _STANDARD_INPUT = "-"
 
 
@@ -44,7 +45,9 @@ async def policy(call: Call) -> int:
         if options.what == "show":
             return await _show(call, access, path)
         if options.acl:
-            await _set_acl(call, access, path, CannedAcl(options.template))
+            if (canned := CannedAcl(options.template)) is not CannedAcl.PRIVATE:
+                agree(call, text("Anybody on the internet will get into {path}.", path=str(path)))
+            await access.set_canned_acl(path, canned)
         elif options.what == "delete":
             await _set(call, access, path, "")
         elif options.file:
@@ -52,8 +55,8 @@ async def policy(call: Call) -> int:
         else:
             template = Template(options.template)
             await _set(call, access, path, template_policy(template, path.bucket, access.form))
-            if template is Template.PRIVATE:
-                await _close_grants(access, path)
+            if template is Template.PRIVATE and (acl := await access.acl(path)).public_grants:
+                await access.set_acl(path, acl.without_public())
         found = await access.exposure(path.bucket)
     call.output.result({"bucket": path.bucket, **_exposure_document(found)}, say(found.sentence))
     return DONE
@@ -88,15 +91,13 @@ async def _show(call: Call, access: ObsAccess, path: ObjectPath) -> int:
         raise trouble
     found = await access.exposure(path.bucket)
     if call.output.json_wanted:
-        known = acl if isinstance(acl, Acl) else None
-        document = None if not policy_now else json.loads(str(policy_now))
         call.output.document(
             {
                 "bucket": path.bucket,
                 **_exposure_document(found),
                 "policy_known": trouble is None,
-                "policy": document,
-                "acl": None if known is None else _acl_document(known),
+                "policy": json.loads(policy_now) if policy_now else None,
+                "acl": None if acl is None else _acl_document(acl),
             }
         )
         return DONE
@@ -106,11 +107,13 @@ async def _show(call: Call, access: ObsAccess, path: ObjectPath) -> int:
     for problem in (trouble, acl_trouble):
         if problem is not None:
             call.output.note(problem.sentence())
-    if isinstance(acl, Acl):
-        rows = [[_who(grant, acl), grant.permission.value, _delivered(grant)] for grant in acl.grants]
+    if acl is not None:
+        rows = [
+            [_who(grant, acl), grant.permission.value, say("Yes") if grant.delivered else ""] for grant in acl.grants
+        ]
         call.output.table([say("Who"), say("May"), say("Also its objects")], rows)
     if policy_now and not call.options.acl:
-        call.output.line(json.dumps(json.loads(str(policy_now)), ensure_ascii=False, indent=2))
+        call.output.line(json.dumps(json.loads(policy_now), ensure_ascii=False, indent=2))
     return DONE
 
 
@@ -122,36 +125,19 @@ async def _set(call: Call, access: ObsAccess, path: ObjectPath, wanted: str) -> 
     if errors:
         raise InvalidInput(errors[0].sentence, text("Nothing was sent."))
     acl, _ = await _readable(access.acl(path))
-    known = acl if isinstance(acl, Acl) else None
-    await _agree(call, path, wanted, known, (await access.exposure(path.bucket)), access)
-    await access.set_policy(path.bucket, wanted)
-
-
-async def _agree(call: Call, path: ObjectPath, wanted: str, acl: Acl | None, now: Exposure, access: ObsAccess) -> None:
-    before = await access.policy(path.bucket)
+    now, before = await access.exposure(path.bucket), await access.policy(path.bucket)
     known = denials_of_owner(path.bucket, before, acl)
     for finding in denials_of_owner(path.bucket, wanted, acl):
         if finding not in known:
             agree(call, finding.sentence)
     opened = exposure(path.bucket, wanted, acl).anybody - now.anybody
     if opened:
-        agree(call, text("Anybody on the internet will be able to {what}, without an account.",
-                         what=abilities_words(opened)))  # fmt: skip
+        what = abilities_words(opened)
+        agree(call, text("Anybody on the internet will be able to {what}, without an account.", what=what))
+    await access.set_policy(path.bucket, wanted)
 
 
-async def _set_acl(call: Call, access: ObsAccess, path: ObjectPath, canned: CannedAcl) -> None:
-    if canned is not CannedAcl.PRIVATE:
-        agree(call, text("Anybody on the internet will get into {path}.", path=str(path)))
-    await access.set_canned_acl(path, canned)
-
-
-async def _close_grants(access: ObsAccess, path: ObjectPath) -> None:
-    acl = await access.acl(path)
-    if acl.public_grants:
-        await access.set_acl(path, acl.without_public())
-
-
-async def _readable(asking: Awaitable[object]) -> tuple[object, AppError | None]:
+async def _readable(asking: Awaitable[Answer]) -> tuple[Answer | None, AppError | None]:
     try:
         return await asking, None
     except (NoRight, NotOffered) as error:
@@ -176,19 +162,19 @@ def _given(name: str) -> str:
 
 def _exposure_document(found: Exposure) -> dict[str, object]:
     return {
-        "openness": found.openness.value,
+        "openness": found.openness,
         "public": found.is_public,
         "anybody": sorted(ability.value for ability in found.anybody),
-        "template": found.template.value if found.template else None,
+        "template": found.template,
     }
 
 
 def _acl_document(acl: Acl) -> dict[str, object]:
     grants = [
         {
-            "grantee": grant.kind.value,
+            "grantee": grant.kind,
             "account": grant.account or None,
-            "permission": grant.permission.value,
+            "permission": grant.permission,
             "delivered": grant.delivered,
         }
         for grant in acl.grants
@@ -200,7 +186,3 @@ def _who(grant: Grant, acl: Acl) -> str:
     if grant.kind is not Grantees.ACCOUNT:
         return grant.kind.value
     return say("The owner ({account})", account=grant.account) if acl.is_of_owner(grant) else grant.account
-
-
-def _delivered(grant: Grant) -> str:
-    return say("Yes") if grant.delivered else ""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.main import DONE, Call
-from traindeck.cli.progress import to_its_end
-from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound
+from traindeck.cli.obs.cat import no_object
+from traindeck.cli.progress import items_of, to_its_end
+from traindeck.domain.errors import AppError, Conflict, InvalidInput
 from traindeck.domain.storage.objects import ObjectPath, outermost, size_words
 from traindeck.domain.texts import say, text
 from traindeck.domain.transfers.records import ItemState, Kind, Order, removal_of
@@ -17,7 +17,6 @@ from traindeck.domain.transfers.records import ItemState, Kind, Order, removal_o
 if TYPE_CHECKING:
     from traindeck.assembly.data_core import DataCore
     from traindeck.services.storage.sdk.buckets import ObsStorage
-    from traindeck.services.storage.wire.data_plane import DataPlane
     from traindeck.services.transfers import Transfer
 
 
@@ -35,7 +34,8 @@ async def rm(call: Call) -> int:
         profile = call.profile(core)
         storage = (await core.connections.open(profile)).storage
         doomed = outermost([await _there(storage, path, recursive=call.options.recursive) for path in paths])
-        rows = [await core.transfers.planned(order, is_preview=True) for order in _orders(profile, doomed)]
+        orders = [removal_of(profile, list(same)) for _, same in groupby(doomed, key=lambda path: path.bucket)]
+        rows = [await core.transfers.planned(order, is_preview=True) for order in orders]
         count, size = sum(row.removals for row in rows), sum(row.removal_bytes for row in rows)
         if call.options.dry_run or (call.options.recursive and not await _is_meant(call, core, doomed, count, size)):
             return await _left_alone(call, core, rows, count, size)
@@ -47,21 +47,13 @@ async def rm(call: Call) -> int:
     return DONE
 
 
-def _orders(profile: str, paths: tuple[ObjectPath, ...]) -> list[Order]:
-    buckets = groupby(paths, key=lambda path: path.bucket)
-    return [removal_of(profile, list(same)) for _, same in buckets]
-
-
 async def _there(storage: ObsStorage, path: ObjectPath, *, recursive: bool) -> ObjectPath:
     """The object, or else the folder; raises NotFound when there is neither."""
     if not path.is_folder:
         if await storage.info(path) is not None:
             return path
         if not recursive:
-            raise NotFound(
-                text("There is no object {place}.", place=str(path)),
-                text("List the folder above it to see what is there."),
-            )
+            raise no_object(path)
     folder = path.as_folder()
     if not folder.is_bucket and await storage.info(folder) is None:
         from traindeck.services.storage.listing import nothing_there
@@ -73,25 +65,22 @@ async def _there(storage: ObsStorage, path: ObjectPath, *, recursive: bool) -> O
 async def _is_meant(call: Call, core: DataCore, paths: tuple[ObjectPath, ...], count: int, size: int) -> bool:
     if call.options.yes or count == 0:
         return True
+    what: dict[str, object] = {"count": count, "size": size_words(size)}
     if not terminal.somebody_is_there():
         raise terminal.refuse_without_a_yes(
-            text("This would remove everything there. Objects: {count}, {size}.", count=count, size=size_words(size))
+            text("This would remove everything there. Objects: {count}, {size}.", **what)
         )
-    words = text("Objects to remove for good: {count}, {size}. Remove them?", count=count, size=size_words(size))
-    if all([await _keeps_versions(call, core, path) for path in paths]):
-        words = text("Objects to remove: {count}, {size}. Remove them?", count=count, size=size_words(size))
-    return terminal.confirmed(say(words))
+    try:
+        comes_back = all([await _keeps_versions(call, core, path) for path in paths])
+    except AppError:
+        comes_back = False  # nobody knows, so nothing is promised
+    if comes_back:
+        return terminal.confirmed(say("Objects to remove: {count}, {size}. Remove them?", **what))
+    return terminal.confirmed(say("Objects to remove for good: {count}, {size}. Remove them?", **what))
 
 
 async def _keeps_versions(call: Call, core: DataCore, path: ObjectPath) -> bool:
-    try:
-        return await core.planes.run(call.profile(core), partial(_asked, bucket=path.bucket))
-    except AppError:
-        return False  # nobody knows, so nothing is promised
-
-
-async def _asked(plane: DataPlane, bucket: str) -> bool:
-    return await plane.keeps_versions(bucket)
+    return await core.planes.run(call.profile(core), lambda plane: plane.keeps_versions(path.bucket))
 
 
 async def _left_alone(call: Call, core: DataCore, rows: list[Transfer], count: int, size: int) -> int:
@@ -102,11 +91,9 @@ async def _left_alone(call: Call, core: DataCore, rows: list[Transfer], count: i
         await core.transfers.drop(row.id)
     if not call.options.dry_run:
         call.output.note(say("Nothing was removed."))
-    elif not call.output.json_wanted:
+    else:
         words = say("Would be removed: {count}, {size}.", count=count, size=size_words(size))
         call.output.result({"removed": 0, "to_remove": count, "bytes": size}, words)
-    else:
-        call.output.document({"removed": 0, "to_remove": count, "bytes": size})
     return DONE
 
 
@@ -128,29 +115,24 @@ async def _carried_out(call: Call, core: DataCore, rows: list[Transfer]) -> None
 
 
 async def _list(call: Call, core: DataCore, row: Transfer, state: ItemState) -> None:
-    after, bucket = "", ObjectPath.parse(row.source).bucket
-    while page := await core.transfers.items(row.id, (state,), after=after):
-        for item in page:
-            path = str(ObjectPath(bucket, item.key))
-            if call.output.json_wanted:
-                trouble = {"error": item.error.sentence()} if item.error else {}
-                call.output.document({"path": path, "size": item.size_bytes, **trouble})
-            else:
-                call.output.line(item.error.sentence() if item.error else f"× {path}  {size_words(item.size_bytes)}")
-        after = page[-1].key
+    bucket = ObjectPath.parse(row.source).bucket
+    async for item in items_of(core.transfers, row, state):
+        path = str(ObjectPath(bucket, item.key))
+        words = item.error.sentence() if item.error else f"× {path}  {size_words(item.size_bytes)}"
+        trouble = {"error": item.error.sentence()} if item.error else {}
+        call.output.result({"path": path, "size": item.size_bytes, **trouble}, words)
 
 
 async def _undo(call: Call, paths: list[ObjectPath]) -> int:
     count = 0
     async with call.data() as core:
-        profile = call.profile(core)
         for path in paths:
-            if not await core.planes.run(profile, partial(_asked, bucket=path.bucket)):
+            if not await _keeps_versions(call, core, path):
                 raise Conflict(
                     text("The bucket “{name}” keeps no versions: what was deleted is gone.", name=path.bucket),
                     text("Versioning can be switched on for what comes."),
                 )
-            row = await core.transfers.move(Order(Kind.RESTORE, profile, str(path), ""))
+            row = await core.transfers.move(Order(Kind.RESTORE, call.profile(core), str(path), ""))
             count += row.done_files
     call.output.result({"restored": count}, say("Objects restored: {count}.", count=count))
     return DONE

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from traindeck.cli.main import DONE, Call
-from traindeck.cli.output import aligned
 from traindeck.domain.errors import NoRight, NotFound
 from traindeck.domain.storage.bucket_settings import VERSIONING, BucketFacts, quota_words
-from traindeck.domain.storage.buckets import Tally
 from traindeck.domain.storage.object_facts import (
     ObjectFacts,
     class_words,
@@ -21,22 +18,8 @@ from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, ObjectVers
 from traindeck.domain.texts import moment_words, say
 
 if TYPE_CHECKING:
-    from traindeck.assembly.account_core import AccountCore
-    from traindeck.cli.main import Call
     from traindeck.services.accounts.connections import Connection
     from traindeck.services.storage.sdk.objects import ObsObjects
-
-
-async def show_bucket(call: Call, core: AccountCore, bucket: str) -> None:
-    """What could not be found out is shown as unknown, with the reason beside it."""
-    facts = await (await core.connections.open(call.profile(core))).settings.facts(bucket)
-    if call.output.json_wanted:
-        call.output.document(_document(facts))
-        return
-    for line in aligned(_rows(facts)):
-        call.output.line(line)
-    for why in dict.fromkeys(say(reason) for reason in facts.unknown.values()):
-        call.output.note(why)
 
 
 def _rows(facts: BucketFacts) -> list[tuple[str, str]]:
@@ -45,7 +28,7 @@ def _rows(facts: BucketFacts) -> list[tuple[str, str]]:
         (say("Bucket"), facts.name),
         (say("Endpoint"), facts.endpoint),
         (say("Region"), facts.region or "–"),
-        (say("Created"), moment_words(facts.created) if facts.created else "–"),
+        (say("Created"), moment_words(facts.created)),
         (say("Objects"), count_words(facts.objects)),
         (say("Size"), size_words(facts.size_bytes)),
         (say("Storage class"), facts.storage_class or "–"),
@@ -62,7 +45,7 @@ def _document(facts: BucketFacts) -> dict[str, object]:
         "bucket": facts.name,
         "endpoint": facts.endpoint,
         "region": facts.region or None,
-        "created": facts.created.isoformat() if facts.created else None,
+        "created": facts.created,
         "objects": facts.objects,
         "bytes": facts.size_bytes,
         "class": facts.storage_class or None,
@@ -77,11 +60,10 @@ def _document(facts: BucketFacts) -> dict[str, object]:
 async def stat(call: Call) -> int:
     path = ObjectPath.parse(call.options.path)
     async with call.accounts() as core:
-        if path.is_bucket:
-            await show_bucket(call, core, path.bucket)
-            return DONE
         connection = await core.connections.open(call.profile(core))
-        if path.is_folder:
+        if path.is_bucket:
+            await _bucket(call, connection, path.bucket)
+        elif path.is_folder:
             await _folder(call, connection, path)
         else:
             await _object(call, connection, path)
@@ -97,9 +79,19 @@ async def url(call: Call) -> int:
         )
     if link.ends_with_token:
         call.output.note(say("These keys are temporary: the link ends with them, if that is sooner."))
-    document = {"url": link.address, "method": link.method, "until": link.until.isoformat()}
-    call.output.result(document, link.address)
+    call.output.result({"url": link.address, "method": link.method, "until": link.until}, link.address)
     return DONE
+
+
+async def _bucket(call: Call, connection: Connection, bucket: str) -> None:
+    """What could not be found out is shown as unknown, with the reason beside it."""
+    facts = await connection.settings.facts(bucket)
+    if call.output.json_wanted:
+        call.output.document(_document(facts))
+        return
+    call.output.facts(_rows(facts))
+    for why in dict.fromkeys(say(reason) for reason in facts.unknown.values()):
+        call.output.note(why)
 
 
 async def _object(call: Call, connection: Connection, path: ObjectPath) -> None:
@@ -109,10 +101,12 @@ async def _object(call: Call, connection: Connection, path: ObjectPath) -> None:
         facts = await objects.facts(path)
     except NotFound:
         versions = await objects.versions(path) if call.options.versions else []
-        if versions:
-            _print_versions(call, path, versions)
-        else:
+        if not versions:
             await _folder(call, connection, path.as_folder())
+        elif call.output.json_wanted:
+            call.output.document({"path": str(path), "versions": [_version_document(one) for one in versions]})
+        else:
+            _print_versions(call, versions)
         return
     versions = await objects.versions(path) if call.options.versions else []
     is_public = await objects.is_public(path)
@@ -124,10 +118,10 @@ async def _object(call: Call, connection: Connection, path: ObjectPath) -> None:
     rows = [(say("Object"), str(path)), *fact_rows(facts, is_public)]
     rows += [(say("Metadata {name}", name=name), value) for name, value in sorted(facts.metadata.items())]
     rows += [(say("Tag {name}", name=name), value) for name, value in sorted((tags or {}).items())]
-    _print_rows(call, rows)
+    call.output.facts(rows)
     if versions:
         call.output.line("")
-        _print_versions(call, path, versions)
+        _print_versions(call, versions)
 
 
 async def _tags(call: Call, objects: ObsObjects, facts: ObjectFacts) -> Mapping[str, str] | None:
@@ -146,24 +140,18 @@ async def _folder(call: Call, connection: Connection, path: ObjectPath) -> None:
     found = await tally(connection.storage, [ObjectEntry(path)], lambda _: None)
     if not found.objects and await connection.storage.info(path) is None:
         raise nothing_there(path)
-    if call.output.json_wanted:
-        call.output.document(_tally_document(path, found))
-    else:
-        _print_rows(call, [(say("Folder"), str(path)), *tally_rows(found)])
-
-
-def _print_rows(call: Call, rows: Sequence[tuple[str, str]]) -> None:
-    for line in aligned(rows):
-        call.output.line(line)
-
-
-def _print_versions(call: Call, path: ObjectPath, versions: Sequence[ObjectVersion]) -> None:
-    if call.output.json_wanted:
-        call.output.document({"path": str(path), "versions": [_version_document(one) for one in versions]})
+    if not call.output.json_wanted:
+        call.output.facts([(say("Folder"), str(path)), *tally_rows(found)])
         return
+    classes = {name: {"objects": objects, "bytes": size} for name, (objects, size) in found.classes.items()}
+    amount = {"objects": found.objects, "bytes": found.size_bytes, "classes": classes}
+    call.output.document({"path": str(path), "bucket": path.bucket, "folder": True, **amount})
+
+
+def _print_versions(call: Call, versions: Sequence[ObjectVersion]) -> None:
     rows = [
         (
-            moment_words(one.modified) if one.modified else "–",
+            moment_words(one.modified),
             say("deleted") if one.is_marker else size_words(one.size_bytes),
             class_words(one.storage_class) if not one.is_marker else "",
             one.version,
@@ -182,7 +170,7 @@ def _object_document(facts: ObjectFacts, is_public: bool | None, tags: Mapping[s
         "bucket": facts.path.bucket,
         "key": facts.path.key,
         "size": facts.size_bytes,
-        "modified": _iso(facts.modified),
+        "modified": facts.modified,
         "etag": facts.etag,
         "md5": facts.md5,
         "type": facts.content_type,
@@ -190,10 +178,10 @@ def _object_document(facts: ObjectFacts, is_public: bool | None, tags: Mapping[s
         "metadata": dict(facts.metadata),
         "tags": None if tags is None else dict(tags),
         "class": facts.storage_class,
-        "restore": {"state": str(restore.state), "until": _iso(restore.until)} if restore else None,
+        "restore": {"state": str(restore.state), "until": restore.until} if restore else None,
         "encryption": facts.encryption,
         "version": facts.version,
-        "expires": _iso(facts.expires),
+        "expires": facts.expires,
         "redirect": facts.redirect,
         "public": is_public,
     }
@@ -204,24 +192,8 @@ def _version_document(version: ObjectVersion) -> dict[str, object]:
         "version": version.version,
         "latest": version.is_latest,
         "deleted": version.is_marker,
-        "modified": _iso(version.modified),
+        "modified": version.modified,
         "size": version.size_bytes,
         "etag": version.etag,
         "class": version.storage_class,
     }
-
-
-def _tally_document(path: ObjectPath, tally: Tally) -> dict[str, object]:
-    classes = {name: {"objects": objects, "bytes": size} for name, (objects, size) in tally.classes.items()}
-    return {
-        "path": str(path),
-        "bucket": path.bucket,
-        "folder": True,
-        "objects": tally.objects,
-        "bytes": tally.size_bytes,
-        "classes": classes,
-    }
-
-
-def _iso(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.main import DONE, FAILED, Call
-from traindeck.cli.obs.cp import place, tell_of_small_files
-from traindeck.cli.progress import item_content, to_its_end
+from traindeck.cli.obs.cp import Place, order, place, spelled, tell_of_small_files
+from traindeck.cli.progress import item_content, items_of, to_its_end
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import Text, say, text
@@ -39,9 +39,9 @@ async def sync(call: Call) -> int:
     if call.options.verify:
         return await _verify(call)
     async with call.data() as core:
-        order = _order(call, core)
+        wanted = _order(call, core)
         core.transfers.set_rate(call.options.limit)
-        row = await core.transfers.planned(order, is_preview=call.options.dry_run)
+        row = await core.transfers.planned(wanted, is_preview=call.options.dry_run)
         tell_of_small_files(call, row)
         if call.options.dry_run:
             await _list(call, core, row, (ItemState.QUEUED, ItemState.FAILED, ItemState.SKIPPED))
@@ -68,30 +68,20 @@ async def sync(call: Call) -> int:
 
 
 async def _verify(call: Call) -> int:
-
     refuse_beside(call, "delete", "dry_run")
     async with call.data() as core:
-        order = _order(call, core)
-        here = Path(order.source) if order.kind is Kind.UPLOAD else order.remote_source
-        there = Path(order.target) if order.kind is Kind.DOWNLOAD else order.remote_target
-        rules = Rules(ignore=order.rules.ignore, has_ignore_files=True, links=order.rules.links)
+        wanted = _order(call, core)
+        here = Path(wanted.source) if wanted.kind is Kind.UPLOAD else wanted.remote_source
+        there = Path(wanted.target) if wanted.kind is Kind.DOWNLOAD else wanted.remote_target
+        rules = Rules(ignore=wanted.rules.ignore, has_ignore_files=True, links=wanted.rules.links)
         return await verify(call, core, [(here, there)], rules)
 
 
 def _order(call: Call, core: DataCore) -> Order:
     options = call.options
     source, target = place(options.source), place(options.target)
-    match source, target:
-        case Path(), ObjectPath():
-            kind, words = Kind.UPLOAD, (str(source.absolute()), str(target.as_folder()))
-        case ObjectPath(), Path():
-            kind, words = Kind.DOWNLOAD, (str(source.as_folder()), str(target.absolute()))
-        case ObjectPath(), ObjectPath():
-            kind, words = Kind.COPY, (str(source.as_folder()), str(target.as_folder()))
-        case _:
-            raise InvalidInput(
-                text("Both sides are on this computer."), text("Write at least one side as obs://bucket/key.")
-            )
+    source = source.as_folder() if isinstance(source, ObjectPath) else source
+    target = target.as_folder() if isinstance(target, ObjectPath) else target
     by = CompareBy(options.compare)
     rules = Rules(
         compare=by,
@@ -104,29 +94,19 @@ def _order(call: Call, core: DataCore) -> Order:
         keep_times=by is CompareBy.SIZE_AND_TIME or options.keep_times,
         keep_modes=options.keep_modes,
     )
-    return Order(kind, call.profile(core), *words, rules)
+    return order(call.profile(core), source, target, rules)
 
 
 def _is_meant(call: Call, row: Transfer) -> bool:
-    if call.options.yes:
-        return True
-    question = text("Files to remove at {target}: {count}. Go on?", target=row.target, count=row.removals)
-    if not terminal.somebody_is_there():
-        raise terminal.refuse_without_a_yes(
-            text("This would remove {count} files at {target}.", count=row.removals, target=row.target)
-        )
-    return terminal.confirmed(say(question))
+    what: dict[str, object] = {"count": row.removals, "target": row.target}
+    question = say("Files to remove at {target}: {count}. Go on?", **what)
+    return terminal.is_meant(call.options, text("This would remove {count} files at {target}.", **what), question)
 
 
 async def _list(call: Call, core: DataCore, row: Transfer, states: tuple[ItemState, ...]) -> None:
-    after = ""
-    while page := await core.transfers.items(row.id, states, after=after):
-        for item in page:
-            if call.output.json_wanted:
-                call.output.document(item_content(row, item, _result(row, item), verified=item.is_verified))
-            else:
-                call.output.line(_line(row, item))
-        after = page[-1].key
+    async for item in items_of(core.transfers, row, *states):
+        content = item_content(row, item, _result(row, item), verified=item.is_verified)
+        call.output.result(content, _line(row, item))
 
 
 def _line(row: Transfer, item: Item) -> str:
@@ -191,58 +171,42 @@ _WORDS: dict[ItemState, Text] = {
 }
 
 
-async def verify(
-    call: Call, core: DataCore, pairs: Sequence[tuple[Path | ObjectPath, Path | ObjectPath]], rules: Rules
-) -> int:
+async def verify(call: Call, core: DataCore, pairs: Sequence[tuple[Place, Place]], rules: Rules) -> int:
     """The exit code: success only when nothing differs and all could be looked at."""
     found: Counter[ItemState] = Counter()
     trouble: AppError | None = None
     for source, target in pairs:
-        words = [str(one.absolute()) if isinstance(one, Path) else str(one) for one in (source, target)]
-        order = Order(Kind.CHECK, call.profile(core), words[0], words[1], rules)
-        row, error = await _checked(call, core, order)
-        trouble = trouble or error
+        check = Order(Kind.CHECK, call.profile(core), spelled(source), spelled(target), rules)
+        number = await core.transfers.begin(check)
+        row, error = await to_its_end(call.output, core.transfers, number, Path(check.source).name)
+        if not row.differences or row.failed_files:  # differences alone are no trouble: the exit code tells of them
+            trouble = trouble or error
         found += await _check_list(call, core, row)
         await core.transfers.drop(row.id)  # all of it is said, and there may be a million
-    _check_summary(call, found)
+    content = {name.replace(" ", "_"): found[state] for state, name in _RESULTS.items()}
+    parts = [say("Verified by size and MD5: {count}.", count=f"{found[ItemState.DONE]:,}")]
+    parts += [f"{say(words)}: {found[state]:,}." for state, words in _WORDS.items() if found[state]]
+    call.output.result(content, " ".join(parts))
     if trouble is not None:
         raise trouble
     return FAILED if any(found[state] for state in DIFFERENCES) else DONE
 
 
-async def _checked(call: Call, core: DataCore, order: Order) -> tuple[Transfer, AppError | None]:
-    """How it ended, and what kept it from looking at all of it."""
-    number = await core.transfers.begin(order)
-    row, error = await to_its_end(call.output, core.transfers, number, Path(order.source).name)
-    is_done = row.differences > 0 and not row.failed_files
-    return row, None if is_done else error
-
-
 async def _check_list(call: Call, core: DataCore, row: Transfer) -> Counter[ItemState]:
     """Of people only what is not verified is said; a program gets every file."""
     counts: Counter[ItemState] = Counter()
-    after = ""
-    while page := await core.transfers.items(row.id, tuple(_RESULTS), after=after):
-        for item in page:
-            counts[item.state] += 1
-            if call.output.json_wanted:
-                call.output.document(item_content(row, item, _RESULTS[item.state]))
-            elif item.state in _WORDS:
-                call.output.line(_check_line(row, item))
-        after = page[-1].key
+    async for item in items_of(core.transfers, row, *_RESULTS):
+        counts[item.state] += 1
+        if call.output.json_wanted:
+            call.output.document(item_content(row, item, _RESULTS[item.state]))
+        elif item.state in _WORDS:
+            call.output.line(_check_line(row, item))
     return counts
 
 
 def _check_line(row: Transfer, item: Item) -> str:
     words = f"{say(_WORDS[item.state])}: {item.name or Path(row.source).name}  {size_words(item.size_bytes)}"
     return f"{words}  {say(item.error.title)}" if item.error is not None else words
-
-
-def _check_summary(call: Call, found: Counter[ItemState]) -> None:
-    content = {name.replace(" ", "_"): found[state] for state, name in _RESULTS.items()}
-    parts = [say("Verified by size and MD5: {count}.", count=f"{found[ItemState.DONE]:,}")]
-    parts += [f"{say(words)}: {found[state]:,}." for state, words in _WORDS.items() if found[state]]
-    call.output.result(content, " ".join(parts))
 
 
 def refuse_beside(call: Call, *names: str) -> None:

@@ -77,10 +77,12 @@ def are_swapped(access_key: str, secret_key: str) -> bool:
 
 _MADE_ACCESS_KEY = re.compile(r"[A-Z0-9]{16,24}")
 USUAL_NAME = "credentials.csv"
-_ACCESS_HEADS = ("accesskeyid", "accesskey", "ak", "access")
-_SECRET_HEADS = ("secretaccesskey", "secretkey", "sk", "secret")
-_TOKEN_HEADS = ("securitytoken", "sessiontoken", "token")
-_END_HEADS = ("expiresat", "expiration", "expires")
+_HEADS = (
+    ("accesskeyid", "accesskey", "ak", "access"),
+    ("secretaccesskey", "secretkey", "sk", "secret"),
+    ("securitytoken", "sessiontoken", "token"),
+    ("expiresat", "expiration", "expires"),
+)
 # How the console makes them; asked for only where no head says which column is which.
 _ACCESS_KEY = re.compile(r"[A-Z0-9]{16,40}")
 _LEAST = 8
@@ -96,28 +98,29 @@ def parse_credentials(content: str, name: str = USUAL_NAME) -> Credentials:
     content = content.removeprefix("\ufeff")
     if "\0" in content:
         raise _no_text(name)
-    if content.lstrip().startswith("{"):
-        return _of_json(content, name)
-    rows = _rows(content, name)
+    is_json = content.lstrip().startswith("{")
+    rows = _rows_of_json(content, name) if is_json else _rows(content, name)
     if not rows:
         raise _not_one(text("“{name}” holds no access key: it is empty.", name=name))
-    heads = [_plain(cell) for cell in rows[0]]
-    access, secret = _column(heads, _ACCESS_HEADS), _column(heads, _SECRET_HEADS)
-    if access is None or secret is None:
+    heads = [re.sub(r"[\s_]", "", cell).casefold() for cell in rows[0]]
+    columns = [next((heads.index(head) for head in known if head in heads), None) for known in _HEADS]
+    if None in columns[:2] and not is_json:
         return _guessed(rows, name)
-    token, end = _column(heads, _TOKEN_HEADS), _column(heads, _END_HEADS)
-    keys = [(_cell(row, access), _cell(row, secret), _cell(row, token), _cell(row, end)) for row in rows[1:]]
-    if len(set(keys)) > 1:
+    keys = [[_cell(row, column) for column in columns] for row in rows[1:]]
+    if is_json and not any(keys[0][:2]):
+        raise _wrong_columns(name)
+    different = len(set(map(tuple, keys)))
+    if different > 1:
         raise InvalidInput(
-            text("“{name}” holds more than one access key: {count}.", name=name, count=len(set(keys))),
+            text("“{name}” holds more than one access key: {count}.", name=name, count=different),
             text("Leave only the line you want to use in it, or paste AK and SK."),
         )
     if not keys:
         raise _not_one(text("“{name}” holds no access key: there is no line below the heads.", name=name))
-    return _credentials(*keys[0], name)
+    return _credentials(name, *keys[0])
 
 
-def _of_json(content: str, name: str) -> Credentials:
+def _rows_of_json(content: str, name: str) -> list[list[str]]:
     """As IAM answers who asks it for temporary keys."""
     try:
         document = json.loads(content)
@@ -126,19 +129,8 @@ def _of_json(content: str, name: str) -> Credentials:
     inner = document.get("credential") or document.get("Credentials") or document
     if not isinstance(inner, Mapping):
         raise _wrong_columns(name)
-    fields = {_plain(str(key)): str(value).strip() for key, value in inner.items() if value is not None}
-    found = [next((fields[head] for head in heads if head in fields), "") for heads in _FIELDS]
-    if not found[0] and not found[1]:
-        raise _wrong_columns(name)
-    access_key, secret_key, token, end = found
-    return _credentials(access_key, secret_key, token, end, name)
-
-
-_FIELDS = (_ACCESS_HEADS, _SECRET_HEADS, _TOKEN_HEADS, _END_HEADS)
-
-
-def _plain(head: str) -> str:
-    return re.sub(r"[\s_]", "", head).casefold()
+    known = {str(key): str(value).strip() for key, value in inner.items() if value is not None}
+    return [[*known], [*known.values()]]
 
 
 def _rows(content: str, name: str) -> list[list[str]]:
@@ -159,11 +151,7 @@ def _guessed(rows: Sequence[Sequence[str]], name: str) -> Credentials:
     access_key, secret_key = row[-2:]
     if not _ACCESS_KEY.fullmatch(access_key) or not _may_be_key(secret_key):
         raise _wrong_columns(name)
-    return _credentials(access_key, secret_key, "", "", name)
-
-
-def _column(heads: Sequence[str], names: Sequence[str]) -> int | None:
-    return next((heads.index(name) for name in names if name in heads), None)
+    return _credentials(name, access_key, secret_key)
 
 
 def _cell(row: Sequence[str], column: int | None) -> str:
@@ -174,7 +162,7 @@ def _may_be_key(word: str) -> bool:
     return len(word) >= _LEAST and word.isascii() and word.isprintable() and " " not in word
 
 
-def _credentials(access_key: str, secret_key: str, token: str, end: str, name: str) -> Credentials:
+def _credentials(name: str, access_key: str, secret_key: str, token: str = "", end: str = "") -> Credentials:
     if not _may_be_key(access_key) or not _may_be_key(secret_key) or (token and not _may_be_key(token)):
         raise _not_one(text("“{name}” holds no access key that is whole.", name=name))
     return Credentials(

@@ -45,11 +45,11 @@ class Profile:
     signature: Signature = Signature.AUTO
     path_style: bool = False
     ca_file: str = ""
-    key_hint: str = ""
     proxy: str = ""
     """Its address with the user, without the password."""
     work_in: str = ""
     """Where keys that reach one bucket or folder only may work."""
+    key_hint: str = ""
 
     @property
     def is_lab(self) -> bool:

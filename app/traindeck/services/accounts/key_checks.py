@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from traindeck.domain.accounts.keys import Credentials, parse_credentials, too_long
 from traindeck.domain.accounts.profiles import Asked, Check, CheckUp, Profile
 from traindeck.domain.errors import AppError, KeysRefused, NoRight
-from traindeck.domain.storage.objects import Bucket, ObjectPath
+from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
 GOOD_CLOCK_S = 60.0
 # Beyond this no request is taken.
 BAD_CLOCK_S = 15 * 60.0
+_TITLES = {
+    Asked.CLOCK: text("Clock"),
+    Asked.OBS: text("OBS"),
+    Asked.PROJECT: text("Project"),
+    Asked.MODELARTS: text("ModelArts"),
+    Asked.WRITE: text("Right to write"),
+}
 TRIAL_NAME = ".traindeck-write-check"
 _TRIED_BUCKETS = 3
 
@@ -32,23 +40,15 @@ _TRIED_BUCKETS = 3
 OnCheck = Callable[[CheckUp], None]
 
 
-def unseen(_: CheckUp) -> None:
-    """Only the end is of interest."""
+async def check_keys(
+    profile: Profile, credentials: Credentials, calls: BlockingCalls, found: OnCheck = lambda _: None
+) -> CheckUp:
+    """Five looks at one account, each at once where it can be; nothing is left behind by any of them.
 
-
-class KeyChecks:
-    """Five looks at one account, each at once where it can be; nothing is left behind by any of them."""
-
-    def __init__(self, calls: BlockingCalls) -> None:
-        self._calls = calls
-
-    async def run(self, profile: Profile, credentials: Credentials, found: OnCheck = unseen) -> CheckUp:
-        """`found` is told the state of things as they come."""
-        round_ = _Round(profile, credentials, self._calls, found)
-        try:
-            return await round_.run()
-        finally:
-            round_.close()
+    `found` is told the state of things as they come.
+    """
+    with closing(_Round(profile, credentials, calls, found)) as checks:
+        return await checks.run()
 
 
 class _Round:
@@ -66,7 +66,7 @@ class _Round:
         self._training: ModelArtsTraining | None = None
         self._accepted: bool | None = None
         running = text("Checking…")
-        self._checks = {asked: Check(title, None, running, None, asked, True) for asked, title in _titles().items()}
+        self._checks = {asked: Check(title, None, running, None, asked, True) for asked, title in _TITLES.items()}
 
     def close(self) -> None:
         self._storage.close()
@@ -86,8 +86,7 @@ class _Round:
     def _tell(
         self, asked: Asked, passed: bool | None, fact: Text, hint: Text | None = None, *, again: bool = False
     ) -> None:
-        title = self._checks[asked].title
-        self._checks[asked] = Check(title, passed, fact, hint, asked, may_try_again=again)
+        self._checks[asked] = Check(_TITLES[asked], passed, fact, hint, asked, may_try_again=again)
         self._found(self._state())
 
     def _tell_error(self, asked: Asked, error: AppError) -> None:
@@ -102,7 +101,6 @@ class _Round:
             self._accepted = True
 
     async def _look_at_storage(self) -> None:
-        places: Sequence[ObjectPath] | None = None
         try:
             places = await self._readable_places()
         except AppError as error:
@@ -126,21 +124,15 @@ class _Round:
             buckets = await self._storage.buckets()
         except NoRight:
             self._keys_were_taken()
-            self._tell(
-                Asked.OBS,
-                None,
-                text("The keys are known, but may not list the buckets."),
-                text("If they are for one bucket or folder only, name it as the place to work in."),
-            )
+            fact = text("The keys are known, but may not list the buckets.")
+            hint = text("If they are for one bucket or folder only, name it as the place to work in.")
+            self._tell(Asked.OBS, None, fact, hint)
             return []
         self._keys_were_taken()
         self._tell(Asked.OBS, True, text("Buckets in sight: {count}.", count=len(buckets)))
-        return [ObjectPath(bucket.name) for bucket in self._near(buckets)]
-
-    def _near(self, buckets: Sequence[Bucket]) -> list[Bucket]:
-        """Those this endpoint answers for."""
-        region = self._profile.region
-        return [bucket for bucket in buckets if bucket.region in ("", region)][:_TRIED_BUCKETS]
+        # Those this endpoint answers for.
+        near = [bucket for bucket in buckets if bucket.region in ("", self._profile.region)]
+        return [ObjectPath(bucket.name) for bucket in near[:_TRIED_BUCKETS]]
 
     async def _look_for_right_to_write(self, places: Sequence[ObjectPath]) -> None:
         if not places:
@@ -153,11 +145,8 @@ class _Round:
             except AppError as error:
                 trouble = trouble or error
                 continue
-            self._tell(
-                Asked.WRITE,
-                True,
-                text("{place} takes files. What was offered there for the check was not kept.", place=str(place)),
-            )
+            taken = text("{place} takes files. What was offered there for the check was not kept.", place=str(place))
+            self._tell(Asked.WRITE, True, taken)
             return
         assert trouble is not None
         self._tell_error(Asked.WRITE, trouble)
@@ -188,7 +177,13 @@ class _Round:
             try:
                 profile = replace(profile, project_id=await find_project(profile, self._credentials, self._calls))
             except AppError as error:
-                self._tell_project_error(error)
+                if isinstance(error, NoRight):
+                    # The right to look is another one than the right to train.
+                    fact = text("The keys may not look up the project.")
+                    hint = text("Write the project's id into the settings; it is under My Credentials in the console.")
+                    self._tell(Asked.PROJECT, None, fact, hint)
+                else:
+                    self._tell_error(Asked.PROJECT, error)
                 self._tell(Asked.MODELARTS, None, text("Not checked: the project is not known."))
                 return
             self._keys_were_taken()
@@ -197,64 +192,32 @@ class _Round:
             self._training = ModelArtsTraining(profile, self._credentials, self._calls)
             await self._look_at_modelarts(self._training)
         except AppError as error:
-            if not self._profile.project_id:
-                self._tell_error(Asked.MODELARTS, error)
-                return
-            self._tell_error(Asked.PROJECT, error)
+            if self._profile.project_id:
+                self._tell_error(Asked.PROJECT, error)
             self._tell_error(Asked.MODELARTS, error)
             return
         if self._profile.project_id:
             self._tell(Asked.PROJECT, True, text("As the account says: {project}.", project=profile.project_id))
 
-    def _tell_project_error(self, error: AppError) -> None:
-        if isinstance(error, NoRight):
-            # The right to look is another one than the right to train.
-            self._tell(
-                Asked.PROJECT,
-                None,
-                text("The keys may not look up the project."),
-                text("Write the project's id into the settings; it is under My Credentials in the console."),
-            )
-            return
-        self._tell_error(Asked.PROJECT, error)
-
     async def _look_at_modelarts(self, training: ModelArtsTraining) -> None:
+        passed: bool | None = None
+        hint: Text | None = None
         try:
-            is_authorised = await training.is_authorised()
+            passed = await training.is_authorised()
         except NoRight:
             # Who may train may not always see this; the offer shows whether ModelArts knows the keys at all.
-            engines = await training.engines()
-            self._keys_were_taken()
-            self._tell(
-                Asked.MODELARTS,
-                None,
-                text(
-                    "ModelArts takes the keys ({count} engines); they may not see whether it is authorised.",
-                    count=len(engines),
-                ),
-                text("The first job will show it; the owner of the account can look under Permission Management."),
+            fact = text(
+                "ModelArts takes the keys ({count} engines); they may not see whether it is authorised.",
+                count=len(await training.engines()),
             )
-            return
+            hint = text("The first job will show it; the owner of the account can look under Permission Management.")
+        else:
+            fact = text("ModelArts is authorised to work for this account.")
+            if not passed:
+                fact = text("ModelArts has not been authorised to work for this account.")
+                hint = text("Open ModelArts in the console once and grant it access under Permission Management.")
         self._keys_were_taken()
-        if is_authorised:
-            self._tell(Asked.MODELARTS, True, text("ModelArts is authorised to work for this account."))
-            return
-        self._tell(
-            Asked.MODELARTS,
-            False,
-            text("ModelArts has not been authorised to work for this account."),
-            text("Open ModelArts in the console once and grant it access under Permission Management."),
-        )
-
-
-def _titles() -> dict[Asked, Text]:
-    return {
-        Asked.CLOCK: text("Clock"),
-        Asked.OBS: text("OBS"),
-        Asked.PROJECT: text("Project"),
-        Asked.MODELARTS: text("ModelArts"),
-        Asked.WRITE: text("Right to write"),
-    }
+        self._tell(Asked.MODELARTS, passed, fact, hint)
 
 
 MOST_BYTES = 64 * 1024

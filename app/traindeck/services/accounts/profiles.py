@@ -19,6 +19,7 @@ from traindeck.domain.accounts.profiles import (
 from traindeck.domain.errors import Conflict, InvalidInput, KeyringMissing
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
+from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.accounts.connections import Connections
 from traindeck.services.accounts.environment import (
     ACCESS,
@@ -26,8 +27,8 @@ from traindeck.services.accounts.environment import (
     SECRET,
     environment_profile,
 )
-from traindeck.services.accounts.key_checks import KeyChecks, OnCheck, unseen
-from traindeck.services.accounts.secrets import SessionSecrets
+from traindeck.services.accounts.key_checks import OnCheck, check_keys
+from traindeck.services.accounts.secrets import Secrets
 
 if TYPE_CHECKING:
     from traindeck.store.settings import ProfileStore
@@ -38,10 +39,8 @@ log = logging.getLogger(__name__)
 class ProfileService:
     """The accounts of this user."""
 
-    def __init__(
-        self, book: ProfileStore, secrets: SessionSecrets, connections: Connections, checks: KeyChecks
-    ) -> None:
-        self._checks = checks
+    def __init__(self, book: ProfileStore, secrets: Secrets, connections: Connections, calls: BlockingCalls) -> None:
+        self._calls = calls
         self._book = book
         self._secrets = secrets
         self._connections = connections
@@ -132,10 +131,10 @@ class ProfileService:
         self._connections.forget(name)
         return keys_are_gone
 
-    async def check(self, name: str, found: OnCheck = unseen) -> CheckUp:
+    async def check(self, name: str, found: OnCheck = lambda _: None) -> CheckUp:
         """Ask the services themselves; `found` is told what is known so far, and what cannot be asked is not green."""
         profile, credentials = await self._connections.way_in(name)
-        check_up = await self._checks.run(profile, credentials, found)
+        check_up = await check_keys(profile, credentials, self._calls, found)
         if check_up.accepted:
             self._connections.release(name)
         return check_up

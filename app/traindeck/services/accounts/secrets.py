@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.errors import AccessRefused, AppError, InvalidInput, KeyringMissing
@@ -42,41 +42,32 @@ log = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 
-class SecretStore(Protocol):
-    """The one place a secret is kept."""
+class Secrets:
+    """Keys for this session only and those in the environment, before those in the keyring of the system."""
 
-    async def backend(self) -> str:
-        """What it is called; raises KeyringMissing where there is none."""
-
-    async def read(self, profile: str) -> Credentials | None: ...
-
-    async def write(self, profile: str, credentials: Credentials) -> None: ...
-
-    async def remove(self, profile: str) -> None: ...
-
-
-class KeyringSecrets:
-    """The keyring of the system, asked in one worker because it may open a dialog and wait."""
-
-    def __init__(self, calls: BlockingCalls | None = None) -> None:
-        self._calls = calls or BlockingCalls(1, "keyring")
+    def __init__(self, calls: BlockingCalls) -> None:
+        """`calls` has one worker, because the keyring may open a dialog and wait."""
+        self._calls = calls
+        self._kept: dict[str, Credentials] = {}
         self._backend: tuple[str, KeyringBackend] | None = None
-
-    def close(self) -> None:
-        self._calls.close()
 
     async def backend(self) -> str:
         """The name of the keyring in use; raises KeyringMissing with what to do where there is none."""
         return (await self._calls.run(lambda _: self._opened()))[0]
 
-    async def available_backend(self) -> str | None:
-        """The name of the keyring in use; None: there is none."""
-        try:
-            return await self.backend()
-        except KeyringMissing:
-            return None
+    def keep(self, profile: str, credentials: Credentials) -> None:
+        """Hold these until the program ends, and write them nowhere."""
+        self._kept[profile] = credentials
+
+    def is_kept(self, profile: str) -> bool:
+        return profile in self._kept
 
     async def read(self, profile: str) -> Credentials | None:
+        kept = self._kept.get(profile)
+        if kept is None and profile == ENVIRONMENT:
+            kept = environment_keys()
+        if kept is not None:
+            return kept
         found = await self._use(lambda backend: backend.get_password(SERVICE, _user(profile)))
         return _parsed(found, profile) if found else None
 
@@ -95,13 +86,19 @@ class KeyringSecrets:
                 text("These keys are too long for a keyring."), text("Check that nothing else was pasted with them.")
             )
         await self._use(lambda backend: backend.set_password(SERVICE, _user(profile), entry))
+        self._kept.pop(profile, None)
 
     async def remove(self, profile: str) -> None:
         def remove(backend: KeyringBackend) -> None:
             if backend.get_password(SERVICE, _user(profile)) is not None:
                 backend.delete_password(SERVICE, _user(profile))
 
-        await self._use(remove)
+        was_kept = self._kept.pop(profile, None) is not None
+        try:
+            await self._use(remove)
+        except KeyringMissing:
+            if not was_kept:
+                raise
 
     async def _use(self, call: Callable[[KeyringBackend], Result]) -> Result:
         return await self._calls.run(lambda token: self._asked(call, token))
@@ -127,43 +124,6 @@ class KeyringSecrets:
         if self._backend is None:
             self._backend = _best_backend()
         return self._backend
-
-
-class SessionSecrets:
-    """Keys for this session only and those in the environment, before those of the store beneath."""
-
-    def __init__(self, beneath: SecretStore) -> None:
-        self._beneath = beneath
-        self._kept: dict[str, Credentials] = {}
-
-    def keep(self, profile: str, credentials: Credentials) -> None:
-        """Hold these until the program ends, and write them nowhere."""
-        self._kept[profile] = credentials
-
-    async def backend(self) -> str:
-        """The name of the keyring beneath; raises KeyringMissing where there is none."""
-        return await self._beneath.backend()
-
-    def is_kept(self, profile: str) -> bool:
-        return profile in self._kept
-
-    async def read(self, profile: str) -> Credentials | None:
-        kept = self._kept.get(profile)
-        if kept is None and profile == ENVIRONMENT:
-            kept = environment_keys()
-        return kept if kept is not None else await self._beneath.read(profile)
-
-    async def write(self, profile: str, credentials: Credentials) -> None:
-        await self._beneath.write(profile, credentials)
-        self._kept.pop(profile, None)
-
-    async def remove(self, profile: str) -> None:
-        was_kept = self._kept.pop(profile, None) is not None
-        try:
-            await self._beneath.remove(profile)
-        except KeyringMissing:
-            if not was_kept:
-                raise
 
 
 def _user(profile: str) -> str:
@@ -214,32 +174,17 @@ def _best_backend() -> tuple[str, KeyringBackend]:
 
 
 def _missing(detail: str) -> KeyringMissing:
-    title = text("This computer offers no keyring for the keys.")
     if sys.platform in ("darwin", "win32"):
-        return KeyringMissing(title, text("Sign in with your own desktop session."), detail)
-    if "DBUS_SESSION_BUS_ADDRESS" not in os.environ and not _has_display():
-        return KeyringMissing(
-            title,
-            text(
-                "This session has no D-Bus. Sign in to a desktop, or start a shell with “dbus-run-session” and unlock "
-                "gnome-keyring in it."
-            ),
-            detail,
+        hint = text("Sign in with your own desktop session.")
+    elif "DBUS_SESSION_BUS_ADDRESS" in os.environ or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY"))):
+        hint = text("Install the package gnome-keyring (on KDE: kwallet) and sign in to the desktop again.")
+    else:
+        hint = text(
+            "This session has no D-Bus. Sign in to a desktop, or start a shell with “dbus-run-session” and unlock "
+            "gnome-keyring in it."
         )
-    return KeyringMissing(
-        title,
-        text("Install the package gnome-keyring (on KDE: kwallet) and sign in to the desktop again."),
-        detail,
-    )
+    return KeyringMissing(text("This computer offers no keyring for the keys."), hint, detail)
 
 
 def _locked(detail: str) -> KeyringMissing:
-    return KeyringMissing(
-        text("The keyring is locked."),
-        text("Unlock it with its password and try again."),
-        detail,
-    )
-
-
-def _has_display() -> bool:
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    return KeyringMissing(text("The keyring is locked."), text("Unlock it with its password and try again."), detail)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from traindeck.assembly import lab_folder
+from traindeck.assembly import lab_keeper
 from traindeck.cli import terminal
-from traindeck.cli.lab.account import damaged_accounts
 from traindeck.cli.main import DONE, FAILED, Call
-from traindeck.domain.errors import AppError, Conflict, InvalidInput, LocalTrouble
+from traindeck.domain.errors import AppError, Conflict, InvalidInput, LocalTrouble, NotFound
 from traindeck.domain.lab import LabDiskUsage
 from traindeck.domain.storage.objects import count_words, size_words
 from traindeck.domain.texts import CHINESE, say, spoken, text
 from traindeck.lab import root_folder
+from traindeck.lab.accounts import FILE, AccountRefused, Accounts, AccountsError, LabAccount, RefusedAccount
 from traindeck.lab.ports import (
     LabAccountsDamaged,
     LabBusy,
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
     from traindeck.lab.training.job_records import EventText
 
 
-def run(call: Call) -> int:
-    return COMMANDS[call.options.action](call)
+_USE_ANOTHER = text(
+    "Free the disk, give yourself the right to write there, or use another folder (TRAINDECK_HOME, --root)."
+)
 
 
 def serve(call: Call) -> int:
@@ -54,9 +56,8 @@ def serve(call: Call) -> int:
     def warn(problem: EventText) -> None:
         call.output.note(_said(problem))
 
-    options = LabOptions(root, announce, asked.port, asked.idle_exit, asked.owner_pipe, asked.faults, warn)
     try:
-        return serve_lab(options)
+        return serve_lab(LabOptions(root, announce, asked.port, asked.idle_exit, asked.owner_pipe, asked.faults, warn))
     except LabStartError as error:
         raise _in_our_words(error, root, asked.port, asked.faults or root / FAULTS) from error
 
@@ -64,7 +65,7 @@ def serve(call: Call) -> int:
 def status(call: Call) -> int:
     root = _root(call)
     lab = root_folder.running_lab(root)
-    held = lab_folder.with_disk(root, lab_folder.contents(root))
+    held = lab_keeper.with_disk(root, lab_keeper.contents(root))
     total = held.disk_bytes
     if call.output.json_wanted:
         found = asdict(lab) if lab else {}
@@ -80,7 +81,8 @@ def status(call: Call) -> int:
         rows += [(say("Process"), str(lab.pid)), (say("Started"), lab.started)]
         rows += [(say("Version"), lab.version), (say("Live jobs"), str(lab.live_jobs))]
         call.output.table(["", ""], rows)
-    call.output.line(_words(held))
+    amount = say("Objects: {objects}, {size}. Jobs: {jobs}. On disk: {total}.", **_loss(held), total=size_words(total))
+    call.output.line(amount)
     return DONE
 
 
@@ -89,25 +91,21 @@ def stop(call: Call) -> int:
     if root_folder.running_lab(root) is None:
         call.output.result({"root": str(root), "stopped": False}, say("No Lab is running on “{root}”.", root=str(root)))
         return DONE
-    lab_folder.end(root)
+    lab_keeper.end(root)
     call.output.result({"root": str(root), "stopped": True}, say("The Lab and its jobs have ended."))
     return DONE
 
 
 def reset(call: Call) -> int:
     root = _root(call)
-    held = lab_folder.contents(root)
-    if not call.options.yes:
-        loss = _loss(held)
-        if not terminal.somebody_is_there():
-            raise terminal.refuse_without_a_yes(
-                text("This would empty the Lab. Objects: {objects}, {size}. Jobs: {jobs}.", **loss)
-            )
-        question = say("Empty the Lab? Objects: {objects}, {size}. Jobs: {jobs}. They cannot be brought back.", **loss)
-        if not terminal.confirmed(question):
-            call.output.note(say("Nothing was removed."))
-            return DONE
-    lab_folder.empty(root)
+    held = lab_keeper.contents(root)
+    loss = _loss(held)
+    refusal = text("This would empty the Lab. Objects: {objects}, {size}. Jobs: {jobs}.", **loss)
+    question = say("Empty the Lab? Objects: {objects}, {size}. Jobs: {jobs}. They cannot be brought back.", **loss)
+    if not terminal.is_meant(call.options, refusal, question):
+        call.output.note(say("Nothing was removed."))
+        return DONE
+    lab_keeper.empty(root)
     call.output.result({"root": str(root), "removed": _counts(held)}, say("The Lab is empty."))
     return DONE
 
@@ -154,9 +152,6 @@ def engines(call: Call) -> int:
     return FAILED if unknown or any(row.problem for row in rows) else DONE
 
 
-COMMANDS = {"serve": serve, "status": status, "stop": stop, "reset": reset, "engines": engines}
-
-
 def _root(call: Call) -> Path:
     root: Path = call.options.root or Paths.for_user().lab
     return root.absolute()
@@ -180,11 +175,6 @@ def _loss(held: LabDiskUsage) -> dict[str, object]:
     }
 
 
-def _words(held: LabDiskUsage) -> str:
-    total = size_words(held.disk_bytes)
-    return say("Objects: {objects}, {size}. Jobs: {jobs}. On disk: {total}.", **_loss(held), total=total)
-
-
 def _in_our_words(error: LabStartError, root: Path, port: int, rules: Path) -> AppError:
     if isinstance(error, LabBusy):
         return Conflict(
@@ -193,7 +183,7 @@ def _in_our_words(error: LabStartError, root: Path, port: int, rules: Path) -> A
             error.why,
         )
     if isinstance(error, LabAccountsDamaged):
-        return damaged_accounts(root, error.why)
+        return _damaged_accounts(root, error.why)
     if isinstance(error, LabFaultsUnusable):
         return InvalidInput(
             text("The Lab cannot follow the fault rules in “{file}”: {reason}", file=str(rules), reason=error.why),
@@ -208,6 +198,103 @@ def _in_our_words(error: LabStartError, root: Path, port: int, rules: Path) -> A
         )
     return LocalTrouble(
         text("The Lab cannot use “{root}”: {reason}", root=str(root), reason=error.why),
-        text("Free the disk, give yourself the right to write there, or use another folder (TRAINDECK_HOME, --root)."),
+        _USE_ANOTHER,
         str(error),
     )
+
+
+# Its accounts
+
+
+def account(call: Call) -> int:
+    """Who may ask the Lab, beside its own first account."""
+    root = _root(call)
+    try:
+        return _OF_ACCOUNTS[call.options.account_action](call, root)
+    except AccountRefused as error:
+        raise _refused(error) from error
+    except AccountsError as error:
+        raise _damaged_accounts(root, str(error)) from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise LocalTrouble(
+            text(
+                "The accounts of the Lab in “{root}” cannot be read or changed: {reason}", root=str(root), reason=reason
+            ),
+            _USE_ANOTHER,
+            str(error),
+        ) from error
+
+
+def _damaged_accounts(root: Path, detail: str) -> LocalTrouble:
+    return LocalTrouble(
+        text("“{file}” is damaged, so the Lab does not know its accounts.", file=str(root / FILE)),
+        text("Put back a copy of it: without the file the Lab makes new keys, and nobody owns what it holds."),
+        detail,
+    )
+
+
+def _add(call: Call, root: Path) -> int:
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    made = Accounts(root).add(call.options.name)
+    words = say(
+        "The account “{name}” was made; its access key is {key}. The secret key is in {file}.",
+        name=made.name, key=made.access_key, file=str(root / FILE),
+    )  # fmt: skip
+    # Whoever asks for JSON is a program that is about to use the keys.
+    call.output.result({**_shown(made), "secret_key": made.secret_key}, words)
+    return DONE
+
+
+def _ls(call: Call, root: Path) -> int:
+    accounts = Accounts(root).all() if (root / FILE).exists() else ()
+    if call.output.json_wanted:
+        call.output.document([_shown(account) for account in accounts])
+    else:
+        rows = [(account.name, account.access_key, account.domain_id) for account in accounts]
+        call.output.table((say("NAME"), say("ACCESS KEY"), say("ID")), rows)
+    return DONE
+
+
+def _remove(call: Call, root: Path) -> int:
+    name = call.options.name
+    if not (root / FILE).exists():
+        raise AccountRefused(RefusedAccount.UNKNOWN, name)
+    Accounts(root).remove(name)
+    call.output.result({"removed": name}, say("The account “{name}” was removed. What it owned stays.", name=name))
+    return DONE
+
+
+def _shown(account: LabAccount) -> dict[str, object]:
+    names = ("name", "access_key", "project_id", "domain_id", "user_id")
+    return {name: getattr(account, name) for name in names}
+
+
+def _refused(error: AccountRefused) -> AppError:
+    match error.reason:
+        case RefusedAccount.UNKNOWN:
+            return NotFound(
+                text("The Lab has no account “{name}”.", name=error.name),
+                text("“traindeck lab account ls” lists them."),
+            )
+        case RefusedAccount.TAKEN:
+            return Conflict(
+                text("The Lab has an account “{name}” already.", name=error.name),
+                text("Take another name, or remove that account first."),
+            )
+        case RefusedAccount.FIRST:
+            return Conflict(
+                text("The account “{name}” is the Lab's own and stays.", name=error.name),
+                text("Remove the folder of the Lab to be rid of it with all it holds."),
+            )
+        case RefusedAccount.BAD_NAME:
+            return InvalidInput(
+                text("“{name}” cannot be the name of an account.", name=error.name),
+                text("A name is 1 to 32 letters, digits, dots, hyphens or underscores."),
+            )
+
+
+_OF_ACCOUNTS: dict[str, Callable[[Call, Path], int]] = {"add": _add, "ls": _ls, "remove": _remove}
+COMMANDS: dict[str, Callable[[Call], int]] = {
+    "serve": serve, "status": status, "stop": stop, "reset": reset, "engines": engines, "account": account,
+}  # fmt: skip

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.main import DONE, Call
-from traindeck.cli.profile import keys
+from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Profile, Provider, Signature, parse_proxy
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import say, text
+from traindeck.services.accounts.environment import ACCESS, ENVIRONMENT, SECRET, TOKEN, environment_keys
+from traindeck.services.accounts.key_checks import read_credentials
 
 if TYPE_CHECKING:
     from traindeck.domain.accounts.profiles import Check
@@ -40,13 +46,13 @@ async def add(call: Call) -> int:
             raise InvalidInput(
                 text("--keep-keys is for an account that is there already."), text("Give it together with --replace.")
             )
-        password = keys.proxy_password(asked)
+        password = _proxy_password(asked)
         async with call.accounts() as core:
             profiles = core.profile_service()
             kept = await profiles.change(profile, password)
             current = profiles.current
         return _report(call, kept, current)
-    credentials = keys.gathered(asked)
+    credentials = _gathered(asked)
     async with call.accounts() as core:
         profiles = core.profile_service()
         kept = await profiles.add(profile, credentials, replace_old=asked.replace)
@@ -63,25 +69,21 @@ def _report(call: Call, kept: Profile, current: str) -> int:
     return DONE
 
 
-async def show_all(call: Call) -> int:
+async def list(call: Call) -> int:
     async with call.accounts() as core:
-        run_service = core.profile_service()
-        profiles, current = run_service.all(), run_service.current
+        profiles = core.profile_service()
+        found, current = profiles.all(), profiles.current
+
+    def row(profile: Profile) -> Sequence[str]:
+        mark = "*" if profile.name == current else ""
+        key, endpoint = profile.key_hint or "–", profile.obs_endpoint or "–"
+        return mark, profile.name, profile.provider.value, profile.region, key, endpoint
+
     if call.output.json_wanted:
-        call.output.document([_document(profile, current) for profile in profiles])
+        call.output.document([_document(profile, current) for profile in found])
         return DONE
-    rows = [
-        (
-            "*" if profile.name == current else "",
-            profile.name,
-            profile.provider.value,
-            profile.region,
-            profile.key_hint or "–",
-            profile.obs_endpoint or "–",
-        )
-        for profile in profiles
-    ]
-    call.output.table(["", say("Name"), say("Provider"), say("Region"), say("Key"), say("OBS endpoint")], rows)
+    heads = ["", say("Name"), say("Provider"), say("Region"), say("Key"), say("OBS endpoint")]
+    call.output.table(heads, [row(profile) for profile in found])
     return DONE
 
 
@@ -104,7 +106,7 @@ async def check(call: Call) -> int:
                 "name": name,
                 "valid": check_up.accepted,
                 "verdict": say(check_up.verdict),
-                "ends": check_up.expires.isoformat() if check_up.expires else None,
+                "ends": check_up.expires,
                 "checks": [_finding(check) for check in check_up.checks],
             }
         )
@@ -140,26 +142,8 @@ async def remove(call: Call) -> int:
     return DONE
 
 
-COMMANDS = {"add": add, "list": show_all, "use": use, "check": check, "remove": remove}
-
-
 def _document(profile: Profile, current: str) -> dict[str, object]:
-    return {
-        "name": profile.name,
-        "current": profile.name == current,
-        "provider": profile.provider.value,
-        "region": profile.region,
-        "obs_endpoint": profile.obs_endpoint,
-        "modelarts_endpoint": profile.modelarts_endpoint,
-        "iam_endpoint": profile.iam_endpoint,
-        "project_id": profile.project_id,
-        "signature": profile.signature.value,
-        "path_style": profile.path_style,
-        "ca_file": profile.ca_file,
-        "proxy": profile.proxy,
-        "work_in": profile.work_in,
-        "key_hint": profile.key_hint,
-    }
+    return {"name": profile.name, "current": profile.name == current, **asdict(profile)}
 
 
 def _finding(check: Check) -> dict[str, object]:
@@ -170,3 +154,71 @@ def _finding(check: Check) -> dict[str, object]:
         "fact": say(check.fact),
         "hint": say(check.hint) if check.hint is not None else "",
     }
+
+
+# Where the keys come from; never an argument, which other users of the machine can read
+
+
+def _gathered(options: Namespace) -> Credentials:
+    """From the file or the environment if named, else from the terminal or standard input."""
+    if options.csv is not None:
+        found = _lasting(read_credentials(options.csv))
+    elif options.env:
+        found = from_environment()
+    elif terminal.somebody_is_there():
+        access_key = terminal.asked(f"{say('Access key (AK)')}: ")
+        found = from_lines([access_key, terminal.asked_unseen(f"{say('Secret key (SK), not shown')}: ")])
+    else:
+        lines = terminal.lines_from_standard_input()
+        return from_lines(lines) if any(lines) or ACCESS not in os.environ else from_environment()
+    return replace(found, proxy_password=_proxy_password(options))
+
+
+def _proxy_password(options: Namespace) -> Secret | None:
+    """Asked for where the proxy has a user; it is a secret like the keys."""
+    if not options.proxy or not parse_proxy(options.proxy).user:
+        return None
+    if terminal.somebody_is_there():
+        given = terminal.asked_unseen(f"{say('Password of the proxy, not shown')}: ")
+    else:
+        given = next(iter(terminal.lines_from_standard_input()), "")
+    return Secret(given) if given else None
+
+
+def from_lines(lines: Sequence[str]) -> Credentials:
+    access_key, secret_key, token, password = (*lines, "", "", "", "")[:4]
+    if not access_key or not secret_key:
+        raise InvalidInput(
+            text("The keys are missing."),
+            text(
+                "Give the access key and the secret key as two lines on standard input, or use --csv or --env. "
+                "They are never arguments."
+            ),
+        )
+    return _lasting(
+        Credentials(
+            access_key, Secret(secret_key), Secret(token) if token else None, Secret(password) if password else None
+        )
+    )
+
+
+def from_environment() -> Credentials:
+    found = environment_keys()
+    if found is None:
+        raise InvalidInput(
+            text("The environment holds no keys."), text("Set {access} and {secret}.", access=ACCESS, secret=SECRET)
+        )
+    return _lasting(found)
+
+
+def _lasting(credentials: Credentials) -> Credentials:
+    """What goes into the keyring must outlive the day."""
+    if credentials.token:
+        raise InvalidInput(
+            text("Temporary keys end by themselves and are not kept."),
+            text(
+                "Set {access}, {secret} and {token} in the environment and give “--profile {name}” with a command.",
+                access=ACCESS, secret=SECRET, token=TOKEN, name=ENVIRONMENT,
+            ),
+        )  # fmt: skip
+    return credentials

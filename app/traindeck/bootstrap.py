@@ -9,7 +9,7 @@ import logging
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -49,7 +49,20 @@ _PAINT_S = 1.0
 _LANGUAGE = "language"
 _WAYS_TO_END = ("stop", "leave")
 # What the list of runs needs.
-_FOR_RUNS = ("traindeck.assembly.core", "traindeck.viewmodels.jobs.run_list", "traindeck.ui.jobs.run_list_view")
+# What the window is made of, in steps that hold it up for a moment each; what they lean on comes with them.
+_FOR_RUNS = ("viewmodels.jobs.run_list", "ui.kit.cells", "ui.jobs.run_list_view")
+_ROOMS = (
+    "ui.kit.dialogs", "viewmodels.accounts.profile_form", "ui.accounts.profile_dialog", "viewmodels.accounts.accounts",
+    "viewmodels.jobs.job_form", "viewmodels.logs.log_feed", "viewmodels.previews.preview",
+    "viewmodels.storage.bucket_tree", "viewmodels.storage.bucket_access", "viewmodels.storage.buckets",
+    "viewmodels.storage.moving", "viewmodels.storage.object_browser", "viewmodels.storage.object_sheet",
+    "viewmodels.transfers.transfer_list", "viewmodels.transfers.sync_form", "viewmodels.rooms", "ui.accounts.feature",
+    "ui.jobs.job_form_view", "ui.jobs.feature", "ui.lab.feature", "ui.previews.lists", "ui.previews.pictures",
+    "ui.storage.browser_view", "ui.previews.feature", "ui.shell.frame_feature", "ui.storage.bucket_view",
+    "ui.storage.access_page", "ui.storage.bucket_rules_pages", "ui.storage.object_pages",
+    "ui.storage.object_properties", "ui.storage.feature", "ui.transfers.feature", "workspace",
+)  # fmt: skip
+_SERVICES = ("services.accounts.profiles", "services.previews.reading", "services.storage.text_editing")
 
 
 @dataclass(slots=True)
@@ -121,7 +134,8 @@ async def _main(
     await _in_sight(window)
     async with AsyncExitStack() as owned:
         owned.callback(start.take_down, window)
-        await _loaded(*_FOR_RUNS)
+        await _loaded("traindeck.assembly.core")
+        await _loaded_here(_FOR_RUNS)
         from traindeck.assembly.core import Core
         from traindeck.assembly.lab_link import LabLife
         from traindeck.ui.shell.feature import Shell
@@ -140,7 +154,8 @@ async def _main(
         runs = _first_runs(core, scope, shell)
         from traindeck.services.accounts.connections import ADAPTERS
 
-        await _loaded("traindeck.workspace", *ADAPTERS)
+        await _loaded(*ADAPTERS, *(f"traindeck.{name}" for name in _SERVICES))
+        await _loaded_here(_ROOMS)
         from traindeck.ui.qt.watchdog import REST_BEAT_S, StallWatchdog
         from traindeck.workspace import Models, Workspace
 
@@ -207,8 +222,15 @@ async def _in_sight(window: MainWindow) -> None:
 
 
 async def _loaded(*modules: str) -> None:
-    """In a worker, so that the frame answers meanwhile."""
+    """In a worker, so that the frame answers meanwhile; not what has classes of Qt's: it crashed, rarely."""
     await asyncio.get_running_loop().run_in_executor(None, lambda: [import_module(name) for name in modules])
+
+
+async def _loaded_here(modules: Sequence[str]) -> None:
+    """The frame answers between two."""
+    for name in modules:
+        import_module(f"traindeck.{name}")
+        await asyncio.sleep(0)
 
 
 def _first_runs(core: Core, scope: TaskScope, shell: Shell) -> RunList:

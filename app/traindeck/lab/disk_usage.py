@@ -15,8 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from filelock import FileLock, Timeout
 
 from traindeck.lab.root_folder import LOCK
-from traindeck.lab.training.job_records import LIVE_PHASES
-from traindeck.lab.training.running.process_tree import ProcessId, end_orphans
+from traindeck.lab.training.running.process_tree import LIVE_PHASES, ProcessId, end_orphans
 
 _WAIT_S = 5.0
 _TOLD_EVERY = 1000

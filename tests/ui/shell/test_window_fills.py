@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -17,7 +18,7 @@ from shiboken6 import isValid
 
 from support.frame_bench import BOTTOM, ICONS, LEFT, Frame, frame
 from support.qt_support import until
-from support.waiting import fail_with
+from support.waiting import PATIENT_S, fail_with
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import TaskScope
 from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, Question, asked, asked_line
@@ -252,3 +253,34 @@ def test_nothing_but_the_frame_is_loaded_before_it_is_in_sight() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+_WATCHED_START = """
+import sys, threading
+from argparse import Namespace
+
+class Watch:
+    elsewhere = []
+    def find_spec(self, name, path=None, target=None):
+        of_qt = name.startswith(("PySide6", "traindeck.ui", "traindeck.viewmodels"))
+        if of_qt and threading.current_thread() is not threading.main_thread():
+            self.elsewhere.append(name)
+
+sys.meta_path.insert(0, Watch())
+from traindeck.bootstrap import run_program
+
+async def visit(program):
+    print(Watch.elsewhere, "aiohttp" in sys.modules)
+    return 0
+
+sys.exit(run_program(Namespace(language="en", theme="light"), visit))
+"""
+
+
+def test_classes_of_qt_are_made_on_the_thread_of_the_window(tmp_path: Path) -> None:
+    """Made in a worker while the window was painted, they crashed it, once in many starts. And the Lab's server, with
+    all it needs, is a program of its own."""
+    environment = os.environ | {"TRAINDECK_HOME": str(tmp_path / "home"), "QT_QPA_PLATFORM": "offscreen"}
+    command = [sys.executable, "-c", _WATCHED_START]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=PATIENT_S)
+    assert (done.returncode, done.stdout.strip()) == (0, "[] False"), done.stderr

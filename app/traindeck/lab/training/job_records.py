@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from traindeck.lab.training.database import Shelf, now_ms
-from traindeck.lab.training.running.process_tree import ProcessId
+from traindeck.lab.training.running.process_tree import LIVE_PHASES, ProcessId
 
-LIVE_PHASES = ("Creating", "Pending", "Running", "Terminating")
 STOPPABLE_PHASES = ("Creating", "Pending", "Running")
 _JOB_QUOTA = 10_000
 

@@ -14,6 +14,8 @@ import psutil
 
 # Every process of a job has it, and what it starts inherits it.
 JOB_VARIABLE = "MA_VJ_NAME"
+# While it is in one of these a job may have processes.
+LIVE_PHASES = ("Creating", "Pending", "Running", "Terminating")
 _ORPHAN_GRACE_S = 0.5
 _POLL_S = 0.05
 _KILL_ROUNDS = 20

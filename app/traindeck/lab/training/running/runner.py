@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from traindeck.lab.faults import Fault
 from traindeck.lab.training import job_history as events
-from traindeck.lab.training.job_records import LIVE_PHASES, STOPPABLE_PHASES, EventText
+from traindeck.lab.training.job_records import STOPPABLE_PHASES, EventText
 from traindeck.lab.training.running.job_files import GivenUpError
 from traindeck.lab.training.running.job_outcome import (
     KILLED,
@@ -22,6 +22,7 @@ from traindeck.lab.training.running.job_outcome import (
 )
 from traindeck.lab.training.running.job_processes import JobProcesses
 from traindeck.lab.training.running.job_transfers import Delivery, Preparation
+from traindeck.lab.training.running.process_tree import LIVE_PHASES
 
 log = logging.getLogger(__name__)
 

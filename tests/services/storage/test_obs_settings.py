@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, closing
 from datetime import date
 from pathlib import Path
 
@@ -37,13 +37,8 @@ DIALECTS = ["obs", "v2", "v4"]
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
-@asynccontextmanager
-async def connected(way: Way) -> AsyncIterator[Connection]:
-    connection = Connection(way.profile, way.credentials, way.calls)
-    try:
-        yield connection
-    finally:
-        connection.close()
+def connected(way: Way) -> AbstractContextManager[Connection]:
+    return closing(Connection(way.profile, way.credentials, way.calls))
 
 
 Speaking = Callable[[str], AbstractAsyncContextManager[tuple[Connection, str]]]
@@ -58,14 +53,14 @@ def speaking(way: Way, tmp_path: Path) -> Speaking:
     async def speak(dialect: str) -> AsyncIterator[tuple[Connection, str]]:
         bucket = f"b-{secrets.token_hex(6)}"
         if dialect != "obs":
-            async with connected(way.at(signature=Signature(dialect))) as connection:
+            with connected(way.at(signature=Signature(dialect))) as connection:
                 await connection.storage.create_bucket(bucket)
                 yield connection, bucket
             return
         names = ("localhost", f"{bucket}.localhost")
         async with SecureFront(tmp_path, way.profile.obs_endpoint, *names) as front:
             there = way.at(obs_endpoint=front.url, signature=Signature.OBS, ca_file=str(front.ca_file))
-            async with connected(there) as connection:
+            with connected(there) as connection:
                 await connection.storage.create_bucket(bucket)
                 yield connection, bucket
 
@@ -224,19 +219,15 @@ async def test_without_the_right_or_the_network(
         assert facts.versioning is Versioning.NEVER
         with pytest.raises(NotFound):
             await connection.settings.facts("no-such-bucket-anywhere")
-        async with connected(way.at(obs_endpoint=f"http://127.0.0.1:{unused_port}")) as dead:
+        with connected(way.at(obs_endpoint=f"http://127.0.0.1:{unused_port}")) as dead:
             with pytest.raises(Unreachable):
                 await dead.settings.facts(bucket)
 
 
 async def test_an_answer_of_somebody_else_is_no_setting(way: Way, tmp_path: Path, speaking: Speaking) -> None:
-    async with (
-        speaking("v2") as (_, bucket),
-        FaultyProxy(way.profile.obs_endpoint) as proxy,
-        connected(way.at(obs_endpoint=proxy.url)) as between,
-    ):
+    async with speaking("v2") as (_, bucket), FaultyProxy(way.profile.obs_endpoint) as proxy:
         proxy.faults.extend([Answer(200, b"<html>Sign in</html>")] * 20)
-        with pytest.raises(ServiceTrouble):
+        with connected(way.at(obs_endpoint=proxy.url)) as between, pytest.raises(ServiceTrouble):
             await between.settings.tags(bucket)
 
 
@@ -251,7 +242,7 @@ def foreign(request: pytest.FixtureRequest, tmp_path: Path, calls: BlockingCalls
 
 async def test_a_store_that_lacks_them_says_so_and_loses_nothing(foreign: Foreign) -> None:
     name, way = foreign
-    async with connected(way) as connection:
+    with connected(way) as connection:
         settings = connection.settings
         await connection.storage.create_bucket("bucket-one")
         facts = await settings.facts("bucket-one")
@@ -290,13 +281,11 @@ async def test_a_store_that_lacks_them_says_so_and_loses_nothing(foreign: Foreig
 )
 async def test_what_is_said_in_unknown_words_stays_unknown(way: Way, part: str, page: bytes, unknown: str) -> None:
     bucket = f"b-{secrets.token_hex(6)}"
-    async with (
-        FaultyProxy(way.profile.obs_endpoint) as proxy,
-        connected(way.at(obs_endpoint=proxy.url)) as between,
-    ):
-        await between.storage.create_bucket(bucket)
-        proxy.only = re.compile(rf"\?{part}$")
-        proxy.faults.extend([Answer(200, page, {"Content-Type": "application/xml"})] * 20)
-        facts = await between.settings.facts(bucket)
+    async with FaultyProxy(way.profile.obs_endpoint) as proxy:
+        with connected(way.at(obs_endpoint=proxy.url)) as between:
+            await between.storage.create_bucket(bucket)
+            proxy.only = re.compile(rf"\?{part}$")
+            proxy.faults.extend([Answer(200, page, {"Content-Type": "application/xml"})] * 20)
+            facts = await between.settings.facts(bucket)
         assert getattr(facts, unknown) is None and unknown in facts.unknown
         assert facts.objects == 0 and set(facts.unknown) == {unknown}

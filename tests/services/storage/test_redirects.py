@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, closing
 from typing import Any, cast
 
 import pytest
@@ -45,13 +45,8 @@ def test_only_the_same_service_is_followed(service: str, location: str, may: boo
     assert may_follow(service, location) is may
 
 
-@asynccontextmanager
-async def connected(way: Way) -> AsyncIterator[Connection]:
-    connection = Connection(way.profile, way.credentials, way.calls)
-    try:
-        yield connection
-    finally:
-        connection.close()
+def connected(way: Way) -> AbstractContextManager[Connection]:
+    return closing(Connection(way.profile, way.credentials, way.calls))
 
 
 async def _first(connection: Connection, bucket: str) -> object:
@@ -77,9 +72,8 @@ async def test_nobody_else_is_asked(way: Way, lab: LabProcess, call: str, status
     async with FaultyProxy(lab.obs) as stranger, FaultyProxy(lab.obs) as proxy:
         location = {"Location": f"{stranger.url}/b/x?versionId=1", "Content-Type": "application/xml"}
         proxy.faults.extend([Answer(status, b"", location)] * 20)
-        async with connected(way.at(obs_endpoint=proxy.url)) as connection:
-            with pytest.raises(LedAway) as caught:
-                await CALLS[call](connection, "for-redirects")
+        with connected(way.at(obs_endpoint=proxy.url)) as connection, pytest.raises(LedAway) as caught:
+            await CALLS[call](connection, "for-redirects")
         assert stranger.url in caught.value.sentence()
         assert stranger.seen == [], "not even a connection"
 
@@ -91,7 +85,6 @@ async def test_a_redirect_within_the_service_ends_after_two(
     async with FaultyProxy(lab.obs) as proxy:
         location = {"Location": f"{proxy.url}/for-redirects", "Content-Type": "application/xml"}
         proxy.faults.extend([Answer(307, b"", location)] * 40)
-        async with connected(way.at(obs_endpoint=proxy.url)) as connection:
-            with pytest.raises(AppError):
-                await CALLS[call](connection, "for-redirects")
+        with connected(way.at(obs_endpoint=proxy.url)) as connection, pytest.raises(AppError):
+            await CALLS[call](connection, "for-redirects")
     assert 1 <= len(proxy.seen) <= 6

@@ -219,9 +219,9 @@ async def test_without_the_right_or_the_network(
         assert facts.versioning is Versioning.NEVER
         with pytest.raises(NotFound):
             await connection.settings.facts("no-such-bucket-anywhere")
-        with connected(way.at(obs_endpoint=f"http://127.0.0.1:{unused_port}")) as dead:
-            with pytest.raises(Unreachable):
-                await dead.settings.facts(bucket)
+        nowhere = way.at(obs_endpoint=f"http://127.0.0.1:{unused_port}")
+        with connected(nowhere) as dead, pytest.raises(Unreachable):
+            await dead.settings.facts(bucket)
 
 
 async def test_an_answer_of_somebody_else_is_no_setting(way: Way, tmp_path: Path, speaking: Speaking) -> None:

@@ -184,9 +184,6 @@ async def fetch(call: Call) -> int:
     return DONE
 
 
-COMMANDS = {command.__name__: command for command in (init, submit, rerun, ls, show, logs, stop, rm, wait, fetch)}
-
-
 def _write_new(place: Path, content: str) -> None:
     """A job file that is there is never replaced."""
     with local_errors(place):

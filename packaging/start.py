@@ -469,8 +469,10 @@ def program_arguments(arguments: "list[str]", mode: str) -> "list[str]":
 
 def test_command(python: str, everything: bool, arguments: "list[str]") -> "list[str]":
     chosen = [] if everything else ["-m", "not long"]
+    # One more than there are cores: much of the time a test waits, for a process to start or a server to answer.
+    workers = str((os.cpu_count() or 1) + 1)
     # Arguments come last, so that `-n0` or another `--dist` of the caller's wins.
-    return [python, "-m", "pytest", "-n", "auto", "--dist", "worksteal", *chosen, *arguments]
+    return [python, "-m", "pytest", "-n", workers, "--dist", "worksteal", *chosen, *arguments]
 
 
 def check_commands(python: str, arguments: "list[str]") -> "list[list[str]]":

@@ -361,7 +361,7 @@ def test_without_a_display_the_first_minute_is_chosen(start: ModuleType) -> None
 
 def test_long_tests_only_when_asked_for_and_the_checks_only_with_the_whole(start: ModuleType) -> None:
     usual = start.test_command("python", False, ["-x"])
-    assert usual[2:5] == ["pytest", "-n", "auto"]
+    assert usual[2:5] == ["pytest", "-n", str((os.cpu_count() or 1) + 1)]
     assert usual[-3:] == ["-m", "not long", "-x"]
     assert "-m" not in start.test_command("python", True, [])[3:]
     assert [command[2] for command in start.check_commands("python", ["-x", "-k", "some"])] == ["ruff", "mypy"]

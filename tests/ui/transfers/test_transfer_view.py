@@ -210,7 +210,7 @@ async def test_the_list_of_files_begins_with_the_problems_and_is_copied(
         await until(lambda: transfers.state.live == 0 and dialog.footing.text() == "No such files.")
         dialog.filter.setCurrentText("Uploaded")
         await until(lambda: dialog.model.rowCount() == 2)
-        assert view.model.index(0, TransferTableModel.PROGRESS).data() == "✓ Verified"
+        await until(lambda: view.model.index(0, TransferTableModel.PROGRESS).data() == "✓ Verified")
         assert {dialog.model.index(row, FilesModel.CONFIRMED).data() for row in range(2)} == {"✓"}
         dialog.filter.setCurrentText("Not confirmed")
         await until(lambda: dialog.footing.text() == "No such files.")

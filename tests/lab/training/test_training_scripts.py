@@ -90,7 +90,7 @@ def work(number, folder):
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if number == 0:
         os.setsid()
-    print("worker", number, "pid", os.getpid(), flush=True)
+    sys.stdout.write(f"worker {number} pid {os.getpid()}\\n")  # in one piece: others write at the same time
     while True:
         time.sleep(0.05)
 
@@ -103,7 +103,7 @@ if __name__ == "__main__":
     children = [context.Process(target=work, args=(number, args.train_url)) for number in range(3)]
     for child in children:
         child.start()
-    print("parent pid", os.getpid(), flush=True)
+    sys.stdout.write(f"parent pid {os.getpid()}\\n")
     for child in children:
         child.join()
 """

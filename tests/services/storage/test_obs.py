@@ -35,6 +35,7 @@ from traindeck.services.http import calls as retrying
 from traindeck.services.storage.sdk import client as obs_client
 from traindeck.services.storage.sdk.access import ObsAccess
 from traindeck.services.storage.sdk.buckets import ObsStorage
+from traindeck.services.storage.wire import connection
 
 ODD_NAMES = ["a b", "ü/中文.txt", "plus+and%25", "q?#&=;,'()", "control\x01\r\n\t", "<x>&amp;", "tilde~", "a//b"]
 
@@ -330,10 +331,14 @@ async def test_a_service_that_says_nothing_is_given_up(
     way: Way, lab: LabProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(obs_client, "SOCKET_S", 0.2)
+    monkeypatch.setattr(connection, "NO_PROGRESS_S", 0.2)
     async with FaultyProxy(lab.obs) as proxy:
-        proxy.faults.extend([Stall()] * 4)
-        with way.at(obs_endpoint=proxy.url).storage() as storage, pytest.raises(ServiceTrouble, match="in time"):
-            await storage.buckets()
+        proxy.faults.extend([Stall()] * 8)
+        with way.at(obs_endpoint=proxy.url).storage() as storage:
+            with pytest.raises(ServiceTrouble, match="in time"):
+                await storage.buckets()
+            with pytest.raises(ServiceTrouble, match="in time"):
+                await storage.create_bucket("unanswered")
 
 
 def test_importing_the_adapter_does_not_load_the_sdk() -> None:

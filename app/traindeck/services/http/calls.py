@@ -23,6 +23,10 @@ SocketOption = tuple[int, int, int | bytes]
 _here = threading.local()
 
 
+class AnswerTooLong(Exception):
+    """Nothing that we ask for is answered at such length."""
+
+
 class NotReached(Exception):
     """No connection could be made: nothing was sent."""
 

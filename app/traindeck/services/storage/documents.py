@@ -30,6 +30,8 @@ _ROW = re.compile(
     + "</Contents>",
     re.DOTALL,
 )
+# A page of a thousand versions has some 25,000; each element that is read takes memory, and each level of them.
+_MOST_MARKS = 200_000
 _FIRST_ROW = "<Contents>"
 _LAST_ROW = "</Contents>"
 
@@ -37,6 +39,8 @@ _LAST_ROW = "</Contents>"
 def document(xml: str | bytes, *names: str) -> ET.Element:
     """The document of one of these names; ValueError: it is another, as of a sign-in page on the way."""
     words = xml.decode("utf-8") if isinstance(xml, bytes) else xml
+    if words.count("<") > _MOST_MARKS:
+        raise ValueError(f"expected {names[0]}: more elements than any has")
     try:
         root = ET.fromstring(_NAMESPACE.sub("", words.strip(), count=1))
     except ET.ParseError as error:

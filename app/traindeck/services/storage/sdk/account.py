@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import weakref
 from collections.abc import Callable, Coroutine
@@ -13,13 +14,23 @@ from traindeck.domain.accounts.profiles import Profile, Signature
 from traindeck.domain.errors import AppError, KeysRefused, Unexpected
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
-from traindeck.services.http.calls import TRIES, NotReached, Refused, breakable, load, nobody_listens, retried
+from traindeck.services.http.calls import (
+    TRIES,
+    AnswerTooLong,
+    NotReached,
+    Refused,
+    breakable,
+    load,
+    nobody_listens,
+    retried,
+)
 from traindeck.services.http.errors import (
     ErrorResponse,
     cut_off,
     network_trouble,
     not_understood,
     seconds_ahead,
+    too_slow,
     unusable_certificates,
 )
 from traindeck.services.http.proxies import LED_AWAY, led_away, proxy_to
@@ -32,6 +43,10 @@ if TYPE_CHECKING:
     from traindeck.services.storage.sdk.client import StorageClient
 
 Result = TypeVar("Result")
+
+
+# One of the SDK's: none takes long, and one that drips is none.
+ANSWER_S = 180.0
 
 
 class ObsAccount(Endpoint):
@@ -69,8 +84,14 @@ class ObsAccount(Endpoint):
         """The SDK's answer, of success or with a code that is fine too."""
 
         async def attempt() -> Any:
-            answer = await self._calls.run(lambda token: self._in_worker(request, token))
+            try:
+                async with asyncio.timeout(ANSWER_S):
+                    answer = await self._calls.run(lambda token: self._in_worker(request, token))
+            except TimeoutError:
+                raise too_slow(self.service, f"no whole answer in {ANSWER_S:.0f} s") from None
             self._compare_clocks(seconds_ahead(dict(answer.header or ()).get("date", "")))
+            if answer.status < 300 and dict(answer.header or ()).get("content-type", "").startswith("text/html"):
+                raise not_understood(self.refusal(answer))  # a page that wants somebody to sign in
             if answer.status < 300 or answer.errorCode in fine:
                 return answer
             raise obs_error(self.refusal(answer), place)
@@ -130,6 +151,8 @@ class ObsAccount(Endpoint):
                 return client.call(lambda: request(client))
         except (AppError, Cancelled):
             raise
+        except AnswerTooLong as error:
+            raise not_understood(ErrorResponse(self.service, 0, message=str(error))) from None
         except NotReached as error:
             raise self.not_reached(error) from None
         except OSError as error:

@@ -24,7 +24,7 @@ from obs import ObsClient, convertor
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile, Proxy, Signature
 from traindeck.domain.storage.access import Acl
-from traindeck.services.http.calls import NotReached, connected, in_use
+from traindeck.services.http.calls import AnswerTooLong, NotReached, connected, in_use
 from traindeck.services.http.proxies import MOST_REDIRECTS, may_follow
 from traindeck.services.storage.endpoint import is_path_style
 from traindeck.services.storage.sdk.documents import acl_of, policy_of
@@ -34,6 +34,7 @@ SOCKET_S = 30.0
 # Less than any front end keeps an idle connection, so that few are found dead.
 IDLE_S = 20.0
 CHUNK_BYTES = 256 * 1024
+ANSWER_BYTES = 16 * 1024 * 1024
 _MOST_BESIDE = "bytes=0-262143"
 
 # What a socket says when the other end closed it: worth one immediate try on a fresh one.
@@ -179,6 +180,16 @@ class StorageClient(ObsClient):  # type: ignore[misc]
 
     def _init_ssl_context(self, custom_ciphers: object) -> None:
         self.context = ssl.create_default_context(cafile=self._ca_file)
+
+    def _prepare_response_data(self, result: http.client.HTTPResponse, size: int) -> bytes | None:
+        """All of an answer, within bounds: the SDK reads for as long as something comes."""
+        pieces, held = list[bytes](), 0
+        while piece := result.read(size):
+            held += len(piece)
+            if held > ANSWER_BYTES:
+                raise AnswerTooLong("the answer is longer than any can be")
+            pieces.append(piece)
+        return b"".join(pieces) or None
 
     def _is_redirect_exception(self, status: int, headers: Mapping[str, str]) -> bool:
         """The SDK would sign anew for anybody who is named."""

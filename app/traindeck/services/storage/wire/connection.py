@@ -23,7 +23,10 @@ _SLICE_BYTES = 256 * 1024
 # Received and not taken yet; above it the sender is kept waiting.
 _HELD_BYTES = 1024 * 1024
 _MOST_HEADERS = 500
-_ANSWER_BYTES = 64 * 1024 * 1024
+_HEAD_BYTES = 256 * 1024
+_ANSWER_BYTES = 16 * 1024 * 1024
+# An answer that is kept is a page of a listing at most; one that drips is none.
+_ANSWER_S = 120.0
 # What the system may hold unsent: keeps the progress honest and a cancelled body short.
 _UNSENT_BYTES = 256 * 1024
 
@@ -67,6 +70,8 @@ class HttpConnection(asyncio.Protocol):
         self._waits_for_us = False
         self._moved_at = 0.0
         self._unsent_before = 0
+        self._head_bytes = 0
+        self._answer_since = 0.0
         self.idle_since = 0.0
         self._headers: dict[str, str] = {}
         self._chunks: deque[bytes] = deque()
@@ -115,6 +120,12 @@ class HttpConnection(asyncio.Protocol):
         elif self._left:
             self._take_whole(data)
         else:
+            self._head_bytes += 0 if self._has_head else len(data)
+            if self._head_bytes > _HEAD_BYTES:
+                self._fail(ValueError("the head of the answer has no end"))
+                self._tell()
+                return
+            self._answer_since = self._answer_since or self._moved_at
             try:
                 self._parser.feed_data(data)
             except httptools.HttpParserError as error:
@@ -198,6 +209,9 @@ class HttpConnection(asyncio.Protocol):
         if not self._is_busy or self._waits_for_us or unsent != self._unsent_before:
             self._moved_at = now
             self._unsent_before = unsent
+        elif self._is_kept and self._answer_since and now - self._answer_since > _ANSWER_S:
+            self._fail(TimeoutError(f"no whole answer in {_ANSWER_S:.0f} s"))
+            self._tell()
         elif now - self._moved_at > NO_PROGRESS_S:
             self._fail(TimeoutError(f"nothing moved for {NO_PROGRESS_S:.0f} s"))
             self._tell()
@@ -264,6 +278,7 @@ class HttpConnection(asyncio.Protocol):
 
     async def _receive(self, take: ChooseSink | None) -> Answered:
         sink = take(self._status, self._headers) if take else None
+        self._is_kept = sink is None
         kept: list[bytes] = []
         kept_bytes = 0
         while True:
@@ -323,6 +338,9 @@ class HttpConnection(asyncio.Protocol):
         self._chunks.clear()
         self._held = 0
         self._left = 0
+        self._head_bytes = 0
+        self._answer_since = 0.0
+        self._is_kept = True
         self._has_head = False
         self._has_length = False
         self._is_complete = False

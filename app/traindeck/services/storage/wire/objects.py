@@ -96,8 +96,8 @@ class Objects(KeptVersions):
         request = Request("GET", source, of_version(version), headers, take=incoming.taker)
 
         def check(answer: Answered) -> None:
-            stored = bare(answer.headers.get("etag", ""))
-            if if_match and stored and stored != bare(if_match):  # not every service looks at the condition
+            stored = bare(_etag_of(answer))
+            if if_match and stored != bare(if_match):  # not every service looks at the condition
                 raise obs_error(replace(self.account.refusal(answer), status=412), source)
             if not incoming.is_as_asked:
                 raise ValueError("another range than asked for")
@@ -109,7 +109,7 @@ class Objects(KeptVersions):
 
     async def head(self, path: ObjectPath) -> ObjectHead | None:
         need_key(path)
-        answer = await self.account.ask(Request("HEAD", path), missing_is_fine=True)
+        answer = await self.account.ask(Request("HEAD", path), missing_is_fine=True, read=_etag_of)
         if answer.status == 404:
             return None
         length = answer.headers.get("content-length", "")
@@ -123,7 +123,12 @@ class Objects(KeptVersions):
 
         need_key(path)
         request = Request("HEAD", path, of_version(version))
-        found: ObjectFacts = (await self.account.ask(request, read=lambda one: facts_of(path, one.headers))).content
+
+        def read(answer: Answered) -> ObjectFacts:
+            _etag_of(answer)
+            return facts_of(path, answer.headers)
+
+        found: ObjectFacts = (await self.account.ask(request, read=read)).content
         return found
 
     async def is_public(self, path: ObjectPath) -> bool | None:
@@ -152,7 +157,8 @@ class Objects(KeptVersions):
 
     async def try_to_write(self, target: ObjectPath) -> None:
         """Raise what keeps us from writing there; nothing is kept, for the checksum that goes with it is wrong."""
-        answer = await self.account.ask(Request("PUT", target, body=_Trial()), fine=("BadDigest", "InvalidDigest"))
+        request = Request("PUT", target, body=_Trial())
+        answer = await self.account.ask(request, fine=("BadDigest", "InvalidDigest"), read=_etag_of)
         if answer.status < 300:  # a service that compares nothing has kept it
             await self.remove_version(target, answer.headers.get(f"{self.account.prefix}version-id", ""))
 
@@ -235,7 +241,7 @@ class _Incoming:
 
     def taker(self, status: int, headers: Mapping[str, str]) -> Sink | None:
         """Nothing is handed on unless it is the range asked for."""
-        if status not in (200, 206):
+        if status not in (200, 206) or "etag" not in headers:
             return None
         content_range = headers.get("content-range", "")
         if status == 206 or content_range:  # some say 200 to a range and give the range
@@ -254,6 +260,13 @@ class _Incoming:
     def _take(self, piece: bytes) -> Awaitable[None] | None:
         self.received_bytes += len(piece)
         return self._sink(piece)
+
+
+def _etag_of(answer: Answered) -> str:
+    """Every store names the content of an object; a page that wants somebody to sign in does not."""
+    if not answer.headers.get("etag", ""):
+        raise ValueError("an object without an ETag")
+    return answer.headers["etag"]
 
 
 def _nowhere(piece: bytes) -> None:

@@ -1,7 +1,8 @@
-"""What is signed never leaves the account's own service, whatever an answer names."""
+"""Servers that mean no good, or are none: nothing signed leaves, everything ends within bounds and with a sentence."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, closing
 from typing import Any, cast
@@ -11,10 +12,14 @@ import pytest
 from support.servers.faults import Answer, FaultyProxy
 from support.servers.lab_process import LabProcess
 from support.stores.way import Way
+from support.stores.written import Line, Script, WrittenServer
+from support.waiting import PATIENT_S
 from traindeck.domain.errors import AppError, LedAway
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.accounts.connections import Connection
 from traindeck.services.http.proxies import may_follow
+from traindeck.services.storage.sdk import account as sdk
+from traindeck.services.storage.wire import connection as wire
 
 OBS = "https://obs.cn-north-4.myhuaweicloud.com"
 
@@ -88,3 +93,73 @@ async def test_a_redirect_within_the_service_ends_after_two(
         with connected(way.at(obs_endpoint=proxy.url)) as connection, pytest.raises(AppError):
             await CALLS[call](connection, "for-redirects")
     assert 1 <= len(proxy.seen) <= 6
+
+
+async def _head_without_end(line: Line) -> None:
+    await line.head()
+    await line.say(b"HTTP/1.1 200 OK\r\n")
+    while True:
+        await line.say(b"X-More: " + b"x" * 10_000 + b"\r\n")
+
+
+async def _body_without_end(line: Line) -> None:
+    await line.head()
+    await line.say(
+        b'HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\nETag: "x"\r\nTransfer-Encoding: chunked\r\n\r\n'
+    )
+    await line.say(b'18\r\n<ListBucketResult xmlns="\r\n')
+    while True:
+        await line.say(b"10000\r\n" + b"x" * 0x10000 + b"\r\n")
+
+
+async def _elements_without_end(line: Line) -> None:
+    page = b"<ListBucketResult>" + b"<a>" * 300_000 + b"</a>" * 300_000 + b"</ListBucketResult>"
+    while True:
+        await line.head()
+        await line.answer(200, page, Content_Type="application/xml")
+
+
+async def _a_page_to_sign_in(line: Line) -> None:
+    while True:
+        await line.head()
+        await line.answer(200, b"<html><body>Sign in</body></html>", Content_Type="text/html")
+
+
+async def _drops(line: Line) -> None:
+    await line.head()
+    await line.say(b"HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\nContent-Length: 100000\r\n\r\n")
+    while True:
+        await line.say(b" ")
+        await asyncio.sleep(0.01)
+
+
+# What is asked by HEAD, or answered without a body, leaves nothing to look at but the status.
+SILENT = {
+    "a body without end": {"info of a bucket"},
+    "elements without end": {"info of a bucket", "create a bucket", "removing a bucket"},
+    "drops": {"info of a bucket"},
+}
+SERVERS: dict[str, Script] = {
+    "a head without end": _head_without_end,
+    "a body without end": _body_without_end,
+    "elements without end": _elements_without_end,
+    "a page to sign in": _a_page_to_sign_in,
+    "drops": _drops,
+}
+
+
+@pytest.mark.parametrize(
+    ("server", "call"),
+    [(server, call) for server in SERVERS for call in CALLS if call not in SILENT.get(server, ())],
+)
+async def test_it_ends_with_a_sentence(
+    way: Way, server: str, call: str, no_waiting: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "_ANSWER_S", 0.3)
+    monkeypatch.setattr(sdk, "ANSWER_S", 0.5 if server == "drops" else 60)
+    async with WrittenServer(SERVERS[server]) as hostile:
+        with connected(way.at(obs_endpoint=hostile.url)) as connection:
+            async with asyncio.timeout(PATIENT_S):
+                with pytest.raises(AppError) as caught:
+                    await CALLS[call](connection, "for-nobody")
+    assert caught.value.kind == "service" and caught.value.sentence()

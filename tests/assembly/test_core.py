@@ -106,7 +106,7 @@ async def test_leaving_while_a_server_is_silent_takes_no_time(paths: Paths) -> N
                 await until(lambda: server.heard)
                 begin = time.monotonic()
         assert time.monotonic() - begin < AT_ONCE_S
-    assert set(threading.enumerate()) <= before | {threading.current_thread()}
+    await until(lambda: set(threading.enumerate()) <= before | {threading.current_thread()})
 
 
 async def test_leaving_while_a_submission_is_under_way_leaves_it_for_the_next_start(

@@ -138,6 +138,7 @@ SILENT = {
     "a body without end": {"info of a bucket"},
     "elements without end": {"info of a bucket", "create a bucket", "removing a bucket"},
     "drops": {"info of a bucket"},
+    "a page to sign in": {"info of a bucket"},
 }
 SERVERS: dict[str, Script] = {
     "a head without end": _head_without_end,

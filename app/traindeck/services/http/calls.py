@@ -23,8 +23,8 @@ SocketOption = tuple[int, int, int | bytes]
 _here = threading.local()
 
 
-class AnswerTooLong(Exception):
-    """Nothing that we ask for is answered at such length."""
+class AnswerUnusable(Exception):
+    """Not what any service answers: too long, or a page for people."""
 
 
 class NotReached(Exception):

@@ -16,7 +16,7 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
 from traindeck.services.http.calls import (
     TRIES,
-    AnswerTooLong,
+    AnswerUnusable,
     NotReached,
     Refused,
     breakable,
@@ -90,14 +90,14 @@ class ObsAccount(Endpoint):
             except TimeoutError:
                 raise too_slow(self.service, f"no whole answer in {ANSWER_S:.0f} s") from None
             self._compare_clocks(seconds_ahead(dict(answer.header or ()).get("date", "")))
-            if answer.status < 300 and dict(answer.header or ()).get("content-type", "").startswith("text/html"):
-                raise not_understood(self.refusal(answer))  # a page that wants somebody to sign in
             if answer.status < 300 or answer.errorCode in fine:
                 return answer
             raise obs_error(self.refusal(answer), place)
 
         try:
             return await retried(attempt, tries)
+        except AnswerUnusable as error:  # asked again it would be no better
+            raise not_understood(ErrorResponse(self.service, 0, message=str(error))) from None
         except KeysRefused as error:
             self._refused(error)
             raise
@@ -149,10 +149,8 @@ class ObsAccount(Endpoint):
         try:
             with breakable(token):
                 return client.call(lambda: request(client))
-        except (AppError, Cancelled):
+        except (AppError, Cancelled, AnswerUnusable):
             raise
-        except AnswerTooLong as error:
-            raise not_understood(ErrorResponse(self.service, 0, message=str(error))) from None
         except NotReached as error:
             raise self.not_reached(error) from None
         except OSError as error:

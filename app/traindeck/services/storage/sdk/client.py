@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import http.client
+import re
 import ssl
 import threading
 import time
@@ -24,7 +25,7 @@ from obs import ObsClient, convertor
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile, Proxy, Signature
 from traindeck.domain.storage.access import Acl
-from traindeck.services.http.calls import AnswerTooLong, NotReached, connected, in_use
+from traindeck.services.http.calls import AnswerUnusable, NotReached, connected, in_use
 from traindeck.services.http.proxies import MOST_REDIRECTS, may_follow
 from traindeck.services.storage.endpoint import is_path_style
 from traindeck.services.storage.sdk.documents import acl_of, policy_of
@@ -34,6 +35,7 @@ SOCKET_S = 30.0
 # Less than any front end keeps an idle connection, so that few are found dead.
 IDLE_S = 20.0
 CHUNK_BYTES = 256 * 1024
+_PAGE = re.compile(rb"\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 ANSWER_BYTES = 16 * 1024 * 1024
 _MOST_BESIDE = "bytes=0-262143"
 
@@ -187,9 +189,12 @@ class StorageClient(ObsClient):  # type: ignore[misc]
         while piece := result.read(size):
             held += len(piece)
             if held > ANSWER_BYTES:
-                raise AnswerTooLong("the answer is longer than any can be")
+                raise AnswerUnusable("the answer is longer than any can be")
             pieces.append(piece)
-        return b"".join(pieces) or None
+        whole = b"".join(pieces)
+        if result.status < 300 and _PAGE.match(whole):
+            raise AnswerUnusable("a page that wants somebody to sign in")
+        return whole or None
 
     def _is_redirect_exception(self, status: int, headers: Mapping[str, str]) -> bool:
         """The SDK would sign anew for anybody who is named."""

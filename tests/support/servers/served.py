@@ -47,7 +47,8 @@ class Served:
         try:
             await self._talk(reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # the client hung up, or the test is over
+            # The client hung up, or the test is over: nobody takes what is still to be said.
+            writer.transport.abort()
         finally:
             self._tasks.discard(task)
             writer.close()

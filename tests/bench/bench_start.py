@@ -47,7 +47,7 @@ LINES = (
     Line("`traindeck --help`", ("--help",)),
     Line("`traindeck obs cp --help`", ("obs", "cp", "--help")),
     Line("`obs ls` of an empty folder", ("obs", "ls", "obs://bench-start/"), "≤ 0.12 s"),
-    Line("`obs ls`, the buckets, by the SDK", ("obs", "ls")),
+    Line("`obs ls`, the buckets", ("obs", "ls")),
     Line("`obs stat` of a bucket, by the SDK", ("obs", "stat", "obs://bench-start/")),
     Line("`obs cp` of one file", ("obs", "cp", "{file}", "obs://bench-start-2/file")),
     Line("`obs sync`, nothing changed", ("obs", "sync", "{folder}", "obs://bench-start-2/folder/")),

@@ -94,8 +94,10 @@ class Accounts:
             self._state, self._accounts = state, self._loaded()
         return self._accounts
 
-    def by_access_key(self, access_key: str) -> LabAccount | None:
-        return next((account for account in self.all() if account.access_key == access_key), None)
+    def by_access_key(self, access_key: str, *, as_seen: bool = False) -> LabAccount | None:
+        """`as_seen`: without another look at the file."""
+        accounts = self._accounts if as_seen else self.all()
+        return next((account for account in accounts if account.access_key == access_key), None)
 
     def secret_of(self, access_key: str) -> str | None:
         account = self.by_access_key(access_key)

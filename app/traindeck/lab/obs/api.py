@@ -131,7 +131,7 @@ class ObsApi:
     def _authenticate(self, request: ObsRequest, verify: Callable[[SecretOf], Verified]) -> None:
         try:
             request.verified = verify(self._accounts.secret_of)
-            request.account = self._accounts.by_access_key(request.verified.access_key)
+            request.account = self._accounts.by_access_key(request.verified.access_key, as_seen=True)
         except Refused as refused:
             if refused.refusal is not Refusal.UNSIGNED:
                 raise _refusal(refused) from refused

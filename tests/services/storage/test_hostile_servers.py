@@ -164,3 +164,15 @@ async def test_it_ends_with_a_sentence(
                 with pytest.raises(AppError) as caught:
                     await CALLS[call](connection, "for-nobody")
     assert caught.value.kind == "service" and caught.value.sentence()
+
+
+def test_a_large_body_behind_a_head_in_two_pieces_is_no_head_without_end() -> None:
+    loop = asyncio.new_event_loop()
+    try:
+        line = wire.HttpConnection(loop)
+        line._is_busy = True
+        line.data_received(b'HTTP/1.1 200 OK\r\nETag: "x"\r\n')
+        line.data_received(b"Content-Length: 400000\r\n\r\n" + b"x" * 262_115)
+        assert line._error is None and line._has_head
+    finally:
+        loop.close()

@@ -120,17 +120,16 @@ class HttpConnection(asyncio.Protocol):
         elif self._left:
             self._take_whole(data)
         else:
-            self._head_bytes += 0 if self._has_head else len(data)
-            if self._head_bytes > _HEAD_BYTES:
-                self._fail(ValueError("the head of the answer has no end"))
-                self._tell()
-                return
             self._answer_since = self._answer_since or self._moved_at
             try:
                 self._parser.feed_data(data)
             except httptools.HttpParserError as error:
                 if not self._is_complete:
                     self._fail(error)
+            # Only now: the end of a head comes together with the beginning of the body, as much as there is.
+            self._head_bytes += 0 if self._has_head else len(data)
+            if self._head_bytes > _HEAD_BYTES:
+                self._fail(ValueError("the head of the answer has no end"))
         self._tell()
 
     # What the parser tells us

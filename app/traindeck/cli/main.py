@@ -190,6 +190,12 @@ def command(group: str, action: str | None) -> Handler:
             from traindeck.cli.obs import rm as module
         case "obs", "stat" | "url":
             from traindeck.cli.obs import stat as module
+        case "obs", "versioning" | "tagging" | "lifecycle" | "cors":
+            from traindeck.cli.obs import settings as module
+        case "obs", "tree":
+            from traindeck.cli.obs import tree as module
+        case "obs", "mini":
+            from traindeck.cli.obs import mini as module
         case "obs", "fragments":
             from traindeck.cli.obs import fragments as module
         case "job", _:

@@ -127,3 +127,14 @@ def duration(value: str) -> timedelta:
     if match is None:
         raise argparse.ArgumentTypeError(say("give a time such as 90s, 30m, 1h or 7d"))
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+def share(value: str) -> float:
+    number = value.strip().removesuffix("%")
+    try:
+        found = float(number) / (100 if value.strip().endswith("%") else 1)
+    except ValueError:
+        found = 0.0
+    if not 0 < found <= 1:
+        raise argparse.ArgumentTypeError(say("give a share such as 5% or 0.05"))
+    return found

@@ -12,10 +12,13 @@ from argparse import Namespace
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from pathlib import Path
 
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.texts import Text, say, text
+from traindeck.runtime.files import local_errors
 
+STANDARD_INPUT = "-"
 _MOST_READ = 1 << 20
 
 
@@ -94,3 +97,20 @@ def lines_from_standard_input() -> list[str]:
         return []
     with interruptible():
         return [line.strip() for line in sys.stdin.read().splitlines()]
+
+
+def text_of(name: str) -> str:
+    """What is in a file; “-” is standard input."""
+    path = Path(name)
+    if name == STANDARD_INPUT:
+        with interruptible():
+            content = sys.stdin.buffer.read() if sys.stdin is not None else b""
+    else:
+        with local_errors(path):
+            content = path.read_bytes()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            text("“{file}” is not text in UTF-8.", file=name), text("Save it as UTF-8."), str(error)
+        ) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from traindeck.cli.parser_parts import Adder, Parser, count, duration, leaf, size, yes
+from traindeck.cli.parser_parts import Adder, Parser, count, duration, leaf, share, size, yes
 from traindeck.domain.texts import say
 
 _TEMPLATES = ("private", "public-read", "public-read-write", "public-read-list", "public-read-write-delete")
@@ -14,13 +14,19 @@ def add_obs(obs: Adder) -> None:
     leaf(obs, "ls", say("list buckets, or what is in one"), _ls)
     leaf(obs, "du", say("count objects and bytes below a folder"), _path, _du)
     leaf(obs, "find", say("find objects by name or size, everywhere below a folder"), _path, _find)
+    leaf(obs, "tree", say("show folders and objects as a tree"), _path, _tree)
     leaf(obs, "mb", say("make a bucket"), _bucket, _mb, yes)
     leaf(obs, "rb", say("remove a bucket"), _bucket, _rb, yes)
     leaf(obs, "policy", say("show or change who may reach a bucket"), _bucket, _policy, yes)
+    leaf(obs, "versioning", say("show, enable or suspend versioning of a bucket"), _bucket, _versioning)
+    leaf(obs, "tagging", say("show or change the tags of a bucket or an object"), _path, _tagging)
+    leaf(obs, "lifecycle", say("show or change the lifecycle rules of a bucket"), _bucket, _rules, yes)
+    leaf(obs, "cors", say("show or change the CORS rules of a bucket"), _bucket, _rules, yes)
     leaf(obs, "cp", say("copy files, folders and objects"), _sides, _cp, _verify, _limit)
     leaf(obs, "mv", say("move or rename files, folders and objects"), _sides, _mv)
     leaf(obs, "sync", say("make a folder like another one; only what differs is moved"), _sync, _limit, yes)
     leaf(obs, "pack", say("pack many small files into a few tar shards with an index"), _pack, yes)
+    leaf(obs, "mini", say("make a small dataset from a large one, the same each time"), _mini)
     leaf(obs, "cat", say("print objects as they are, one after the other"), _paths, _cat)
     leaf(obs, "fragments", say("list unfinished uploads, or throw them away"), _fragments, yes)
     leaf(obs, "rm", say("remove objects"), _paths, _rm, yes)
@@ -63,6 +69,51 @@ def _policy(policy: Parser) -> None:
     policy.option("template", "TEMPLATE", ", ".join(_TEMPLATES), nargs="?", choices=_TEMPLATES)
     policy.option("--file", "FILE", say("a policy as JSON; “-” for standard input"))
     policy.flag("--acl", means=say("the grants (ACL) instead of the policy"))
+
+
+def _versioning(versioning: Parser) -> None:
+    versioning.epilog = say("Versioning can be suspended but never removed; versions that exist stay.")
+    versioning.add_argument("what", nargs="?", choices=("show", "enable", "suspend"), default="show")
+
+
+def _tagging(tagging: Parser) -> None:
+    tagging.epilog = say(
+        "“show” (if nothing is said), “set NAME=VALUE…”, which leaves the others, or “delete NAME…”; without a name "
+        "all are deleted."
+    )
+    tagging.add_argument("what", nargs="?", choices=("show", "set", "delete"), default="show")
+    tagging.option("tags", "NAME[=VALUE]", say("the tags"), nargs="*")
+
+
+def _rules(rules: Parser) -> None:
+    rules.epilog = say(
+        "“show” (if nothing is said), “set --file FILE” or “delete”. A file is JSON as “show --json” prints it, with "
+        "the names that other tools for object storage use; what it leaves out is no longer set."
+    )
+    rules.add_argument("what", nargs="?", choices=("show", "set", "delete"), default="show")
+    rules.option("--file", "FILE", say("rules as JSON; “-” for standard input"), default="")
+
+
+def _tree(tree: Parser) -> None:
+    tree.option("-L", "N", say("show at most N levels"), type=count, dest="levels")
+    tree.flag("-d", "--folders", means=say("folders only"))
+
+
+def _mini(mini: Parser) -> None:
+    mini.epilog = say(
+        "Either side may be obs://bucket/folder/. A class is a folder that holds files; files of one sample (a.jpg and "
+        "a.txt) stay together, also across folders. Which are kept depends on their names alone, so that the same "
+        "command makes the same dataset anywhere. Without DST it is called like SRC with “_mini”."
+    )
+    mini.add_argument("source", metavar="SRC")
+    mini.add_argument("target", nargs="?", metavar="DST")
+    how_many = mini.add_mutually_exclusive_group(required=True)
+    how_many.add_argument("--per-class", type=count, metavar="N", help=say("keep N samples of each class"))
+    how_many.add_argument(
+        "--share", type=share, metavar="SHARE", help=say("keep a share of each class, as 5%% or 0.05")
+    )
+    mini.option("--seed", "WORD", say("any text; another one selects other samples"), default="")
+    mini.flag("-n", "--dry-run", means=say("only show what would be kept"))
 
 
 def _cp(cp: Parser) -> None:

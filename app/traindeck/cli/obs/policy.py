@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from traindeck.cli import terminal
@@ -24,7 +22,6 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.storage.policies import Template, template_policy
 from traindeck.domain.storage.policy_checks import denials_of_owner, policy_findings
 from traindeck.domain.texts import say, text
-from traindeck.runtime.files import local_errors
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -33,13 +30,12 @@ if TYPE_CHECKING:
 
 
 Answer = TypeVar("Answer")
-_STANDARD_INPUT = "-"
 
 
 async def policy(call: Call) -> int:
     path, options = bucket_of(call), call.options
     _check_words(call)
-    text_given = _given(options.file) if options.file else ""
+    text_given = terminal.text_of(options.file) if options.file else ""
     async with call.accounts() as core:
         access = (await core.connections.open(call.profile(core))).access
         if options.what == "show":
@@ -142,22 +138,6 @@ async def _readable(asking: Awaitable[Answer]) -> tuple[Answer | None, AppError 
         return await asking, None
     except (NoRight, NotOffered) as error:
         return None, error
-
-
-def _given(name: str) -> str:
-    path = Path(name)
-    if name == _STANDARD_INPUT:
-        with terminal.interruptible():
-            content = sys.stdin.buffer.read() if sys.stdin is not None else b""
-    else:
-        with local_errors(path):
-            content = path.read_bytes()
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidInput(
-            text("“{file}” is not text in UTF-8.", file=name), text("Save it as UTF-8."), str(error)
-        ) from error
 
 
 def _exposure_document(found: Exposure) -> dict[str, object]:

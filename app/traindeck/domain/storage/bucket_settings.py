@@ -162,6 +162,9 @@ def cors_mistake(rule: CorsRule) -> Text | None:
     return None
 
 
+OPENS_TO_ALL = text("Pages of any site may then change the bucket with the rights that they carry, for example a link.")
+
+
 def cors_opens_to_all(rule: CorsRule) -> bool:
     """Any page on the web may change what is in the bucket, with the rights of who looks at it."""
     return "*" in rule.origins and bool({"PUT", "POST", "DELETE"} & set(rule.methods))
@@ -278,3 +281,34 @@ def _clash(place: int, rules: Sequence[LifecycleRule]) -> Text | None:
                 prefix=max(rule.prefix, other.prefix, key=len),
             )
     return None
+
+
+def cors_line(rule: CorsRule) -> str:
+    origins = ", ".join(rule.origins) or "…"
+    return f"{origins} → {', '.join(rule.methods) or '…'}"
+
+
+def lifecycle_line(rule: LifecycleRule) -> str:
+    where = f"{rule.prefix}*" if rule.prefix else say("all objects")
+    name = f"{rule.id}: {where}" if rule.id else where
+    what = " · ".join(_acts(rule)) or say("does nothing yet")
+    return f"{name} — {what}" if rule.is_enabled else say("{rule} (switched off)", rule=f"{name} — {what}")
+
+
+def _acts(rule: LifecycleRule) -> list[str]:
+    acts: list[str] = []
+    if rule.is_locked:
+        return [", ".join(rule.others)]
+    for storage_class, days in rule.moves:
+        acts.append(say("{storage_class} after {days} days", storage_class=storage_class, days=days))
+    if rule.expire_days is not None:
+        acts.append(say("delete after {days} days", days=rule.expire_days))
+    if rule.expire_date is not None:
+        acts.append(say("delete on {date}", date=rule.expire_date.isoformat()))
+    for storage_class, days in rule.old_moves:
+        acts.append(say("old versions {storage_class} after {days} days", storage_class=storage_class, days=days))
+    if rule.old_expire_days is not None:
+        acts.append(say("delete old versions after {days} days", days=rule.old_expire_days))
+    if rule.abort_days is not None:
+        acts.append(say("end unfinished uploads after {days} days", days=rule.abort_days))
+    return [*acts, *rule.others]

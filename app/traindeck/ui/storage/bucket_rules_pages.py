@@ -15,6 +15,7 @@ from traindeck.domain.storage.bucket_settings import (
     MOST_CORS_RULES,
     MOST_RULES,
     OBS_TAGS,
+    OPENS_TO_ALL,
     WARM,
     CorsRule,
     CorsSetting,
@@ -22,8 +23,10 @@ from traindeck.domain.storage.bucket_settings import (
     LifecycleSetting,
     TagLimits,
     TagSetting,
+    cors_line,
     cors_mistake,
     cors_opens_to_all,
+    lifecycle_line,
     mistakes,
     tag_mistakes,
 )
@@ -38,12 +41,7 @@ from traindeck.ui.kit.rules import RulesPage
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
 from traindeck.viewmodels.jobs.form_values import merged, rows_from_text
 from traindeck.viewmodels.ports import Rows
-from traindeck.viewmodels.storage.buckets import (
-    BucketService,
-    cors_line,
-    deleting_words,
-    lifecycle_line,
-)
+from traindeck.viewmodels.storage.buckets import BucketService, deleting_words
 
 _MOST_COUNTED = 5
 
@@ -266,7 +264,7 @@ class BucketCorsPage(RulesPage[CorsRule]):
         self.age.setValue(_NOT_SET if rule.max_age_s is None else rule.max_age_s)
 
     def say_more(self, rule: CorsRule) -> None:
-        opens = say("Pages of any site may then change the bucket with the rights that they carry, for example a link.")
+        opens = say(OPENS_TO_ALL)
         show_words(self.warning, opens if cors_opens_to_all(rule) else "")
 
     def read(self, before: CorsRule) -> CorsRule:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.errors import AppError, Conflict
-from traindeck.domain.storage.bucket_settings import CorsRule, LifecycleRule, TagLimits
+from traindeck.domain.storage.bucket_settings import LifecycleRule, TagLimits, lifecycle_line
 from traindeck.domain.storage.buckets import (
     NOTHING,
     BucketContents,
@@ -298,37 +298,6 @@ def _is_due(rule: LifecycleRule, modified: datetime) -> bool:
     if rule.expire_days is not None:
         return now - modified >= timedelta(days=rule.expire_days)
     return rule.expire_date is not None and now.date() >= rule.expire_date
-
-
-def cors_line(rule: CorsRule) -> str:
-    origins = ", ".join(rule.origins) or "…"
-    return f"{origins} → {', '.join(rule.methods) or '…'}"
-
-
-def lifecycle_line(rule: LifecycleRule) -> str:
-    where = f"{rule.prefix}*" if rule.prefix else say("all objects")
-    name = f"{rule.id}: {where}" if rule.id else where
-    what = " · ".join(_acts(rule)) or say("does nothing yet")
-    return f"{name} — {what}" if rule.is_enabled else say("{rule} (switched off)", rule=f"{name} — {what}")
-
-
-def _acts(rule: LifecycleRule) -> list[str]:
-    acts: list[str] = []
-    if rule.is_locked:
-        return [", ".join(rule.others)]
-    for storage_class, days in rule.moves:
-        acts.append(say("{storage_class} after {days} days", storage_class=storage_class, days=days))
-    if rule.expire_days is not None:
-        acts.append(say("delete after {days} days", days=rule.expire_days))
-    if rule.expire_date is not None:
-        acts.append(say("delete on {date}", date=rule.expire_date.isoformat()))
-    for storage_class, days in rule.old_moves:
-        acts.append(say("old versions {storage_class} after {days} days", storage_class=storage_class, days=days))
-    if rule.old_expire_days is not None:
-        acts.append(say("delete old versions after {days} days", days=rule.old_expire_days))
-    if rule.abort_days is not None:
-        acts.append(say("end unfinished uploads after {days} days", days=rule.abort_days))
-    return [*acts, *rule.others]
 
 
 def deleting_words(rule: LifecycleRule, now: Matching | None) -> str:

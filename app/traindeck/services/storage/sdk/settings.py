@@ -104,7 +104,7 @@ class ObsSettings:
         parts: dict[str, Callable[[str], Awaitable[Any]]] = {
             "created": self._created,
             "used": self._used,
-            "versioning": self._versioning,
+            "versioning": self.versioning,
             "quota_bytes": self._quota,
             "encryption": self._encryption,
             "storage_class": self._storage_class,
@@ -143,7 +143,7 @@ class ObsSettings:
         root = await self._needed(bucket, _USED)
         return self._number(root, "ObjectNumber"), self._number(root, "Size")
 
-    async def _versioning(self, bucket: str) -> Versioning:
+    async def versioning(self, bucket: str) -> Versioning:
         root = await self._needed(bucket, _VERSIONING)
         status = (root.findtext("Status") or "").strip()
         try:
@@ -179,7 +179,7 @@ class ObsSettings:
         """Not enabled: suspended; it cannot be switched off again."""
         wanted = Versioning.ENABLED if enabled else Versioning.SUSPENDED
         await self._set(bucket, _VERSIONING, "Status", wanted.value)
-        self._check(await self._versioning(bucket) is wanted, bucket)
+        self._check(await self.versioning(bucket) is wanted, bucket)
 
     async def set_quota(self, bucket: str, quota_bytes: int) -> None:
         """0: no limit."""

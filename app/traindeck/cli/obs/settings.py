@@ -1,0 +1,151 @@
+"""`traindeck obs versioning`, `tagging`, `lifecycle` and `cors`: what is set for a bucket, shown and changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from traindeck.cli import terminal
+from traindeck.cli.main import DONE, Call
+from traindeck.cli.obs.buckets import agree, bucket_of
+from traindeck.domain.errors import InvalidInput, NotFound
+from traindeck.domain.storage.bucket_settings import (
+    OPENS_TO_ALL,
+    VERSIONING,
+    cors_line,
+    cors_opens_to_all,
+    lifecycle_line,
+)
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.rule_files import cors_documents, cors_rules, lifecycle_documents, lifecycle_rules
+from traindeck.domain.texts import say, text
+
+Rule = TypeVar("Rule")
+
+
+async def versioning(call: Call) -> int:
+    path, what = bucket_of(call), call.options.what
+    async with call.accounts() as core:
+        settings = (await core.connections.open(call.profile(core))).settings
+        if what != "show":
+            await settings.set_versioning(path.bucket, enabled=what == "enable")
+        now = await settings.versioning(path.bucket)
+    content = {"bucket": path.bucket, "versioning": now.value.lower() or "never"}
+    call.output.result(content, say("Versioning: {state}", state=VERSIONING[now]))
+    return DONE
+
+
+async def tagging(call: Call) -> int:
+    path = ObjectPath.parse(call.options.path)
+    if path.is_folder and not path.is_bucket:
+        raise InvalidInput(
+            text("“{path}” is a folder.", path=str(path)), text("Tags belong to a bucket or to one object.")
+        )
+    change = _tag_change(call)
+    async with call.accounts() as core:
+        connection = await core.connections.open(call.profile(core))
+        if path.is_bucket:
+            setting = await connection.settings.tags(path.bucket)
+            if change is not None:
+                tags = tuple(change(dict(setting.tags)).items())
+                setting = await connection.settings.set_tags(path.bucket, tags, setting.seen)
+            now = dict(setting.tags)
+        else:
+            now = await connection.objects.tags(path)
+            if change is not None:
+                await connection.objects.set_tags(path, change(now))
+                now = await connection.objects.tags(path)
+    if call.output.json_wanted:
+        call.output.document({"path": str(path), "tags": now})
+    else:
+        call.output.facts(sorted(now.items()))
+        if not now:
+            call.output.note(say("No tags."))
+    return DONE
+
+
+def _tag_change(call: Call) -> Callable[[Mapping[str, str]], dict[str, str]] | None:
+    """None: they are only looked at."""
+    what, words = call.options.what, call.options.tags
+    if what == "show":
+        if words:
+            raise InvalidInput(text("“show” takes no tags."), text("Enter “set” or “delete” before them."))
+        return None
+    if what == "delete":
+        return lambda now: _without(now, words)
+    pairs = [word.partition("=") for word in words]
+    if not pairs or not all(name and sign for name, sign, _ in pairs):
+        raise InvalidInput(text("“set” takes tags as NAME=VALUE."), text("Example: set project=bert owner=li"))
+    return lambda now: {**now, **{name: value for name, _, value in pairs}}
+
+
+def _without(now: Mapping[str, str], words: Sequence[str]) -> dict[str, str]:
+    """Those named are gone; without a name all of them."""
+    for word in words:
+        if word not in now:
+            raise NotFound(
+                text("There is no tag “{name}”.", name=word), text("Tags: {names}.", names=", ".join(now) or "–")
+            )
+    return {name: value for name, value in now.items() if words and name not in words}
+
+
+async def lifecycle(call: Call) -> int:
+    path, content = _rules_wanted(call)
+    async with call.accounts() as core:
+        settings = (await core.connections.open(call.profile(core))).settings
+        setting = await settings.lifecycle(path.bucket)
+        if content is not None:
+            rules = lifecycle_rules(content, setting.rules) if content else ()
+            for rule in rules:
+                if rule.deletes and rule not in setting.rules:
+                    what = text("This rule deletes objects permanently: {rule}.", rule=lifecycle_line(rule))
+                    agree(call, what)
+            setting = await settings.set_lifecycle(path.bucket, rules, setting.seen)
+    _print(call, path, setting.rules, lifecycle_documents, lifecycle_line)
+    return DONE
+
+
+async def cors(call: Call) -> int:
+    path, content = _rules_wanted(call)
+    async with call.accounts() as core:
+        settings = (await core.connections.open(call.profile(core))).settings
+        setting = await settings.cors(path.bucket)
+        if content is not None:
+            rules = cors_rules(content, setting.rules) if content else ()
+            if any(cors_opens_to_all(rule) for rule in rules if rule not in setting.rules):
+                agree(call, OPENS_TO_ALL)
+            setting = await settings.set_cors(path.bucket, rules, setting.seen)
+    _print(call, path, setting.rules, cors_documents, cors_line)
+    return DONE
+
+
+def _rules_wanted(call: Call) -> tuple[ObjectPath, str | None]:
+    """The bucket, and what its rules are to be: None as they are, empty none at all."""
+    path, what, file = bucket_of(call), call.options.what, call.options.file
+    if (what == "set") != bool(file):
+        raise InvalidInput(
+            text("“set” needs --file, and only “set” takes it."),
+            text("Enter “set --file FILE”, or “set --file -” for standard input."),
+        )
+    if what != "set":
+        return path, "" if what == "delete" else None
+    content = terminal.text_of(file)
+    if not content.strip():
+        raise InvalidInput(text("“{file}” is empty.", file=file), text("To delete all rules, enter “delete”."))
+    return path, content
+
+
+def _print(
+    call: Call,
+    path: ObjectPath,
+    rules: Sequence[Rule],
+    documents: Callable[[Sequence[Rule]], dict[str, object]],
+    line: Callable[[Rule], str],
+) -> None:
+    if call.output.json_wanted:
+        call.output.document({"bucket": path.bucket, **documents(rules)})
+    elif not rules:
+        call.output.note(say("No rules."))
+    else:
+        for rule in rules:
+            call.output.line(line(rule))

@@ -52,6 +52,15 @@ def test_a_tree_is_drawn_and_told(traindeck: Traindeck, lab: dict[str, str]) -> 
     traindeck("obs", "tree", "no-such-bucket-here").must_be(4)
 
 
+def test_a_name_with_as_many_parts_as_a_name_can_have(traindeck: Traindeck, lab: dict[str, str]) -> None:
+    client = s3(lab)
+    client.create_bucket(Bucket="cli-bucket")
+    client.put_object(Bucket="cli-bucket", Key="a/" * 511 + "b", Body=b"")
+    client.close()
+    rows = traindeck("obs", "tree", "cli-bucket", "--json").must_be(0).rows
+    assert [row["level"] for row in rows] == list(range(1, 513))
+
+
 def test_a_level_wider_than_what_is_asked_ahead(traindeck: Traindeck, lab: dict[str, str]) -> None:
     client = s3(lab)
     client.create_bucket(Bucket="cli-bucket")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import AsyncExitStack
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from traindeck.cli.main import DONE, Call
@@ -29,7 +29,7 @@ async def tree(call: Call) -> int:
         if not call.output.json_wanted:
             call.output.line(str(folder))
         drawing = _Drawing(call, plane, options.levels, folders_only=options.folders)
-        await drawing.draw(_Level(plane, folder), "", 1)
+        await drawing.draw(folder)
     if not call.output.json_wanted:
         words = say("Folders shown: {count}", count=f"{drawing.folders:,}")
         if not options.folders:
@@ -42,10 +42,15 @@ async def tree(call: Call) -> int:
 class _Level:
     """What is in one folder; its first page may be asked for long before it is drawn."""
 
-    def __init__(self, plane: DataPlane, folder: ObjectPath) -> None:
+    def __init__(self, plane: DataPlane, folder: ObjectPath, depth: int) -> None:
         from traindeck.services.storage.listing import entries
 
+        self.depth = depth
+        self.before = ""
+        self.ahead: deque[tuple[ObjectEntry, _Level | None]] = deque()
+        self.is_read = False
         self._pages = entries(plane, folder)
+        self._is_begun = False
         self._first: asyncio.Task[list[ObjectEntry] | None] | None = None
 
     def begin(self, group: asyncio.TaskGroup, slots: asyncio.Semaphore) -> None:
@@ -53,15 +58,20 @@ class _Level:
             async with slots:
                 return await anext(self._pages, None)
 
-        self._first = group.create_task(first())
+        if not self._is_begun:
+            self._is_begun = True
+            self._first = group.create_task(first())
 
-    async def entries(self) -> AsyncGenerator[ObjectEntry, None]:
-        async with aclosing(self._pages) as pages:
-            page = await (self._first if self._first is not None else anext(pages, None))
-            while page is not None:
-                for entry in page:
-                    yield entry
-                page = await anext(pages, None)
+    async def page(self) -> list[ObjectEntry]:
+        """Empty: that was all."""
+        self._is_begun = True
+        first, self._first = self._first, None
+        found = await (first if first is not None else anext(self._pages, None))
+        self.is_read = found is None
+        return found or []
+
+    async def close(self) -> None:
+        await self._pages.aclose()
 
 
 class _Drawing:
@@ -71,29 +81,37 @@ class _Drawing:
         self._levels, self._folders_only = levels, folders_only
         self._slots = asyncio.Semaphore(_AHEAD)
 
-    async def draw(self, level: _Level, before: str, depth: int) -> None:
-        """Each with all that is below it; only the last of a level tells that none follows."""
-        async with aclosing(level.entries()) as entries, asyncio.TaskGroup() as group:
-            ahead: deque[tuple[ObjectEntry, _Level | None]] = deque()
-            async for entry in entries:
-                if entry.is_folder or not self._folders_only:
-                    ahead.append((entry, self._begun(entry, group, depth)))
-                if len(ahead) > _AHEAD:
-                    await self._one(*ahead.popleft(), before, depth, is_last=False)
-            while ahead:
-                await self._one(*ahead.popleft(), before, depth, is_last=not ahead)
+    async def draw(self, folder: ObjectPath) -> None:
+        """Each with all that is below it. A stack of its own: a name may have more parts than calls may be deep."""
+        async with AsyncExitStack() as opened, asyncio.TaskGroup() as group:
+            open_levels = [_Level(self._plane, folder, 1)]
+            opened.push_async_callback(_close, open_levels)
+            while open_levels:
+                level = open_levels[-1]
+                # Only the last of a level tells that none follows.
+                while len(level.ahead) < 2 and not level.is_read:
+                    self._take(await level.page(), level)
+                self._list_ahead(level, group)
+                if not level.ahead:
+                    await open_levels.pop().close()
+                    continue
+                entry, below = level.ahead.popleft()
+                self._print(entry, f"{level.before}{'├── ' if level.ahead else '└── '}", level.depth)
+                if below is not None:
+                    below.before = level.before + ("│   " if level.ahead else "    ")
+                    open_levels.append(below)
 
-    def _begun(self, entry: ObjectEntry, group: asyncio.TaskGroup, depth: int) -> _Level | None:
-        if not entry.is_folder or (self._levels is not None and depth >= self._levels):
-            return None
-        level = _Level(self._plane, entry.path)
-        level.begin(group, self._slots)
-        return level
+    def _take(self, page: list[ObjectEntry], level: _Level) -> None:
+        goes_on = self._levels is None or level.depth < self._levels
+        for entry in page:
+            if entry.is_folder or not self._folders_only:
+                below = _Level(self._plane, entry.path, level.depth + 1) if entry.is_folder and goes_on else None
+                level.ahead.append((entry, below))
 
-    async def _one(self, entry: ObjectEntry, below: _Level | None, before: str, depth: int, *, is_last: bool) -> None:
-        self._print(entry, f"{before}{'└── ' if is_last else '├── '}", depth)
-        if below is not None:
-            await self.draw(below, before + ("    " if is_last else "│   "), depth + 1)
+    def _list_ahead(self, level: _Level, group: asyncio.TaskGroup) -> None:
+        for _, below in islice(level.ahead, _AHEAD):
+            if below is not None:
+                below.begin(group, self._slots)
 
     def _print(self, entry: ObjectEntry, drawn: str, depth: int) -> None:
         size = entry.size_bytes or 0
@@ -104,3 +122,9 @@ class _Drawing:
         content = {"path": str(entry.path), "folder": entry.is_folder, "size": entry.size_bytes, "level": depth}
         name = entry.path.name + "/" if entry.is_folder else f"{entry.path.name}  {size_words(size)}"
         self._call.output.result(content, drawn + name)
+
+
+async def _close(levels: list[_Level]) -> None:
+    """What is left open when something failed."""
+    for level in levels:
+        await level.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import traindeck
-from traindeck.cli.output import aligned, cut, width
+from traindeck.cli.columns import aligned, cut, width
 from traindeck.domain.texts import printable
 
 PRINTS = r"""

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from traindeck.cli.output import width
+from traindeck.cli.columns import width
 from traindeck.cli.progress import bar
 
 # By a clock of its own, which a slow machine does not make faster than the program.

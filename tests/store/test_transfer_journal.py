@@ -25,6 +25,7 @@ from traindeck.domain.transfers.records import (
     Item,
     ItemState,
     Kind,
+    Links,
     Order,
     Rules,
     SentPart,
@@ -243,7 +244,7 @@ async def test_a_journal_from_before_archives_is_taken_over(path: Path) -> None:
         db.commit()
     async with opened(path) as journal:
         (record,) = await journal.unfinished()
-        assert (record.order.kind, record.order.rules) == (Kind.UPLOAD, Rules())
+        assert (record.order.kind, record.order.rules) == (Kind.UPLOAD, Rules(links=Links.FOLLOW))
         await journal.keep_shard(record.id, "k", b"list")
 
 
@@ -261,4 +262,4 @@ async def test_an_order_of_several_names_keeps_them_and_no_older_program_takes_i
         record = await journal.add(order, NOW)
         assert (await journal.get(record.id)).order == order
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone()[0] == len(STEPS) == 4
+        assert db.execute("PRAGMA user_version").fetchone()[0] == len(STEPS) == 5

@@ -103,12 +103,19 @@ class FolderPlane(ObjectShelf):
         return await self._storage.listed_page(bucket, prefix, delimiter, marker, most)
 
     async def begin_upload(
-        self, target: ObjectPath, metadata: Mapping[str, str] | None = None, *, head: Mapping[str, str] | None = None
-    ) -> str:
+        self, target: ObjectPath, metadata: Mapping[str, str] | None = None, *,
+        head: Mapping[str, str] | None = None, content_type: str = "", storage_class: str = "",
+    ) -> str:  # fmt: skip
         raise NotOffered(text("This service takes files in one piece only."), text("Nothing has to be done."))
 
     async def copy(
-        self, source: ObjectPath, target: ObjectPath, *, metadata: Mapping[str, str] | None = None, if_match: str = ""
+        self,
+        source: ObjectPath,
+        target: ObjectPath,
+        *,
+        metadata: Mapping[str, str] | None = None,
+        head: Mapping[str, str] | None = None,
+        if_match: str = "",
     ) -> StoredObject:
         await self._gate()
         content = self._storage.place(source).read_bytes()

@@ -136,8 +136,9 @@ class ObjectShelf(DataPlane):
         return ListingPage(rows, page.folders, page.next_marker)
 
     async def begin_upload(
-        self, target: ObjectPath, metadata: Mapping[str, str] | None = None, *, head: Mapping[str, str] | None = None
-    ) -> str:
+        self, target: ObjectPath, metadata: Mapping[str, str] | None = None, *,
+        head: Mapping[str, str] | None = None, content_type: str = "", storage_class: str = "",
+    ) -> str:  # fmt: skip
         upload_id = f"upload-{next(self._numbers)}"
         self.asked.append(f"begin {target.key}")
         self.uploads[upload_id] = _Upload(target, dict(metadata or {}))
@@ -206,7 +207,13 @@ class ObjectShelf(DataPlane):
         yield [Fragment(path, upload_id) for upload_id, path in found if path.key.startswith(prefix)]
 
     async def copy(
-        self, source: ObjectPath, target: ObjectPath, *, metadata: Mapping[str, str] | None = None, if_match: str = ""
+        self,
+        source: ObjectPath,
+        target: ObjectPath,
+        *,
+        metadata: Mapping[str, str] | None = None,
+        head: Mapping[str, str] | None = None,
+        if_match: str = "",
     ) -> StoredObject:
         self.asked.append(f"copy {target.key}")
         kept = self._pinned(source, if_match)

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from datetime import datetime
 from itertools import zip_longest
 from typing import TextIO, TypeVar
-from unicodedata import category, combining, east_asian_width
+from unicodedata import category
 
+from traindeck.cli.columns import aligned, room_of, width, with_name, wrapped
 from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.texts import printable, text
 
@@ -46,20 +47,55 @@ class Output:
         else:
             self.line(words)
 
+    def named_result(self, content: Mapping[str, object], before: str, name: str, after: str) -> None:
+        """The same of something with a name, which gives way where the terminal is narrow."""
+        if self.json_wanted:
+            self.document(content)
+        else:
+            self.named(before, name, after)
+
     def line(self, words: str) -> None:
+        self._write(sys.stdout, _lines(words, room_of(sys.stdout)))
+
+    def whole_line(self, words: str) -> None:
+        """Of what is copied from the terminal: no end of line is put into it."""
         self._write(sys.stdout, _lines(words))
 
     def note(self, words: str) -> None:
         """Said beside the result; never on standard output."""
-        self._write(sys.stderr, _lines(words))
+        self._write(sys.stderr, _lines(words, room_of(sys.stderr)))
 
-    def facts(self, rows: Sequence[Sequence[str]]) -> None:
-        for row in aligned(rows):
-            self.line(row)
+    def named(self, before: str, name: str, after: str, *, is_note: bool = False) -> None:
+        stream = sys.stderr if is_note else sys.stdout
+        room = room_of(stream)
+        parts = printable(before), printable(name), printable(after)
+        lines = ["".join(parts)] if room is None else with_name(*parts, room)
+        self._write(stream, "".join(f"{line}\n" for line in lines))
 
-    def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) -> None:
-        for row in aligned([heads, *rows], right):
-            self.line(row)
+    def facts(self, rows: Sequence[tuple[str, str]]) -> None:
+        """What is too long goes on below itself: nothing of it may be missing."""
+        room = room_of(sys.stdout)
+        if room is None or not rows:
+            self._aligned(aligned(rows))
+            return
+        beside = min(max(width(printable(title)) for title, _ in rows), room // 2)
+        for title, value in rows:
+            values = wrapped(printable(value), room - beside - 2)
+            titles = wrapped(printable(title), beside)
+            self._aligned(aligned(list(zip_longest(titles, values, fillvalue="")), least=(beside,)))
+
+    def table(
+        self,
+        heads: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        right: frozenset[int] = frozenset(),
+        firm: frozenset[int] = frozenset(),
+    ) -> None:
+        self._aligned(aligned([heads, *rows], right, columns=room_of(sys.stdout), firm=firm))
+
+    def _aligned(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            self._write(sys.stdout, f"{line}\n")
 
     def rows(
         self,
@@ -74,8 +110,7 @@ class Output:
             for one in found:
                 self.document(document(one))
         else:
-            for line in aligned([row(one) for one in found], right, least):
-                self.line(line)
+            self._aligned(aligned([row(one) for one in found], right, least, room_of(sys.stdout)))
 
     def bytes(self, content: bytes) -> None:
         """Bytes of a log or an object, unchanged; beside JSON they go to standard error."""
@@ -108,8 +143,11 @@ class Output:
             ) from error
 
 
-def _lines(words: str) -> str:
-    return "".join(f"{printable(line)}\n" for line in words.split("\n"))
+def _lines(words: str, columns: int | None = None) -> str:
+    lines = [printable(line) for line in words.split("\n")]
+    if columns is not None:
+        lines = [piece for line in lines for piece in wrapped(line, columns)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _steers_nothing(document: str) -> str:
@@ -158,42 +196,3 @@ def end_streams() -> None:
             stream.flush()
         except OSError:
             silence(stream)
-
-
-def width(words: str) -> int:
-    """How many columns of a terminal these words take; Chinese characters take two."""
-    return sum(_columns(character) for character in words)
-
-
-def _columns(character: str) -> int:
-    if combining(character) or category(character) in ("Cf", "Mn", "Me"):
-        return 0
-    return 2 if east_asian_width(character) in ("W", "F") else 1
-
-
-def aligned(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset(), least: Sequence[int] = ()) -> list[str]:
-    """Rows as lines whose columns stand below each other, the first of them `least` wide."""
-    cells = [[printable(cell) for cell in row] for row in rows]
-    widths = [max(width(cell) for cell in column) for column in zip(*cells, strict=True)]
-    widths = [max(pair) for pair in zip_longest(widths, least, fillvalue=0)]
-    lines = []
-    for row in cells:
-        padded = []
-        for column, cell in enumerate(row):
-            blanks = " " * (widths[column] - width(cell))
-            padded.append(blanks + cell if column in right else cell + blanks)
-        lines.append("  ".join(padded).rstrip())
-    return lines
-
-
-def cut(words: str, columns: int) -> str:
-    """As much of the words as fits, with a sign where something was left out."""
-    if width(words) <= columns:
-        return words
-    kept, room = "", columns - 1
-    for character in words:
-        room -= _columns(character)
-        if room < 0:
-            break
-        kept += character
-    return kept + "…" if columns > 0 else ""

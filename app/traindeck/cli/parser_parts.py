@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, NoReturn
 
+from traindeck.cli.columns import width, wrapped
 from traindeck.domain.texts import say
 from traindeck.runtime.language import LANGUAGES
 
@@ -34,7 +35,22 @@ class _Formatter(HelpFormatter):
     """As wide as the terminal; argparse would load all that packs and unpacks archives to measure it."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_columns() - 2)
+        self._room = _columns()
+        super().__init__(prog, width=self._room - 2)
+
+    def format_help(self) -> str:
+        """Where it is narrow argparse sets the usage so far to the right that it does not fit."""
+        lines = super().format_help().split("\n")
+        return "\n".join(
+            piece for line in lines
+            for piece in ([line] if width(line) <= self._room else wrapped(f"  {line.strip()}", self._room))
+        )  # fmt: skip
+
+    def _split_lines(self, text: str, columns: int) -> list[str]:
+        return wrapped(" ".join(text.split()), columns)  # argparse breaks at blanks only, and Chinese has none
+
+    def _fill_text(self, text: str, columns: int, indent: str) -> str:
+        return "\n".join(indent + line for line in self._split_lines(text, columns - len(indent)))
 
 
 def _columns() -> int:
@@ -49,7 +65,14 @@ def _columns() -> int:
 class Parser(ArgumentParser):
     """Takes the options of every command; its own come when somebody types its name, so that nobody waits for all."""
 
-    def __init__(self, *, parts: Sequence[Callable[[Parser], None]] = (), **settings: Any) -> None:
+    def __init__(
+        self,
+        *,
+        parts: Sequence[Callable[[Parser], None]] = (),
+        help_names: Sequence[str] = ("-h", "--help"),
+        **settings: Any,
+    ) -> None:
+        self.help_names = help_names
         super().__init__(allow_abbrev=False, add_help=False, formatter_class=_Formatter, **settings)
         self._parts = (add_common, *parts)
 
@@ -86,7 +109,7 @@ def add_common(parser: Parser) -> None:
     parser.add_argument(
         "-v", "--verbose", action="store_true", **without, help=say("show the technical part of errors too")
     )
-    parser.add_argument("-h", "--help", action="help", help=say("show this help and end"))
+    parser.add_argument(*parser.help_names, action="help", help=say("show this help and end"))
 
 
 def group(groups: Adder, name: str, purpose: str, fill: Callable[[Adder], None], dest: str = "action") -> None:
@@ -98,9 +121,9 @@ def group(groups: Adder, name: str, purpose: str, fill: Callable[[Adder], None],
     leaf(groups, name, purpose, add)
 
 
-def leaf(group: Adder, name: str, purpose: str, *parts: Callable[[Parser], None]) -> None:
+def leaf(group: Adder, name: str, purpose: str, *parts: Callable[[Parser], None], **settings: Any) -> None:
     """A command with its own options, in the order of `parts`."""
-    group.add_parser(name, help=purpose, description=purpose, parts=parts)
+    group.add_parser(name, help=purpose, description=purpose, parts=parts, **settings)
 
 
 def yes(parser: Parser) -> None:

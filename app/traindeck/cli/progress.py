@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -10,7 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from traindeck.cli.output import Output, cut, width
+from traindeck.cli.columns import cut, room_of, shortened, width
+from traindeck.cli.output import Output
 from traindeck.domain.errors import AppError
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import Text, printable, say
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _EVERY_S = 0.1
 _BAR_COLUMNS = 24
+_USUAL_COLUMNS = 80
+_LEAST_LABEL = 8
 _RATE_AFTER_S = 1.0
 
 
@@ -32,6 +34,10 @@ class StatusLine:
         self._shown = sys.stderr is not None and sys.stderr.isatty()
         self._drawn_at = float("-inf")
         self._columns = 0
+
+    @property
+    def room(self) -> int:
+        return (room_of(sys.stderr) or _USUAL_COLUMNS) - 1
 
     def __enter__(self) -> Self:
         self._output.before_writing = self.clear
@@ -45,7 +51,8 @@ class StatusLine:
         """What there is to say, if it is time for it."""
         if not self._shown or time.monotonic() - self._drawn_at < _EVERY_S:
             return
-        words = cut(printable(say_it()), shutil.get_terminal_size().columns - 1)
+        # One less: the last column would already begin another line.
+        words = cut(printable(say_it()), self.room)
         # Blanks, not an escape: older consoles print escapes as they are.
         rest = " " * max(0, self._columns - width(words))
         sys.stderr.write(f"\r{words}{rest}")
@@ -69,7 +76,7 @@ class ByteProgress(StatusLine):
         self._begun = time.monotonic()
 
     def at(self, done: int, total: int | None = None) -> None:
-        self.draw(lambda: bar(self._label, done, total, time.monotonic() - self._begun))
+        self.draw(lambda: bar(self._label, done, total, time.monotonic() - self._begun, self.room))
 
 
 async def to_its_end(output: Output, transfers: Transfers, number: int, label: str) -> tuple[Transfer, AppError | None]:
@@ -118,21 +125,30 @@ class Stages(StatusLine):
             self._output.note(say(stage))
 
 
-def bar(label: str, done: int, total: int | None, seconds: float) -> str:
-    """`data  [######······] 42 %  84 kB / 200 kB  1.2 MB/s  0:07`; what is not known is left out."""
-    parts = [label]
-    rate = done / seconds if seconds >= _RATE_AFTER_S else 0.0
-    if total:
-        share = min(1.0, done / total)
-        filled = int(share * _BAR_COLUMNS)
-        parts.append(f"[{'#' * filled}{'.' * (_BAR_COLUMNS - filled)}] {int(share * 100)} %")
-        parts.append(f"{size_words(done)} / {size_words(total)}")
-    else:
-        parts.append(size_words(done))
-    if rate:
-        parts.append(f"{size_words(int(rate))}/s")
-        if total:
-            from traindeck.domain.jobs.job import duration_words  # few commands live so long
+def bar(label: str, done: int, total: int | None, seconds: float, room: int | None = None) -> str:
+    """`data  [######······] 42 %  84 kB / 200 kB  1.2 MB/s  0:07`; what is not known, or has no room, is left out."""
+    rests = ["  ".join(part for part in parts if part) for parts in _parts_of(done, total, seconds)]
+    fitting = (rest for rest in rests if room is None or width(label) + 2 + width(rest) <= room)
+    if (rest := next(fitting, None)) is not None:
+        return f"{label}  {rest}"
+    assert room is not None
+    rest = next((rest for rest in rests[1:] if _LEAST_LABEL + 2 + width(rest) <= room), rests[-1])
+    return f"{shortened(printable(label), max(1, room - 2 - width(rest)))}  {rest}"
 
-            parts.append(duration_words((total - done) / rate))
-    return "  ".join(parts)
+
+def _parts_of(done: int, total: int | None, seconds: float) -> list[tuple[str, ...]]:
+    """What there is to be said of it, less and less."""
+    rate = done / seconds if seconds >= _RATE_AFTER_S else 0.0
+    speed = f"{size_words(int(rate))}/s" if rate else ""
+    if not total:
+        return [(size_words(done), speed), (size_words(done),)]
+    share = min(1.0, done / total)
+    filled = int(share * _BAR_COLUMNS)
+    percent = f"{int(share * 100)} %"
+    graph = f"[{'#' * filled}{'.' * (_BAR_COLUMNS - filled)}] {percent}"
+    sizes, left = f"{size_words(done)} / {size_words(total)}", ""
+    if rate:
+        from traindeck.domain.jobs.job import duration_words  # few commands live so long
+
+        left = duration_words((total - done) / rate)
+    return [(graph, sizes, speed, left), (percent, sizes, speed, left), (percent, sizes), (percent,)]

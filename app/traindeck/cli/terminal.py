@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 
+from traindeck.cli.columns import room_of, wrapped
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.texts import Text, say, text
 from traindeck.runtime.files import local_errors
@@ -60,7 +61,8 @@ def is_meant(options: Namespace, without_a_yes: Text, question: str) -> bool:
 
 def asked(question: str) -> str:
     with interruptible():
-        sys.stderr.write(question)
+        room = room_of(sys.stderr)
+        sys.stderr.write("\n".join(wrapped(question.rstrip(), room - 1)) + " " if room else question)
         sys.stderr.flush()
         return sys.stdin.readline().strip()
 

@@ -38,7 +38,8 @@ Result = TypeVar("Result")
 _OPEN = "state < 10"
 _FORGET_AT_ONCE = 20_000
 _ITEM = (
-    "key, name, size_bytes, modified_ns, inode, mode, etag, action, state, upload_id, part_bytes, is_verified, error"
+    "key, name, size_bytes, modified_ns, inode, mode, etag, action, state, upload_id, part_bytes, is_verified, error, "
+    "replaces"
 )
 _SELECT_ITEMS = f"SELECT {_ITEM} FROM items"
 _TIMES = ("created", "started", "ended")
@@ -139,7 +140,7 @@ class TransferJournal:
 
     async def plan(self, transfer_id: int, items: Sequence[Item]) -> None:
         """Add what is to do. What an earlier planning found and has not changed keeps its state and its parts."""
-        marks = ", ".join("?" for _ in range(14))
+        marks = ", ".join("?" for _ in range(15))
         # An earlier FAILED is tried again; a source that is another now begins anew, but its upload is not forgotten:
         # it has to be taken back.
         query = f"""
@@ -153,7 +154,7 @@ class TransferJournal:
                 is_verified = CASE WHEN items.state = {ItemState.DONE.value} AND {_SAME}
                              THEN items.is_verified ELSE excluded.is_verified END,
                 part_bytes = CASE WHEN {_SAME} THEN items.part_bytes ELSE 0 END,
-                error = excluded.error
+                error = excluded.error, replaces = excluded.replaces
             """
         await self._execute_each((query, [(transfer_id, *_row(item)) for item in items]))
 
@@ -238,17 +239,20 @@ class TransferJournal:
         def work(db: sqlite3.Connection) -> Totals:
             totals = Totals()
             rows = db.execute(
-                "SELECT state, action, count(*), sum(size_bytes), sum(size_bytes < ?), sum(is_verified) FROM items "
+                "SELECT state, action, count(*), sum(size_bytes), sum(size_bytes < ?), sum(is_verified), "
+                "sum(replaces), sum(replaces * size_bytes) FROM items "
                 "WHERE transfer = ? "
                 "GROUP BY state, action",
                 (SMALL_BYTES, transfer_id),
             )
-            for state_value, action, count, size_bytes, few, sure in rows:
+            for state_value, action, count, size_bytes, few, sure, replaced, replacing_bytes in rows:
                 state = ItemState(state_value)
                 totals.files[state] += count
                 totals.verified += sure
+                totals.replaced += replaced
+                totals.replacing_bytes += replacing_bytes
                 totals.moving_files += count if state in MOVING or state in DIFFERENCES else 0
-                if action in (Action.MOVE.value, Action.LEAVE.value):
+                if action in (Action.MOVE.value, Action.LEAVE.value, Action.LINK.value):
                     totals.moving_bytes += size_bytes if state in MOVING else 0
                     totals.done_bytes += size_bytes if state in READ else 0
                     totals.small_files += few if state.is_open else 0
@@ -414,7 +418,7 @@ def _row(item: Item) -> tuple[object, ...]:
     return (
         item.key, item.name, item.size_bytes, item.modified_ns, item.inode, item.mode, item.etag, item.action._value_,
         item.state._value_, item.upload_id, item.part_bytes, item.is_verified,
-        None if item.error is None else kept_errors.to_json(item.error),
+        None if item.error is None else kept_errors.to_json(item.error), item.replaces,
     )  # fmt: skip
 
 
@@ -427,4 +431,5 @@ def _item(row: sqlite3.Row) -> Item:
     values[7], values[8], values[11] = _ACTIONS[values[7]], _STATES[values[8]], bool(values[11])
     if values[12]:
         values[12] = kept_errors.from_json(values[12])
+    values[13] = bool(values[13])
     return Item(*values)

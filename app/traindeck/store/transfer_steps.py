@@ -73,4 +73,7 @@ _KEEP_SHARDS = (
 # does not know of it would move all of that folder.
 _NAME_FILES = ()
 
-STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _REMEMBER, _KEEP_SHARDS, _NAME_FILES)
+# A program that knows no filters, no links that are kept and nothing that is to be left alone would move all of it.
+_CHOOSE_FILES = ("ALTER TABLE items ADD COLUMN replaces INTEGER NOT NULL DEFAULT 0",)
+
+STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _REMEMBER, _KEEP_SHARDS, _NAME_FILES, _CHOOSE_FILES)

@@ -47,13 +47,20 @@ def test_every_file_the_service_takes_fits_into_its_parts(size: int) -> None:
 
 
 @given(st.builds(Rules, compare=st.none() | st.sampled_from(CompareBy), ignore=st.lists(st.text()).map(tuple),
-                 delete=st.booleans(), max_delete=st.integers(0), links=st.sampled_from(Links)))  # fmt: skip
+                 delete=st.booleans(), max_delete=st.integers(0), links=st.sampled_from(Links),
+                 filters=st.lists(st.tuples(st.booleans(), st.text())).map(tuple), part_bytes=st.integers(0),
+                 metadata=st.lists(st.tuples(st.text(), st.text())).map(tuple),
+                 keeps_existing=st.booleans()))  # fmt: skip
 def test_rules_come_back_from_the_journal(rules: Rules) -> None:
     assert Rules.from_json(rules.to_json()) == rules
 
 
 def test_rules_of_a_newer_program_are_read_as_far_as_they_are_known() -> None:
-    assert Rules.from_json('{"delete": true, "of_tomorrow": 1}') == Rules(delete=True)
+    assert Rules.from_json('{"delete": true, "of_tomorrow": 1, "links": "skip"}') == Rules(delete=True)
+
+
+def test_an_order_from_before_links_were_left_out_follows_them() -> None:
+    assert Rules.from_json("{}").links is Links.FOLLOW
 
 
 def test_an_order_keeps_a_key_letter_by_letter() -> None:

@@ -41,14 +41,14 @@ def losing_begins(shelf: ObjectShelf, times: int, error: AppError | None) -> Non
     whole = shelf.begin_upload
     left = times
 
-    async def begin(target: ObjectPath, metadata: dict[str, str]) -> str:
+    async def begin(target: ObjectPath, metadata: dict[str, str], **said: Any) -> str:
         nonlocal left
-        upload_id = await whole(target, metadata)
+        upload_id = await whole(target, metadata, **said)
         if left:
             left -= 1
             if error is not None:
                 raise error
-            upload_id = await whole(target, metadata)
+            upload_id = await whole(target, metadata, **said)
         return upload_id
 
     shelf.begin_upload = begin
@@ -208,7 +208,7 @@ async def test_pauses_are_no_tries(
     order = download(there("in/"), tmp_path / "to") if name == "head" else upload(source, there("to/"))
     gate, whole, asked = asyncio.Event(), getattr(shelf, name), 0  # a folder is planned without a head
 
-    async def held(*given: object) -> object:
+    async def held(*given: object, **named: object) -> object:
         nonlocal asked
         asked += 1
         await gate.wait()

@@ -317,10 +317,10 @@ async def test_rules_links_and_what_is_no_file(shelf: ObjectShelf, home: Path, t
     (source / "nowhere").symlink_to(source / "none")
     rules = {"ignore": ("*.tmp",), "has_ignore_files": True}
     async with working(home, shelf) as engine:
-        row = await done(engine, pack(source, there("p/"), **rules))
+        row = await done(engine, pack(source, there("p/"), links=Links.FOLLOW, **rules))
         assert (row.state, row.skipped_files) == (TransferState.DONE, 1)
         assert unpacked(shelf.content(BUCKET, "p/")) == {".traindeckignore": b"cache/\n", "a.txt": b"a", "link": b"a"}
-        await done(engine, pack(source, there("q/"), links=Links.SKIP, **rules))
+        await done(engine, pack(source, there("q/"), **rules))
         assert set(unpacked(shelf.content(BUCKET, "q/"))) == {".traindeckignore", "a.txt"}
 
 

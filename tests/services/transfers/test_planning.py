@@ -150,10 +150,10 @@ async def test_links_are_followed_once_or_left_out(shelf: ObjectShelf, disk: Blo
     (folder / "file").symlink_to(folder / "z")
     (folder / "out1").symlink_to(outside)
     (folder / "out2").symlink_to(outside)
-    found = await plan(shelf, disk, Kind.UPLOAD, folder, remote())
+    found = await plan(shelf, disk, Kind.UPLOAD, folder, remote(), links=Links.FOLLOW)
     assert found.names(ItemState.QUEUED) == ["file", "out1/b", "real/a", "z"]
     assert found.names(ItemState.SKIPPED) == ["out1/back", "out2"]
-    skipped = await plan(shelf, disk, Kind.UPLOAD, folder, remote(), links=Links.SKIP)
+    skipped = await plan(shelf, disk, Kind.UPLOAD, folder, remote())
     assert skipped.names(ItemState.QUEUED) == ["real/a", "z"]
     assert skipped.names(ItemState.SKIPPED) == ["file", "out1", "out2"]
 
@@ -341,8 +341,11 @@ async def test_a_link_to_what_is_away_keeps_everything_at_the_other_side(
     make(folder, "a")
     (folder / "disk").symlink_to(folder.parent / "not-mounted")
     shelf.keep(remote("disk/x"), b"")
-    found = await plan(shelf, disk, Kind.UPLOAD, folder, remote(), compare=CompareBy.SIZE, delete=True)
+    rules = {"compare": CompareBy.SIZE, "delete": True}
+    found = await plan(shelf, disk, Kind.UPLOAD, folder, remote(), links=Links.FOLLOW, **rules)
     assert found.outline.has_gaps
+    found = await plan(shelf, disk, Kind.UPLOAD, folder, remote(), **rules)
+    assert [item.name for item in found.items] == ["a", "disk"]
 
 
 async def test_a_source_with_nothing_in_it_empties_no_target(

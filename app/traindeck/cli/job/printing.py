@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from traindeck.cli.output import Output, aligned
+from traindeck.cli.columns import aligned
+from traindeck.cli.output import Output
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.job import Run, RunState, duration_words

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 from traindeck.cli import terminal
 from traindeck.cli.main import DONE, Call
 from traindeck.cli.obs.cat import ByteRange, printed
-from traindeck.cli.progress import ByteProgress
+from traindeck.cli.obs.plans import (
+    PLANNED,
+    aside,
+    plan_content,
+    show_items,
+    tell_left_out,
+    with_head_options,
+    with_plan_options,
+)
+from traindeck.cli.progress import to_its_end
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.storage.objects import ObjectPath, names_a_service, size_words
 from traindeck.domain.texts import say, text
@@ -60,29 +69,37 @@ STREAM = "-"
 Place = ObjectPath | Path
 
 
-async def _from_standard_input(call: Call, core: DataCore, target: ObjectPath) -> None:
+async def _from_standard_input(call: Call, core: DataCore, target: ObjectPath, rules: Rules) -> None:
     from traindeck.services.transfers.pace import RateLimit
     from traindeck.services.transfers.streams import send_stream
 
     limit = RateLimit(call.options.limit)
     await core.planes.run(
-        call.profile(core), lambda plane: send_stream(plane, target, terminal.bytes_from_standard_input, limit)
+        call.profile(core), lambda plane: send_stream(plane, target, terminal.bytes_from_standard_input, limit, rules)
     )
 
 
 async def cp(call: Call) -> int:
     sources, target = [place(source) for source in call.options.sources], place(call.options.target)
     refuse_impossible(sources, target)
+    rules = with_head_options(Rules(), call.options, makes_objects=isinstance(target, ObjectPath))
+    rules = with_plan_options(rules, call.options)
     if call.options.verify:
-        return await _verify(call, sources, target)
+        return await _verify(call, sources, target, rules)
+    if call.options.dry_run or call.options.no_clobber:
+        _refuse_pipes(sources, target)
+    if call.options.dry_run:
+        assert target is not None
+        return await _planned(call, _pairs(sources, target), rules)
     make_folder(target, call.options.target, is_folder=len(sources) > 1)
-    count = verified = 0
+    count = verified = kept = skipped = 0
+    left_out: list[dict[str, str]] = []
     async with call.data() as core:
         core.transfers.set_rate(call.options.limit)
         for source in sources:
             if source is None:
                 assert isinstance(target, ObjectPath)
-                await _from_standard_input(call, core, target)
+                await _from_standard_input(call, core, target, rules)
                 count += 1
             elif target is None:
                 assert isinstance(source, ObjectPath)
@@ -91,9 +108,11 @@ async def cp(call: Call) -> int:
             else:
                 into = below(target, source, alone=len(sources) == 1)
                 with small_files_told(call, core.transfers):
-                    row = await _moved(call, core, order(call.profile(core), source, into), source)
+                    row, aside_now = await _moved(call, core, order(call.profile(core), source, into, rules), source)
                 count += row.done_files + row.equal_files
                 verified += row.verified_files
+                kept, skipped = kept + row.kept_files, skipped + row.skipped_files
+                left_out += aside_now
     content: dict[str, object] = {"files": count, "target": call.options.target}
     if target is None:
         if call.output.json_wanted:
@@ -101,15 +120,40 @@ async def cp(call: Call) -> int:
     else:
         words = say("Copied to {target}. Files: {count}", count=count, target=str(target))
         if None not in sources:
-            content["verified"] = verified
-            words = f"{words}. {say('Confirmed by size and MD5: {count}', count=verified)}"
+            content |= {"verified": verified, "kept": kept, "skipped": skipped, "left_out": left_out}
+            confirmed = say("Confirmed by size and MD5: {count}", count=verified)
+            words = ". ".join((words, confirmed, *aside(kept, skipped)))
         call.output.result(content, words)
     return DONE
 
 
-async def _verify(call: Call, sources: list[Place | None], target: Place | None) -> int:
-    from traindeck.cli.obs.sync import verify
+async def _planned(call: Call, pairs: list[tuple[Place, Place]], rules: Rules) -> int:
+    """Only say what would be done: it is planned as it would be to do it, and dropped."""
+    rows: list[Transfer] = []
+    async with call.data() as core:
+        for source, into in pairs:
+            row = await core.transfers.planned(order(call.profile(core), source, into, rules), is_preview=True)
+            rows.append(row)
+            is_one = len(pairs) == 1 or (isinstance(source, Path) and source.is_file())
+            await show_items(call, core, row, PLANNED, "" if is_one else f"{_name(source)}/")
+            await core.transfers.drop(row.id)
+    content, words = plan_content(rows)
+    call.output.result({"target": call.options.target, **content}, words)
+    return DONE
 
+
+def _refuse_pipes(sources: list[Place | None], target: Place | None) -> None:
+    if target is None or None in sources:
+        raise InvalidInput(
+            text("Nothing can be planned or left alone where a pipe is."),
+            text("Name files, folders or objects on both sides."),
+        )
+
+
+async def _verify(call: Call, sources: list[Place | None], target: Place | None, rules: Rules) -> int:
+    from traindeck.cli.obs.sync import refuse_beside, verify
+
+    refuse_beside(call, "dry_run", "no_clobber")
     if target is None or None in sources:
         raise InvalidInput(
             text("What came from or went to a pipe cannot be verified."),
@@ -117,7 +161,7 @@ async def _verify(call: Call, sources: list[Place | None], target: Place | None)
         )
     pairs = _pairs(sources, target)
     async with call.data() as core:
-        return await verify(call, core, pairs, Rules(both_sides=False))
+        return await verify(call, core, pairs, Rules(both_sides=False, filters=rules.filters, links=rules.links))
 
 
 async def mv(call: Call) -> int:
@@ -128,22 +172,35 @@ async def mv(call: Call) -> int:
             text("Use “obs cp” for it."),
         )
     refuse_impossible(sources, target)
+    rules = with_plan_options(MOVE, call.options)
+    if call.options.dry_run:
+        return await _planned(call, _pairs(sources, target), rules)
     make_folder(target, call.options.target, is_folder=len(sources) > 1)
-    count = 0
+    count = kept = skipped = 0
+    left_out: list[dict[str, str]] = []
     async with call.data() as core:
+        core.transfers.set_rate(call.options.limit)
         for source, into in _pairs(sources, target):
-            row = await _moved(call, core, order(call.profile(core), source, into, MOVE), source)
+            row, aside_now = await _moved(call, core, order(call.profile(core), source, into, rules), source)
             count += row.done_files
+            kept, skipped = kept + row.kept_files, skipped + row.skipped_files
+            left_out += aside_now
+    moved = say("Moved to {target}. Files: {count}", count=count, target=str(target))
     call.output.result(
-        {"files": count, "target": call.options.target},
-        say("Moved to {target}. Files: {count}", count=count, target=str(target)),
+        {"files": count, "target": call.options.target, "kept": kept, "skipped": skipped, "left_out": left_out},
+        ". ".join((moved, *aside(kept, skipped))),
     )
     return DONE
 
 
-async def _moved(call: Call, core: DataCore, what: Order, source: Place) -> Transfer:
-    with ByteProgress(call.output, _name(source)) as progress:
-        return await core.transfers.move(what, progress=progress.at)
+async def _moved(call: Call, core: DataCore, what: Order, source: Place) -> tuple[Transfer, list[dict[str, str]]]:
+    """How it ended, and what was left out of it, which is told either way."""
+    number = await core.transfers.begin(what)
+    row, trouble = await to_its_end(call.output, core.transfers, number, _name(source))
+    left_out = await tell_left_out(call, core, row)
+    if trouble is not None:
+        raise trouble
+    return row, left_out
 
 
 def order(profile: str, source: Place | None, target: Place | None, rules: Rules | None = None) -> Order:

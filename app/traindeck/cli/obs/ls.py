@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 from traindeck.cli.main import DONE, Call
 from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath, size_words
 from traindeck.domain.texts import moment_words, say
+from traindeck.domain.transfers.name_filter import NameFilter
 
 if TYPE_CHECKING:
     from traindeck.services.storage.wire.data_plane import DataPlane
+
+_TOTAL = "total"
 
 ShowEntries = Callable[[list[ObjectEntry]], None]
 
@@ -26,8 +29,11 @@ async def ls(call: Call) -> int:
             call.output.rows(buckets, _bucket, lambda one: (moment_words(one.created), str(ObjectPath(one.name))))
             return DONE
 
+        is_wanted = _filter(call, path)
+
         def show(page: list[ObjectEntry]) -> None:
-            _print_entries(call, path, page)
+            if wanted := [entry for entry in page if is_wanted(entry)]:
+                _print_entries(call, path, wanted)
 
         async with core.plane(call.profile(core)) as plane:
             await _all(plane, path, show, below=call.options.recursive, in_order=True)
@@ -35,41 +41,66 @@ async def ls(call: Call) -> int:
 
 
 async def du(call: Call) -> int:
-    path, depth = ObjectPath.parse(call.options.path), call.options.depth
+    paths = [ObjectPath.parse(path) for path in call.options.paths]
+    found: list[tuple[str, int, int]] = []
+    objects = size_bytes = 0
+    async with call.accounts() as core, core.plane(call.profile(core)) as plane:
+        for path in paths:
+            found += await _sums(call, plane, path)
+            objects, size_bytes = objects + found[-1][1], size_bytes + found[-1][2]
+    if call.options.total:
+        found.append((_TOTAL if call.output.json_wanted else say("all together"), objects, size_bytes))
+    call.output.rows(
+        found,
+        lambda one: dict(zip(("path", "objects", "bytes"), one, strict=True)),
+        lambda one: (_size(call, one[2]), say("{count} objects", count=f"{one[1]:,}"), one[0]),
+        right=frozenset({0, 1}),
+    )
+    return DONE
+
+
+async def _sums(call: Call, plane: DataPlane, path: ObjectPath) -> list[tuple[str, int, int]]:
+    """Of the folders that were asked for, the whole at last."""
+    depth, is_wanted = call.options.depth, _filter(call, path)
     sums: dict[str, list[int]] = {}
 
     def count(page: list[ObjectEntry]) -> None:
-        for entry in page:
+        for entry in filter(is_wanted, page):
             for place in _places(entry.path.key, path.as_folder().key, depth):
                 counted = sums.setdefault(place, [0, 0])
                 counted[0] += 1
                 counted[1] += entry.size_bytes or 0
 
-    async with call.accounts() as core, core.plane(call.profile(core)) as plane:
-        await _all(plane, path, count, below=True)
+    await _all(plane, path, count, below=True)
     sums.setdefault("", [0, 0])
     found = []
     for place, (objects, size) in sorted(sums.items(), key=lambda row: (row[0] == "", row[0])):
         where = ObjectPath(path.bucket, path.as_folder().key + place) if place else path
         found.append((str(where), objects, size))
-    call.output.rows(
-        found,
-        lambda one: dict(zip(("path", "objects", "bytes"), one, strict=True)),
-        lambda one: (size_words(one[2]), say("{count} objects", count=f"{one[1]:,}"), one[0]),
-        right=frozenset({0, 1}),
-    )
-    return DONE
+    return found
+
+
+def _filter(call: Call, path: ObjectPath) -> Callable[[ObjectEntry], bool]:
+    """What --include and --exclude take of the names below a place; an object that is named itself by its own name."""
+    names, start = NameFilter(call.options.filters), len(path.as_folder().key)
+
+    def is_wanted(entry: ObjectEntry) -> bool:
+        name = entry.path.key[start:] or entry.path.name
+        return names.may_hold(name) if entry.is_folder else names.takes(name)
+
+    return is_wanted
 
 
 async def find(call: Call) -> int:
     options = call.options
     path = ObjectPath.parse(options.path)
     words = [word.casefold() for word in options.words]
+    is_taken = _filter(call, path)
     pattern = re.compile(fnmatch.translate(options.name.casefold())) if options.name else None
 
     def is_wanted(entry: ObjectEntry) -> bool:
         name, size = entry.path.name.casefold(), entry.size_bytes
-        if size is None or (options.larger is not None and size <= options.larger):
+        if not is_taken(entry) or size is None or (options.larger is not None and size <= options.larger):
             return False
         if options.smaller is not None and size >= options.smaller:
             return False
@@ -127,11 +158,16 @@ def _bucket(bucket: Bucket) -> dict[str, object]:
 
 def _print_entries(call: Call, below: ObjectPath, page: list[ObjectEntry]) -> None:
     def row(entry: ObjectEntry) -> Sequence[str]:
-        return moment_words(entry.modified), size_words(entry.size_bytes), entry.path.key[start:] or entry.path.name
+        return moment_words(entry.modified), _size(call, entry.size_bytes), entry.path.key[start:] or entry.path.name
 
     start = len(below.as_folder().key)
     # A page at a time: a bucket with a million objects begins to print at once.
     call.output.rows(page, _document, row, right=frozenset({1}), least=(16, 8))
+
+
+def _size(call: Call, size_bytes: int | None) -> str:
+    is_exact = getattr(call.options, "bytes", False) and size_bytes is not None
+    return str(size_bytes) if is_exact else size_words(size_bytes)
 
 
 def _document(entry: ObjectEntry) -> dict[str, object]:

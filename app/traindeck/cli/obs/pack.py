@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from traindeck.cli import terminal
 from traindeck.cli.main import DONE, FAILED, Call
 from traindeck.cli.obs.cp import Place, place, spelled
+from traindeck.cli.obs.plans import aside
 from traindeck.cli.progress import ByteProgress, item_content, items_of, to_its_end
 from traindeck.domain.errors import AppError, InvalidInput, Occupied
 from traindeck.domain.storage.objects import ObjectPath, size_words
@@ -59,6 +60,7 @@ async def pack(call: Call) -> int:
             "Packed into {target}: {count} shards, {size}.",
             target=row.target, count=row.done_files - 1, size=size_words(row.total_bytes),
         )  # fmt: skip
+        words = " ".join((words, *aside(0, row.skipped_files)))
         call.output.result(content, words)
     return DONE
 
@@ -88,9 +90,9 @@ async def _show(call: Call, core: DataCore, row: Transfer, states: tuple[ItemSta
     async for item in items_of(core.transfers, row, *states):
         content = item_content(row, item, _RESULTS.get(item.state, "to pack"))
         if item.error is not None and not call.output.json_wanted:
-            call.output.note(f"× {item.name}  {item.error.sentence()}")
+            call.output.named("× ", item.name, f"  {item.error.sentence()}", is_note=True)
         else:
-            call.output.result(content, f"▣ {item.name}  {size_words(item.size_bytes)}")
+            call.output.named_result(content, "▣ ", item.name, f"  {size_words(item.size_bytes)}")
 
 
 _RESULTS = {ItemState.DONE: "packed", ItemState.FAILED: "failed", ItemState.SKIPPED: "skipped"}
@@ -101,6 +103,7 @@ def _order(call: Call, core: DataCore) -> Order:
     source, target = (spelled(_place(side)) for side in (options.source, options.target))
     rules = Rules(
         ignore=tuple(options.ignore),
+        filters=options.filters,
         has_ignore_files=True,
         links=Links(options.links),
         empty_folders=options.empty_folders,
@@ -143,7 +146,7 @@ async def _list(call: Call) -> int:
                         }
                     )  # fmt: skip
                 else:
-                    call.output.line(f"{entry.path}  {size_words(entry.size_bytes)}  {entry.shard}")
+                    call.output.named("", entry.path, f"  {size_words(entry.size_bytes)}  {entry.shard}")
         return DONE
 
     async with call.data() as core:
@@ -168,7 +171,7 @@ async def _unpack(call: Call) -> int:
             with ByteProgress(call.output, target.name) as progress:
                 done = await unpacking.run(progress.at)
             for name, error in done.failures:
-                call.output.note(f"× {name}  {error.sentence()}")
+                call.output.named("× ", name, f"  {error.sentence()}", is_note=True)
             content = {
                 "files": done.files, "equal": done.equal, "failed": done.failed, "bytes": done.bytes,
                 "target": str(target),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from argparse import Action, ArgumentTypeError
 from datetime import timedelta
+from typing import Any
 
 from traindeck.cli.parser_parts import Adder, Parser, count, duration, leaf, share, size, yes
 from traindeck.domain.texts import say
@@ -11,9 +13,9 @@ _TEMPLATES = ("private", "public-read", "public-read-write", "public-read-list",
 
 
 def add_obs(obs: Adder) -> None:
-    leaf(obs, "ls", say("list buckets, or what is in one"), _ls)
-    leaf(obs, "du", say("count objects and bytes below a folder"), _path, _du)
-    leaf(obs, "find", say("find objects by name or size, everywhere below a folder"), _path, _find)
+    leaf(obs, "ls", say("list buckets, or what is in one"), _ls, _filters, help_names=_LONG_HELP)
+    leaf(obs, "du", say("count objects and bytes below folders"), _paths, _du, _filters, help_names=_LONG_HELP)
+    leaf(obs, "find", say("find objects by name or size, everywhere below a folder"), _path, _find, _filters)
     leaf(obs, "tree", say("show folders and objects as a tree"), _path, _tree)
     leaf(obs, "mb", say("make a bucket"), _bucket, _mb, yes)
     leaf(obs, "rb", say("remove a bucket"), _bucket, _rb, yes)
@@ -22,14 +24,22 @@ def add_obs(obs: Adder) -> None:
     leaf(obs, "tagging", say("show or change the tags of a bucket or an object"), _path, _tagging)
     leaf(obs, "lifecycle", say("show or change the lifecycle rules of a bucket"), _bucket, _rules, yes)
     leaf(obs, "cors", say("show or change the CORS rules of a bucket"), _bucket, _rules, yes)
-    leaf(obs, "cp", say("copy files, folders and objects"), _sides, _cp, _verify, _limit)
-    leaf(obs, "mv", say("move or rename files, folders and objects"), _sides, _mv)
-    leaf(obs, "sync", say("make a folder like another one; only what differs is moved"), _sync, _limit, yes)
-    leaf(obs, "pack", say("pack many small files into a few tar shards with an index"), _pack, yes)
+    leaf(obs, "cp", say("copy files, folders and objects"), _sides, _cp, _verify, *_MOVING, _said_of_copies)
+    leaf(obs, "mv", say("move or rename files, folders and objects"), _sides, _mv, *_MOVING)
+    leaf(
+        obs,
+        "sync",
+        say("make a folder like another one; only what differs is moved"),
+        _sync,
+        _filters,
+        _how_it_moves,
+        yes,
+    )
+    leaf(obs, "pack", say("pack many small files into a few tar shards with an index"), _pack, _filters, yes)
     leaf(obs, "mini", say("make a small dataset from a large one, the same each time"), _mini)
     leaf(obs, "cat", say("print objects as they are, one after the other"), _paths, _cat)
     leaf(obs, "fragments", say("list unfinished uploads, or throw them away"), _fragments, yes)
-    leaf(obs, "rm", say("remove objects"), _paths, _rm, yes)
+    leaf(obs, "rm", say("remove objects"), _paths, _rm, _filters, yes)
     leaf(obs, "stat", say("show all that is known of an object, a folder or a bucket"), _path, _stat)
     leaf(obs, "url", say("make a link by which anybody can read or write one object for a while"), _path, _url)
 
@@ -37,10 +47,15 @@ def add_obs(obs: Adder) -> None:
 def _ls(ls: Parser) -> None:
     ls.option("path", "PATH", say("obs://bucket/folder/; without it the buckets"), nargs="?")
     ls.flag("-r", "--recursive", means=say("everything below, not one level"))
+    _human(ls)
 
 
 def _du(du: Parser) -> None:
-    du.add_argument("-d", "--depth", type=count, default=0, metavar="N", help=say("also for folders so deep"))
+    depth = du.add_mutually_exclusive_group()
+    depth.add_argument("-d", "--depth", type=count, default=0, metavar="N", help=say("also for folders so deep"))
+    depth.add_argument("-s", "--summarize", action="store_true", help=say("only the sum of each, which is the usual"))
+    du.flag("-c", "--total", means=say("also the sum of all"))
+    _human(du)
 
 
 def _find(find: Parser) -> None:
@@ -127,7 +142,7 @@ def _mv(mv: Parser) -> None:
     mv.epilog = say(
         "Either side may be obs://bucket/key, and names work as in “cp”. Everything is copied and looked at first; "
         "then what arrived, and is still the same at its source, is removed there. A move that was interrupted goes on "
-        "where it stood when the same command is given again. Links are left alone."
+        "where it stood when the same command is given again. What a link that is followed leads to stays there."
     )
 
 
@@ -148,6 +163,7 @@ def _sync(sync: Parser) -> None:
     sync.flag("--delete", means=say("remove what is not on the other side"))
     sync.option("--max-delete", "N", say("change nothing if more would be removed"), type=count, default=1000)
     _chosen_files(sync)
+    _links(sync)
     sync.flag("--keep-times", means=say("keep the times of files"))
     sync.flag("--keep-modes", means=say("keep the rights of files"))
 
@@ -165,6 +181,7 @@ def _pack(pack: Parser) -> None:
     pack.option("--shard-size", "SIZE", how_large, type=size, default=SHARD_BYTES)
     pack.option("--files-per-shard", "N", how_many, type=count, default=SHARD_FILES)
     _chosen_files(pack)
+    _links(pack, "skip", "follow")
     pack.flag("--skip-unreadable", means=say("leave out what cannot be read, and say so"))
     _limit(pack)
     pack.flag("-n", "--dry-run", means=say("only list what would be made"))
@@ -198,8 +215,14 @@ def _fragments(fragments: Parser) -> None:
 
 def _rm(rm: Parser) -> None:
     rm.flag("-r", "--recursive", means=say("everything below a folder or in a bucket"))
-    rm.flag("--dry-run", means=say("only say what would be removed"))
-    rm.flag("--undo", means=say("bring back what was removed there, where the bucket keeps versions"))
+    rm.flag("-n", "--dry-run", means=say("only say what would be removed"))
+    instead = rm.add_mutually_exclusive_group()
+    undo = say("bring back what was removed there, where the bucket keeps versions")
+    instead.add_argument("--undo", action="store_true", help=undo)
+    one = say("remove this version of one object for good, as “stat --versions” names it")
+    instead.add_argument("--version", metavar="ID", dest="version_id", help=one)
+    all_of_them = say("remove for good, with older versions and marks of deletion")
+    instead.add_argument("--all-versions", action="store_true", help=all_of_them)
 
 
 def _stat(stat: Parser) -> None:
@@ -238,13 +261,112 @@ def _sides(parser: Parser) -> None:
 
 def _chosen_files(parser: Parser) -> None:
     parser.option("--ignore", "RULE", say("leave out, as in .gitignore"), action="append", default=[])
-    parser.option("--links", None, say("what to do with links"), choices=("follow", "skip"), default="follow")
     parser.flag("--empty-folders", means=say("folders without files too"))
 
 
 def _verify(parser: Parser) -> None:
     words = say("move nothing: compare size and MD5 of every file; the exit code is 1 when something differs")
     parser.flag("--verify", means=words)
+
+
+def _filters(parser: Parser) -> None:
+    """All that is said with them goes into one list, for their order is part of what they mean."""
+    included = say("only files of such names, for example '*.jpg', 'train/**' or '/top.txt'; see --exclude")
+    excluded = say(
+        "no files of such names. “*” and “?” stay within a name, “**” does not; “/” at the beginning is the folder "
+        "itself, at the end all below a folder; case matters. Of several --include and --exclude the last that fits "
+        "decides; what none fits is taken, unless the first is --include"
+    )
+    parser.option("--include", "PATTERN", included, action=_Filter, dest="filters", type=_pattern, default=())
+    parser.option("--exclude", "PATTERN", excluded, action=_Filter, dest="filters", type=_pattern, default=())
+
+
+class _Filter(Action):
+    def __call__(self, _: Any, namespace: Any, value: Any, name: str | None = None) -> None:
+        setattr(namespace, self.dest, (*getattr(namespace, self.dest), (name == "--include", value)))
+
+
+def _pattern(words: str) -> str:
+    from traindeck.domain.transfers.name_filter import pattern_of
+
+    try:
+        pattern_of(words)
+    except ValueError as error:
+        raise ArgumentTypeError(
+            say("“{pattern}” is no pattern; a bracket or its end is missing", pattern=words)
+        ) from error
+    return words
+
+
+def _links(parser: Parser, *ways: str) -> None:
+    parser.option(
+        "--links", None, say("what to do with links: leave them out and say so, move what they lead to, or keep them "
+                             "as small objects that become links again"),
+        choices=ways or ("skip", "follow", "keep"), default="skip",
+    )  # fmt: skip
+
+
+def _plan_first(parser: Parser) -> None:
+    parser.flag("-n", "--dry-run", means=say("only list what would be moved, and what it would replace"))
+    parser.flag("--no-clobber", means=say("leave alone what is at the destination already"))
+
+
+def _how_it_moves(parser: Parser) -> None:
+    _limit(parser)
+    parser.option("--parallel", "N", say("at most so many requests at a time"), type=_parallel, default=0)
+    part = say("how large the parts of large objects are, for example 32MiB; else as it fits them")
+    parser.option("--part-size", "SIZE", part, type=_part_size, default=0)
+
+
+def _parallel(value: str) -> int:
+    if not value.isdecimal() or not 1 <= int(value) <= _MOST_PARALLEL:
+        raise ArgumentTypeError(say("give a number from 1 to {most}", most=_MOST_PARALLEL))
+    return int(value)
+
+
+def _part_size(value: str) -> int:
+    from traindeck.domain.transfers.records import LEAST_PART_BYTES, MOST_PART_BYTES
+
+    found = size(value)
+    if not LEAST_PART_BYTES <= found <= MOST_PART_BYTES:
+        raise ArgumentTypeError(say("a part has 100 KiB to 5 GiB"))
+    return found
+
+
+def _said_of_copies(cp: Parser) -> None:
+    classes = say("STANDARD, WARM, COLD, DEEP_ARCHIVE or INTELLIGENT_TIERING")
+    cp.option("--class", "CLASS", classes, dest="storage_class", type=_storage_class, default="")
+    kept = say("keep this with the objects; may be given more than once")
+    cp.option("--metadata", "KEY=VALUE", kept, action="append", default=[], type=_metadata)
+    cp.option("--content-type", "TYPE", say("else it follows from the name"), default="")
+
+
+def _storage_class(value: str) -> str:
+    from traindeck.domain.storage.object_facts import CLASSES
+
+    if value and value.upper() not in CLASSES:  # argparse looks at the default, too
+        raise ArgumentTypeError(say("“{name}” is no storage class", name=value))
+    return value.upper()
+
+
+def _metadata(value: str) -> tuple[str, str]:
+    name, sign, content = value.partition("=")
+    if not sign or not name:
+        raise ArgumentTypeError(say("give it as KEY=VALUE"))
+    return name.lower(), content
+
+
+def _human(parser: Parser) -> None:
+    """As other programs have it; -h asks for help everywhere else."""
+    how = parser.add_mutually_exclusive_group()
+    human = say("sizes as people read them, which is the usual")
+    how.add_argument("-h", "--human-readable", action="store_true", help=human)
+    how.add_argument("-b", "--bytes", action="store_true", help=say("sizes as numbers of bytes"))
+
+
+_MOVING = (_filters, _links, _plan_first, _how_it_moves)
+_MOST_PARALLEL = 256
+_LONG_HELP = ("--help",)
 
 
 def _limit(parser: Parser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from traindeck.cli.progress import items_of, to_its_end
 from traindeck.domain.errors import AppError, Conflict, InvalidInput
 from traindeck.domain.storage.objects import ObjectPath, outermost, size_words
 from traindeck.domain.texts import say, text
+from traindeck.domain.transfers.name_filter import FilterRules
 from traindeck.domain.transfers.records import ItemState, Kind, Order, removal_of
 
 if TYPE_CHECKING:
@@ -24,6 +26,10 @@ async def rm(call: Call) -> int:
     paths = [ObjectPath.parse(path) for path in call.options.paths]
     if call.options.undo:
         return await _undo(call, paths)
+    if call.options.version_id is not None or call.options.all_versions:
+        from traindeck.cli.obs.rm_versions import remove_versions
+
+        return await remove_versions(call, paths)
     for path in paths:
         if path.is_folder and not call.options.recursive:
             raise InvalidInput(
@@ -34,7 +40,10 @@ async def rm(call: Call) -> int:
         profile = call.profile(core)
         storage = (await core.connections.open(profile)).storage
         doomed = outermost([await _there(storage, path, recursive=call.options.recursive) for path in paths])
-        orders = [removal_of(profile, list(same)) for _, same in groupby(doomed, key=lambda path: path.bucket)]
+        orders = [
+            with_filters(removal_of(profile, list(same)), call.options.filters)
+            for _, same in groupby(doomed, key=lambda path: path.bucket)
+        ]
         rows = [await core.transfers.planned(order, is_preview=True) for order in orders]
         count, size = sum(row.removals for row in rows), sum(row.removal_bytes for row in rows)
         if call.options.dry_run or (call.options.recursive and not await _is_meant(call, core, doomed, count, size)):
@@ -114,13 +123,20 @@ async def _carried_out(call: Call, core: DataCore, rows: list[Transfer]) -> None
         raise trouble
 
 
+def with_filters(order: Order, filters: FilterRules) -> Order:
+    return replace(order, rules=replace(order.rules, filters=filters))
+
+
 async def _list(call: Call, core: DataCore, row: Transfer, state: ItemState) -> None:
     bucket = ObjectPath.parse(row.source).bucket
     async for item in items_of(core.transfers, row, state):
         path = str(ObjectPath(bucket, item.key))
-        words = item.error.sentence() if item.error else f"× {path}  {size_words(item.size_bytes)}"
-        trouble = {"error": item.error.sentence()} if item.error else {}
-        call.output.result({"path": path, "size": item.size_bytes, **trouble}, words)
+        if item.error is not None:
+            content = {"path": path, "size": item.size_bytes, "error": item.error.sentence()}
+            call.output.result(content, item.error.sentence())
+        else:
+            content = {"path": path, "size": item.size_bytes}
+            call.output.named_result(content, "× ", path, f"  {size_words(item.size_bytes)}")
 
 
 async def _undo(call: Call, paths: list[ObjectPath]) -> int:
@@ -132,7 +148,8 @@ async def _undo(call: Call, paths: list[ObjectPath]) -> int:
                     text("The bucket “{name}” keeps no versions: what was deleted is gone.", name=path.bucket),
                     text("Versioning can be switched on for what comes."),
                 )
-            row = await core.transfers.move(Order(Kind.RESTORE, call.profile(core), str(path), ""))
+            order = Order(Kind.RESTORE, call.profile(core), str(path), "")
+            row = await core.transfers.move(with_filters(order, call.options.filters))
             count += row.done_files
     call.output.result({"restored": count}, say("Objects restored: {count}.", count=count))
     return DONE

@@ -79,7 +79,10 @@ async def url(call: Call) -> int:
         )
     if link.ends_with_token:
         call.output.note(say("These keys are temporary: the link ends with them, if that is sooner."))
-    call.output.result({"url": link.address, "method": link.method, "until": link.until}, link.address)
+    if call.output.json_wanted:
+        call.output.document({"url": link.address, "method": link.method, "until": link.until})
+    else:
+        call.output.whole_line(link.address)
     return DONE
 
 
@@ -160,7 +163,7 @@ def _print_versions(call: Call, versions: Sequence[ObjectVersion]) -> None:
         for one in versions
     ]
     heads = (say("Modified"), say("Size"), say("Storage class"), say("Version"), "")
-    call.output.table(heads, rows, frozenset({1}))
+    call.output.table(heads, rows, frozenset({1}), firm=frozenset({3}))
 
 
 def _object_document(facts: ObjectFacts, is_public: bool | None, tags: Mapping[str, str] | None) -> dict[str, object]:

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING
 from traindeck.cli import terminal
 from traindeck.cli.main import DONE, FAILED, Call
 from traindeck.cli.obs.cp import Place, order, place, spelled, tell_of_small_files
+from traindeck.cli.obs.plans import PLANNED, aside, plan_content, show_items, with_options
 from traindeck.cli.progress import item_content, items_of, to_its_end
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import Text, say, text
 from traindeck.domain.transfers.records import (
     DIFFERENCES,
-    Action,
     CompareBy,
     Item,
     ItemState,
     Kind,
-    Links,
     Order,
     Rules,
 )
@@ -29,10 +28,6 @@ from traindeck.domain.transfers.records import (
 if TYPE_CHECKING:
     from traindeck.assembly.data_core import DataCore
     from traindeck.services.transfers import Transfer
-
-
-_MOVED = {Kind.UPLOAD: "uploaded", Kind.DOWNLOAD: "downloaded", Kind.COPY: "copied"}
-_SIGNS = {Kind.UPLOAD: "↑", Kind.DOWNLOAD: "↓", Kind.COPY: "→"}
 
 
 async def sync(call: Call) -> int:
@@ -44,7 +39,7 @@ async def sync(call: Call) -> int:
         row = await core.transfers.planned(wanted, is_preview=call.options.dry_run)
         tell_of_small_files(call, row)
         if call.options.dry_run:
-            await _list(call, core, row, (ItemState.QUEUED, ItemState.FAILED, ItemState.SKIPPED))
+            await show_items(call, core, row, PLANNED)
             await core.transfers.drop(row.id)
             _summary(call, row, is_preview=True)
             return DONE
@@ -60,7 +55,7 @@ async def sync(call: Call) -> int:
         core.transfers.confirm(row.id)
         row, trouble = await to_its_end(call.output, core.transfers, row.id, Path(call.options.source).name)
         states = tuple(ItemState) if call.output.json_wanted else (ItemState.DONE, ItemState.FAILED, ItemState.SKIPPED)
-        await _list(call, core, row, states)
+        await show_items(call, core, row, states)
         if trouble is not None:
             raise trouble
         _summary(call, row)
@@ -73,7 +68,12 @@ async def _verify(call: Call) -> int:
         wanted = _order(call, core)
         here = Path(wanted.source) if wanted.kind is Kind.UPLOAD else wanted.remote_source
         there = Path(wanted.target) if wanted.kind is Kind.DOWNLOAD else wanted.remote_target
-        rules = Rules(ignore=wanted.rules.ignore, has_ignore_files=True, links=wanted.rules.links)
+        rules = Rules(
+            ignore=wanted.rules.ignore,
+            filters=wanted.rules.filters,
+            has_ignore_files=True,
+            links=wanted.rules.links,
+        )
         return await verify(call, core, [(here, there)], rules)
 
 
@@ -89,12 +89,11 @@ def _order(call: Call, core: DataCore) -> Order:
         has_ignore_files=True,
         delete=options.delete,
         max_delete=options.max_delete,
-        links=Links(options.links),
         empty_folders=options.empty_folders,
         keep_times=by is CompareBy.SIZE_AND_TIME or options.keep_times,
         keep_modes=options.keep_modes,
     )
-    return order(call.profile(core), source, target, rules)
+    return order(call.profile(core), source, target, with_options(rules, options))
 
 
 def _is_meant(call: Call, row: Transfer) -> bool:
@@ -103,52 +102,22 @@ def _is_meant(call: Call, row: Transfer) -> bool:
     return terminal.is_meant(call.options, text("This would remove {count} files at {target}.", **what), question)
 
 
-async def _list(call: Call, core: DataCore, row: Transfer, states: tuple[ItemState, ...]) -> None:
-    async for item in items_of(core.transfers, row, *states):
-        content = item_content(row, item, _result(row, item), verified=item.is_verified)
-        call.output.result(content, _line(row, item))
-
-
-def _line(row: Transfer, item: Item) -> str:
-    sign = "×" if item.action is Action.REMOVE else _SIGNS[row.kind]
-    words = f"{sign} {item.name or Path(row.source).name}  {size_words(item.size_bytes)}"
-    return f"{words}  {item.error.sentence()}" if item.error is not None else words
-
-
-def _result(row: Transfer, item: Item) -> str:
-    match item.state:
-        case ItemState.DONE:
-            return "removed" if item.action is Action.REMOVE else _MOVED[row.kind]
-        case ItemState.QUEUED | ItemState.WAITING:
-            return "to remove" if item.action is Action.REMOVE else "to move"
-        case state:
-            return state.name.lower()
-
-
 def _summary(call: Call, row: Transfer, *, is_preview: bool = False) -> None:
-    to_move = row.files - row.removals - row.failed_files if is_preview else 0
-    content = {
+    planned, words = plan_content([row])
+    content = planned | {
         "source": row.source,
         "target": row.target,
         "moved": 0 if is_preview else row.done_files,
-        "to_move": to_move,
-        "equal": row.equal_files,
-        "skipped": row.skipped_files,
-        "failed": row.failed_files,
-        "removals": row.removals,
+        "to_move": planned["to_move"] if is_preview else 0,
         "verified": row.verified_files,
         "bytes": row.total_bytes,
     }
-    if is_preview:
-        words = say(
-            "Would be moved: {count}, {size}. Equal: {equal}. Would be removed: {removals}.",
-            count=to_move, size=size_words(row.total_bytes), equal=row.equal_files, removals=row.removals,
-        )  # fmt: skip
-    else:
+    if not is_preview:
         words = say(
             "Moved or removed: {count}. Equal: {equal}. Confirmed by size and MD5: {verified}.",
             count=row.done_files, equal=row.equal_files, verified=row.verified_files,
         )  # fmt: skip
+        words = " ".join((words, *aside(row.kept_files, row.skipped_files)))
     call.output.result(content, words)
 
 
@@ -200,12 +169,12 @@ async def _check_list(call: Call, core: DataCore, row: Transfer) -> Counter[Item
         if call.output.json_wanted:
             call.output.document(item_content(row, item, _RESULTS[item.state]))
         elif item.state in _WORDS:
-            call.output.line(_check_line(row, item))
+            call.output.named(f"{say(_WORDS[item.state])}: ", item.name or Path(row.source).name, _check_rest(item))
     return counts
 
 
-def _check_line(row: Transfer, item: Item) -> str:
-    words = f"{say(_WORDS[item.state])}: {item.name or Path(row.source).name}  {size_words(item.size_bytes)}"
+def _check_rest(item: Item) -> str:
+    words = f"  {size_words(item.size_bytes)}"
     return f"{words}  {say(item.error.title)}" if item.error is not None else words
 
 

@@ -66,6 +66,19 @@ def part_of(place: Path, mark: str = "") -> Path:
     return place.with_name(part_name(place.name, HERE, mark))
 
 
+def stays_inside(leads_to: str, depth: int, system: System) -> bool:
+    """Whether a link, so many folders below the top one, leads nowhere else, whatever stands in its way.
+
+    Only the beginning may go up: behind a name that is a link itself, `..` is the folder above what that leads to.
+    """
+    way = leads_to.replace("\\", "/") if system.is_windows else leads_to
+    if not way or way.startswith("/") or "\0" in way or (system.is_windows and ":" in way):
+        return False
+    parts = [part for part in way.split("/") if part not in ("", ".")]
+    ups = next((at for at, part in enumerate(parts) if part != ".."), len(parts))
+    return ups <= depth and ".." not in parts[ups:]
+
+
 def _letter(letter: str, system: System) -> str:
     if unicodedata.category(letter) in ("Cc", "Cs") or letter == "/":
         return _written(letter)

@@ -25,6 +25,7 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, outermost, shared_beginning, size_words
 from traindeck.domain.texts import text
+from traindeck.domain.transfers.name_filter import FilterRules, same_filter
 from traindeck.domain.transfers.packing import SHARD_BYTES, SHARD_FILES
 
 _MEBIBYTE = 1024 * 1024
@@ -34,12 +35,17 @@ _GIBIBYTE = 1024 * _MEBIBYTE
 SINGLE_PUT_BYTES = 64 * _MEBIBYTE
 PART_BYTES = 16 * _MEBIBYTE
 MOST_PART_BYTES = 5 * _GIBIBYTE
+LEAST_PART_BYTES = 100 * 1024  # but for the last
 MOST_PARTS = 10_000
 MOST_OBJECT_BYTES = MOST_PARTS * MOST_PART_BYTES
 # The rest is room for files near the largest size.
 _USUAL_PARTS = 9_000
 # Below this a request costs more than its bytes.
 SMALL_BYTES = 128 * 1024
+
+# How a link is called that is kept as an object: where it leads is the content. rclone does the same.
+LINK_ENDING = ".rclonelink"
+MOST_LINK_BYTES = 4096
 
 # Before the names of files in the list of a transfer that makes other objects of them.
 PROBLEM_SCHEME = "file://"
@@ -67,10 +73,11 @@ class CompareBy(Enum):
 
 
 class Links(Enum):
-    """What becomes of a symbolic link on the way up."""
+    """What becomes of a symbolic link; one that is named itself is followed unless links are kept."""
 
-    FOLLOW = "follow"
     SKIP = "skip"
+    FOLLOW = "follow"
+    KEEP = "keep"  # as a small object that says where it leads, and as a link again on the way down
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +86,11 @@ class Rules:
 
     compare: CompareBy | None = None
     ignore: tuple[str, ...] = ()
+    filters: FilterRules = ()
     has_ignore_files: bool = False
     delete: bool = False
     max_delete: int = 1000
-    links: Links = Links.FOLLOW
+    links: Links = Links.SKIP
     empty_folders: bool = False
     keep_times: bool = False
     keep_modes: bool = False
@@ -91,6 +99,14 @@ class Rules:
     undoes: int = 0  # the transfer whose removals are taken back
     both_sides: bool = True  # a check tells also what stands only at the target
     compares_if_allowed: bool = False  # keys that may only write do not keep it waiting: then all of it is sent
+    keeps_existing: bool = False  # what stands at the target already is left alone there
+    tells_replaced: bool = False  # look at the target, only to say what is replaced
+    parallel: int = 0  # at most so many requests at a time; 0: as many as the service answers well
+    part_bytes: int = 0  # how large the parts of large objects are; 0: as it fits them
+    # What is said about the objects that are made
+    storage_class: str = ""
+    content_type: str = ""
+    metadata: tuple[tuple[str, str], ...] = ()
     # Of archives only
     shard_bytes: int = SHARD_BYTES
     shard_files: int = SHARD_FILES
@@ -110,7 +126,9 @@ class Rules:
         values["compare"] = CompareBy(values["compare"]) if values.get("compare") else None
         values["links"] = Links(values.get("links", Links.FOLLOW.value))
         values["ignore"] = tuple(values.get("ignore", ()))
+        values["filters"] = same_filter(values.get("filters", ()))
         values["chosen"] = tuple((old, new) for old, new in values.get("chosen", ()))
+        values["metadata"] = tuple((name, value) for name, value in values.get("metadata", ()))
         return cls(**values)
 
 
@@ -119,8 +137,8 @@ SEND = Rules(compare=CompareBy.SIZE_AND_TIME, compares_if_allowed=True)
 # By their contents: to compare by times, files would have to be given those of the objects.
 FETCH = Rules(compare=CompareBy.MD5)
 
-# Links stay: what they lead to may be anywhere. There is no limit to what was asked for by name.
-MOVE = Rules(moves=True, empty_folders=True, keep_times=True, links=Links.SKIP)
+# There is no limit to what was asked for by name.
+MOVE = Rules(moves=True, empty_folders=True, keep_times=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +156,10 @@ class Order:
         """The side in the service; of two, the source, or what is made of it."""
         sides = (self.target, self.source) if self.kind is Kind.PACK else (self.source, self.target)
         return _place(next(filter(is_remote, sides), self.target))
+
+    def is_of_link(self, key: str) -> bool:
+        """Whether the object of this key stands for a link of this computer."""
+        return self.rules.links is Links.KEEP and not self.is_within_service and key.endswith(LINK_ENDING)
 
     @property
     def is_within_service(self) -> bool:
@@ -260,6 +282,7 @@ class Action(Enum):
     REMOVE = 2
     LEAVE = 3  # moved: it is at the target, and to be removed at the source
     DESCRIBE = 4  # tell of all the rest, once that is there
+    LINK = 5  # a link, kept as an object; made after all files, so that none is written through it
 
 
 class ItemState(Enum):
@@ -276,6 +299,7 @@ class ItemState(Enum):
     MISSING_HERE = 15  # on this computer; of two places in the service, at the source
     MISSING_THERE = 16
     UNKNOWN = 17  # the service does not say what its content is
+    KEPT = 18  # something stands at the target, and was to be left alone
 
     @property
     def is_open(self) -> bool:
@@ -312,6 +336,7 @@ class Item:
     part_bytes: int = 0
     is_verified: bool = False
     error: AppError | None = None
+    replaces: bool = False  # something else stood at the target when that was looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,6 +378,8 @@ class Totals:
     copied_files: int = 0  # at both places
     small_files: int = 0
     verified: int = 0
+    replaced: int = 0
+    replacing_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,6 +410,7 @@ def check_of(record: TransferRecord) -> Order:
     # What else stands at the target of a copy was not part of it.
     rules = Rules(
         ignore=order.rules.ignore,
+        filters=order.rules.filters,
         has_ignore_files=order.rules.has_ignore_files,
         links=order.rules.links,
         chosen=order.rules.chosen,
@@ -404,6 +432,20 @@ def part_bytes(size_bytes: int) -> int:
 
 def part_count(size_bytes: int, part_size: int) -> int:
     return -(-size_bytes // part_size)
+
+
+def too_many_parts(key: str, size_bytes: int, part_size: int) -> AppError | None:
+    """Why a file of this size cannot go in parts of a size that was asked for; None: it can."""
+    if not part_size or part_count(size_bytes, part_size) <= MOST_PARTS:
+        return None
+    least = -(-size_bytes // MOST_PARTS // _MEBIBYTE) * _MEBIBYTE + _MEBIBYTE
+    return InvalidInput(
+        text(
+            "“{file}” would have {count} parts, and an object has {most} at most.",
+            file=key, count=f"{part_count(size_bytes, part_size):,}", most=f"{MOST_PARTS:,}",
+        ),
+        text("Give a larger part size, for example {size} MiB, or none at all.", size=least // _MEBIBYTE),
+    )  # fmt: skip
 
 
 def is_plain_md5(etag: str) -> bool:

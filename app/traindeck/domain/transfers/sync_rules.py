@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from traindeck.domain.errors import AppError, Conflict
 from traindeck.domain.texts import text
+from traindeck.domain.transfers.name_filter import FilterRules, NameFilter
 from traindeck.domain.transfers.records import CompareBy, Known, is_plain_md5
 
 if TYPE_CHECKING:
@@ -23,10 +24,11 @@ _WRITTEN_NS = 1_000_000
 
 
 class IgnoreRules:
-    """Names left out, as .gitignore writes them; a folder ends with a slash."""
+    """Names left out, as .gitignore writes them or because a filter does not take them; a folder ends with a slash."""
 
-    def __init__(self, lines: Iterable[str]) -> None:
+    def __init__(self, lines: Iterable[str], filters: FilterRules = ()) -> None:
         said = list(lines)
+        self._filter = NameFilter(filters) if filters else None
         self._spec: GitIgnoreSpec | None = None
         if said:
             from pathspec import GitIgnoreSpec  # most transfers leave out nothing, and need not wait for it
@@ -34,10 +36,21 @@ class IgnoreRules:
             self._spec = GitIgnoreSpec.from_lines(said)
 
     def leaves_out(self, name: str) -> bool:
-        return self._spec is not None and self._spec.match_file(name)
+        """Of a folder: with all that is in it."""
+        if self._spec is not None and self._spec.match_file(name):
+            return True
+        if self._filter is None:
+            return False
+        return not (self._filter.may_hold(name) if name.endswith("/") else self._filter.takes(name))
+
+    def takes(self, name: str) -> bool:
+        """Whether a filter takes this file, or a folder with nothing in it."""
+        return self._filter is None or self._filter.takes(name)
 
     def leaves_out_below(self, name: str) -> bool:
         """Also where only a folder above is left out, as a listing of a service does not show folders."""
+        if not self.takes(name):
+            return True
         spec = self._spec
         if spec is None:
             return False

@@ -23,11 +23,21 @@ OnBucketProgress = Callable[[BucketContents], None]
 
 
 class Emptying:
-    """One bucket on its way to being empty; on the loop of the plane."""
+    """One bucket on its way to being empty, or of it what is wanted; on the loop of the plane."""
 
-    def __init__(self, plane: DataPlane, bucket: str, on_progress: OnBucketProgress) -> None:
+    def __init__(
+        self,
+        plane: DataPlane,
+        bucket: str,
+        on_progress: OnBucketProgress,
+        *,
+        prefix: str = "",
+        is_wanted: Callable[[ObjectVersion], bool] | None = None,
+    ) -> None:
         self._plane = plane
         self._bucket = bucket
+        self._prefix = prefix
+        self._is_wanted = is_wanted
         self._on_progress = safely(on_progress)
         self._so_far = BucketContents()
         self._left = 0
@@ -36,7 +46,7 @@ class Emptying:
     async def count(self) -> BucketContents:
         async with aclosing(self._everything()) as pages:
             async for rows in pages:
-                self._tell(_contents(rows))
+                self._tell(contents_of(rows))
         async with aclosing(self._unfinished()) as uploads:
             async for uploads_there in uploads:
                 self._tell(BucketContents(fragments=len(uploads_there)))
@@ -50,7 +60,7 @@ class Emptying:
             self._left += len(left)
             self._first_left = self._first_left or next(iter(left), None)
             stays = {(one.key, one.version) for one in left}
-            self._tell(_contents([row for row in rows if (row.key, _id(row, has_versions)) not in stays]))
+            self._tell(contents_of([row for row in rows if (row.key, _id(row, has_versions)) not in stays]))
 
         async def abort(uploads: Sequence[Fragment]) -> None:
             for upload in uploads:
@@ -79,21 +89,33 @@ class Emptying:
         after = after_version = ""
         while True:
             try:
-                page = await self._plane.versions(self._bucket, after=after, after_version=after_version)
+                page = await self._plane.versions(self._bucket, self._prefix, after=after, after_version=after_version)
             except NotOffered:
                 break
-            if page.rows:
-                yield page.rows
+            if rows := self._chosen(page.rows):
+                yield rows
             if not page.next_key:
                 return
             after, after_version = page.next_key, page.next_version
         # The objects of a service that knows no versions.
-        async with aclosing(pieces_of(self._plane, ObjectPath(self._bucket), recursive=True)) as pieces:
+        async with aclosing(pieces_of(self._plane, ObjectPath(self._bucket, self._prefix), recursive=True)) as pieces:
             async for piece in pieces:
-                if piece.rows:
-                    yield [ObjectVersion(row.key, "", True, row.modified, row.size_bytes) for row in piece.rows]
+                rows = [ObjectVersion(row.key, "", True, row.modified, row.size_bytes) for row in piece.rows]
+                if rows := self._chosen(rows):
+                    yield rows
+
+    def _chosen(self, rows: list[ObjectVersion]) -> list[ObjectVersion]:
+        return rows if self._is_wanted is None else [row for row in rows if self._is_wanted(row)]
+
+    async def pages(self) -> AsyncGenerator[list[ObjectVersion], None]:
+        """What would go."""
+        async with aclosing(self._everything()) as pages:
+            async for rows in pages:
+                yield rows
 
     async def _unfinished(self) -> AsyncGenerator[list[Fragment], None]:
+        if self._is_wanted is not None:
+            return  # what was chosen are versions
         try:
             async for uploads in self._plane.fragments(self._bucket):
                 yield uploads
@@ -115,7 +137,7 @@ def _id(row: ObjectVersion, has_versions: bool) -> str:
     return row.version if has_versions or row.version not in _NO_VERSION else ""
 
 
-def _contents(rows: Sequence[ObjectVersion]) -> BucketContents:
+def contents_of(rows: Sequence[ObjectVersion]) -> BucketContents:
     markers = sum(row.is_marker for row in rows)
     latest = sum(row.is_latest and not row.is_marker for row in rows)
     return BucketContents(

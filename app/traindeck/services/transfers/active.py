@@ -81,6 +81,8 @@ class ActiveTransfer:
         self._files_ready = 0
         self._read_bytes = 0
         self.workers: set[asyncio.Task[None]] = set()
+        self.running = 0  # also those whose task has not begun yet
+        self._most_at_once = order.rules.parallel
         self.is_paused = record.state is TransferState.PAUSED
         self.is_cancelled = False
         self.is_known = asyncio.Event()  # its plan is made
@@ -152,6 +154,8 @@ class ActiveTransfer:
             return False
         if self._held_until is not None or self._fatal is not None:
             return False
+        if self._most_at_once and self.running >= self._most_at_once:
+            return False
         return not (self._is_probing and self.workers)
 
     @property
@@ -213,7 +217,7 @@ class ActiveTransfer:
     ) -> None:
         """The item needs nothing more."""
         action, is_over = item.action, state is ItemState.DONE
-        if self.is_move and is_over and action in (Action.MOVE, Action.MAKE_FOLDER):
+        if self.is_move and is_over and action in (Action.MOVE, Action.MAKE_FOLDER, Action.LINK):
             # Half of a move: its source is left when everything has arrived.
             action, state = Action.LEAVE, ItemState.QUEUED
             self._totals.copied_files += 1
@@ -470,6 +474,9 @@ class ActiveTransfer:
             removal_bytes=totals.removal_bytes,
             is_move=self.is_move,
             copied_files=totals.copied_files,
+            kept_files=files[ItemState.KEPT],
+            replaced_files=totals.replaced,
+            replacing_bytes=totals.replacing_bytes,
             small_files=totals.small_files,
             error=record.error or (self._trouble if waits else None),
             waits_for=waits,

@@ -18,9 +18,9 @@ from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.bodies import batches
 from traindeck.services.transfers.comparing import has_content, item_of, whole_md5
 from traindeck.services.transfers.digests import file_digests
-from traindeck.services.transfers.local_tree import LocalEntry
+from traindeck.services.transfers.local_tree import LocalEntry, kept_link
 from traindeck.services.transfers.orphans import target_of
-from traindeck.services.transfers.planning import Planner, shown_item, upload_item
+from traindeck.services.transfers.planning import Planner, is_kept_as, shown_item, upload_item
 from traindeck.services.transfers.sides import KeyOf, LocalPair, NamedRow, Placed, RemotePair, known_entry
 
 # What is read in one go by one worker.
@@ -152,7 +152,9 @@ class CheckPlanner(Planner):
             elif entry.problem is not None or not entry.name.endswith("/"):
                 item = upload_item(key_of(entry.name), entry)
                 row = listed.row if listed else None
-                items.append(_compared(item, row) if item.error is None else item)
+                if item.error is None:
+                    item = _compared_link(item, entry, row) if entry.link else _compared(item, row)
+                items.append(item)
         return items
 
     def _only_there(self, listed: NamedRow) -> list[Item]:
@@ -160,7 +162,7 @@ class CheckPlanner(Planner):
         name, row = listed.name, listed.row
         if not self._looks_both_ways or (name.endswith("/") and not row.size_bytes):
             return []
-        if self._sides.ignored.leaves_out_below(name):
+        if self._sides.leaves_out(name):
             return []
         return [replace(item_of(row, name), state=ItemState.MISSING_HERE)]
 
@@ -172,7 +174,10 @@ class CheckPlanner(Planner):
         items: list[Item] = []
         for (row, name), entry in zip(places, entries, strict=True):
             item = item_of(row, name)
-            if entry is None:
+            if self._order.is_of_link(row.key):
+                here = await self._disk.run(partial(_link_here, target / name if name else target))
+                items.append(_compared_link(item, here, row) if here else replace(item, state=ItemState.MISSING_HERE))
+            elif entry is None:
                 items.append(replace(item, state=ItemState.MISSING_HERE))
             else:
                 items.append(_compared(replace(item, size_bytes=entry.size_bytes), row))
@@ -190,7 +195,7 @@ class CheckPlanner(Planner):
                 # The key of an item is that of its source, and another object of the source may be called so.
                 for item in self._only_there(right) if right else []:
                     items.append(replace(item, key=str(ObjectPath(target.bucket, item.key))))
-            elif not (_is_marker(left) or self._sides.ignored.leaves_out_below(left.name)):
+            elif not (_is_marker(left) or self._sides.leaves_out(left.name)):
                 row = left.row
                 item = item_of(row, left.name)
                 item = _compared(item, right.row if right else None)
@@ -198,6 +203,19 @@ class CheckPlanner(Planner):
                 is_done = is_same and item.state is ItemState.QUEUED
                 items.append(replace(item, state=ItemState.DONE, is_verified=True) if is_done else item)
         return items
+
+
+def _link_here(place: Path, _: CancelToken) -> LocalEntry | None:
+    return kept_link(place, "") if place.is_symlink() else None
+
+
+def _compared_link(item: Item, entry: LocalEntry, row: ObjectRow | None) -> Item:
+    """All there is to know of a link is known without reading what it leads to."""
+    if row is None:
+        return replace(item, state=ItemState.MISSING_THERE)
+    if is_kept_as(entry, row):
+        return replace(item, state=ItemState.DONE, is_verified=True)
+    return replace(item, state=ItemState.DIFFERENT, error=Conflict(text("The contents differ."), _LOOK_WHICH))
 
 
 def _is_marker(listed: NamedRow) -> bool:

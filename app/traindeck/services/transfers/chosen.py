@@ -11,12 +11,13 @@ from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, ObjectRow
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import Action, Item, ItemState, Kind, Order, refusal
+from traindeck.domain.transfers.sync_rules import IgnoreRules
 from traindeck.services.storage.listing import nothing_there, pages_ahead
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.among import markers_among, markers_of, objects_among
 from traindeck.services.transfers.comparing import item_of
-from traindeck.services.transfers.planning import Outline
+from traindeck.services.transfers.planning import Outline, beside_another
 
 _BATCH = 1000
 
@@ -40,11 +41,14 @@ async def plan_chosen(active: ActiveTransfer) -> Outline:
         return await _plan_undoing(active, plane)
     source, root, pieces = await _pieces(plane, order)
     is_empty = True
-    goals = _Goals(order, pieces)
-    async for batch in _found_of(plane, source, pieces, is_restored=order.kind is Kind.RESTORE):
+    goals, ignored = _Goals(order, pieces), IgnoreRules(order.rules.ignore, order.rules.filters)
+    async for batch in _found_of(plane, source, pieces, ignored, is_restored=order.kind is Kind.RESTORE):
         is_empty = False
         if order.kind is Kind.COPY:
             items = [goals.checked(item_of(row, target[len(root.key) :]), target) for row, target in batch]
+            if order.rules.keeps_existing or order.rules.tells_replaced:
+                there = await objects_among(plane, root.bucket, [target for _, target in batch])
+                items = [beside_another(item, order.rules) if root.key + item.name in there else item for item in items]
         else:
             start = len(source.key)
             items = [item_of(row, row.key[start:], Action.REMOVE) for row, _ in batch]
@@ -77,9 +81,14 @@ def _pieces_of(order: Order) -> list[ChosenObjects]:
 
 
 async def _found_of(
-    plane: DataPlane, source: ObjectPath, pieces: Sequence[ChosenObjects], *, is_restored: bool = False
+    plane: DataPlane,
+    source: ObjectPath,
+    pieces: Sequence[ChosenObjects],
+    ignored: IgnoreRules,
+    *,
+    is_restored: bool = False,
 ) -> AsyncIterator[list[tuple[ObjectRow, str]]]:
-    """Pages of what is there, each with the key that takes its place."""
+    """Pages of what is there and not left out, each with the key that takes its place."""
     for is_folder, same in groupby(pieces, key=lambda piece: piece.is_folder):
         some = list(same)
         if is_folder:
@@ -89,13 +98,20 @@ async def _found_of(
                 async with aclosing(pages):
                     async for rows in pages:
                         if rows:
-                            yield [(row, piece.target + row.key[len(piece.key) :]) for row in rows]
+                            named = [(row, row.key[len(piece.key) :]) for row in rows]
+                            yield [
+                                (row, piece.target + name) for row, name in named if not ignored.leaves_out_below(name)
+                            ]
             continue
         for start in range(0, len(some), _BATCH):
             targets = {piece.key: piece.target for piece in some[start : start + _BATCH]}
             there = await (markers_among if is_restored else objects_among)(plane, source.bucket, list(targets))
             if there:
-                yield [(row, targets[key]) for key, row in there.items()]
+                yield [
+                    (row, targets[key])
+                    for key, row in there.items()
+                    if not ignored.leaves_out_below(key.rpartition("/")[2])
+                ]
 
 
 async def _markers_below(plane: DataPlane, folder: ObjectPath) -> AsyncGenerator[Sequence[ObjectRow], None]:

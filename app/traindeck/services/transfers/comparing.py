@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.storage.objects import MD5_NAME, PART_BYTES_NAME, TIME_NAME, ObjectPath, ObjectRow
 from traindeck.domain.transfers.records import (
+    LEAST_PART_BYTES,
     MOST_PARTS,
     SINGLE_PUT_BYTES,
     Action,
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
 
 _OF_PARTS = re.compile(r"[0-9a-f]{32}-([1-9][0-9]{0,4})")
 _MEBIBYTE = 1024 * 1024
-# No service takes smaller parts, but for the last.
-LEAST_PART_BYTES = 100 * 1024
 # What programs that move data send by default, in MiB.
 _USUAL = (5, 6, 8, 9, 10, 12, 15, 16, 20, 24, 25, 32, 48, 50, 64, 96, 100, 128, 200, 250, 256, 500, 512, 1000, 1024)
 

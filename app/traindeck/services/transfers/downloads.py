@@ -14,8 +14,9 @@ from pathlib import Path
 from traindeck.domain.errors import AppError, Conflict, LocalTrouble
 from traindeck.domain.storage.objects import MODE_NAME
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.local_names import HERE, part_name
+from traindeck.domain.transfers.local_names import HERE, part_name, stays_inside
 from traindeck.domain.transfers.records import (
+    MOST_LINK_BYTES,
     Action,
     CompareBy,
     Item,
@@ -39,6 +40,7 @@ from traindeck.services.transfers.bodies import (
 )
 from traindeck.services.transfers.comparing import has_content, part_layout, time_ns_of, time_of, whole_md5
 from traindeck.services.transfers.digests import InOrder, damaged, etag_of_parts, md5, still_there
+from traindeck.services.transfers.local_tree import goes_through_link
 from traindeck.services.transfers.part_files import write_all
 from traindeck.services.transfers.parts import InParts
 
@@ -90,6 +92,8 @@ class Downloads:
         for item in items:
             if item.action is Action.MAKE_FOLDER:
                 self.active.add(Unit(item, partial(self._make_folder, item)))
+            elif item.action is Action.LINK:
+                self.active.add(Unit(item, partial(self._make_link, item)))
             elif item.size_bytes > IN_MEMORY_BYTES or item.part_bytes:
                 self.active.add(RangedDownload(self.active, self.folders, item).first_unit())
             else:
@@ -101,6 +105,20 @@ class Downloads:
         place = self.active.place(item)
         await self.active.engine.disk.run(lambda _: self.folders.make(place))
         self.active.ended(item, ItemState.DONE, is_verified=True)
+
+    async def _make_link(self, item: Item) -> None:
+        """After all files: what somebody wrote into an object leads nobody out of the target, nor any file."""
+        active, moved, place = self.active, Moved(self.active), self.active.place(item)
+        if item.size_bytes > MOST_LINK_BYTES:
+            raise leads_out(str(place))
+        pieces: list[bytes] = []
+        await moved.by(
+            (await active.plane()).get(active.remote(item), _sink(active, moved, pieces), if_match=item.etag)
+        )
+        content = b"".join(pieces)
+        await active.engine.disk.run(lambda _: make_link(self.folders, place, active.part(item), content))
+        moved.settle(item.size_bytes)
+        active.ended(item, ItemState.DONE, is_verified=md5(content).hexdigest() == item.etag)
 
     async def _fetch(self, item: Item) -> None:
         active, moved = self.active, Moved(self.active)
@@ -289,8 +307,9 @@ class RangedDownload(InParts):
 class Folders:
     """Makes folders below one target, and sees that nothing leads out of it."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, follows_links: bool = False) -> None:
         self.root = root
+        self._follows_links = follows_links
         self._known: set[str] = set()
         self._real: Path | None = None
 
@@ -311,6 +330,13 @@ class Folders:
             if self._real is None:
                 self.root.mkdir(parents=True, exist_ok=True)
                 self._real = self.root.resolve()
+            if not self._follows_links and goes_through_link(self.root, folder):
+                raise LocalTrouble(
+                    text(
+                        "“{place}” is a link, or behind one, and nothing is written through links.", place=str(folder)
+                    ),
+                    text("Remove the link, choose another folder, or let links be followed."),
+                )
             folder.mkdir(parents=True, exist_ok=True)
             if not folder.resolve().is_relative_to(self._real):
                 raise LocalTrouble(
@@ -318,6 +344,42 @@ class Folders:
                     text("Nothing was written there. Remove the link, or choose another folder."),
                 )
         self._known.add(str(folder))
+
+
+def make_link(folders: Folders, place: Path, part: Path, content: bytes) -> None:
+    """In the place of a file or another link; blocks."""
+    depth = len(place.relative_to(folders.root).parts) - 1 if place != folders.root else 0
+    try:
+        leads_to = content.decode()
+    except UnicodeDecodeError as error:
+        raise leads_out(str(place)) from error
+    if not stays_inside(leads_to, depth, HERE):
+        raise leads_out(str(place))
+    folders.make_above(place)
+    top = folders.root if place != folders.root else place.parent
+    try:
+        # A link of somebody's own may stand in the way.
+        is_inside = (place.parent / leads_to).resolve().is_relative_to(top.resolve())
+    except (OSError, RuntimeError):  # links in a circle
+        is_inside = False
+    if not is_inside:
+        raise leads_out(str(place))
+    with local_errors(place):
+        part.unlink(missing_ok=True)
+        is_folder = (place.parent / leads_to).is_dir()  # Windows wants to know
+        part.symlink_to(leads_to, target_is_directory=is_folder)
+        try:
+            part.replace(place)
+        except OSError:
+            part.unlink()
+            raise
+
+
+def leads_out(place: str) -> AppError:
+    return LocalTrouble(
+        text("“{place}” was not made: the link would lead out of the target folder, or nowhere at all.", place=place),
+        text("The object says where it leads; make the link by hand if that is right."),
+    )
 
 
 def _sink(active: ActiveTransfer, moved: Moved, pieces: list[bytes]) -> Sink:

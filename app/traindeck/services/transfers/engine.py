@@ -401,6 +401,7 @@ class TransferEngine:
             if unit is not None:
                 self._turn = at + 1
                 active.pace.running += 1
+                active.running += 1
                 self._running += 1
                 self._memory += unit.size_bytes
                 return active, unit
@@ -432,6 +433,7 @@ class TransferEngine:
         finally:
             active.workers.discard(task)
             active.pace.running -= 1
+            active.running -= 1
             self._running -= 1
             self._memory -= unit.size_bytes
             if not is_done and error is None:  # cancelled: it is done by whoever comes next

@@ -13,6 +13,7 @@ from traindeck.domain.transfers.records import (
     Item,
     ItemState,
     Kind,
+    Links,
     Order,
     TransferState,
     waits_for,
@@ -105,6 +106,8 @@ async def _move(active: ActiveTransfer) -> None:
     feed = _mover(active)
     await _feed(active, feed, Action.MOVE)
     await _feed(active, feed, Action.MAKE_FOLDER)
+    if active.record.order.rules.links is Links.KEEP:
+        await _feed(active, feed, Action.LINK)
     if active.is_move:
         await active.count_again()  # and everything that arrived is in the journal
         from traindeck.services.transfers.moving import Sources, forget_empty_folders
@@ -139,6 +142,7 @@ async def _remove(active: ActiveTransfer) -> None:
 
 
 def _mover(active: ActiveTransfer) -> Feed:
+    rules = active.record.order.rules
     # Loaded here, so that no command waits for what it does not do.
     match active.kind:
         case Kind.UPLOAD:
@@ -148,7 +152,7 @@ def _mover(active: ActiveTransfer) -> Feed:
         case Kind.DOWNLOAD:
             from traindeck.services.transfers.downloads import Downloads, Folders
 
-            return Downloads(active, Folders(active.root)).feed
+            return Downloads(active, Folders(active.root, follows_links=rules.links is Links.FOLLOW)).feed
         case Kind.PACK:
             from traindeck.services.transfers.packing.packing import Packs
 

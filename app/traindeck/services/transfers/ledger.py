@@ -116,6 +116,9 @@ class Transfer:
     removals: int = 0
     removal_bytes: int = 0
     is_move: bool = False
+    kept_files: int = 0  # stood at the target, and were left alone there
+    replaced_files: int = 0  # took the place of something, where that was looked at
+    replacing_bytes: int = 0
     copied_files: int = 0  # of a move: at the target, and still at the source
     small_files: int = 0
     error: AppError | None = None

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 
-from traindeck.domain.errors import AppError, LocalTrouble
+from traindeck.domain.errors import AppError, InvalidInput, LocalTrouble
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import Links
+from traindeck.domain.transfers.records import LINK_ENDING, Links
 from traindeck.domain.transfers.sync_rules import IgnoreRules
 from traindeck.runtime.files import local_error
 
@@ -31,6 +32,7 @@ class LocalEntry:
     problem: AppError | None = None
     is_gap: bool = False  # a folder that could not be read, or found: what is in it is unknown
     is_left_out: bool = False  # by a rule, not for being broken
+    link: str = ""  # where it leads, of a link that is kept; its name has the ending of such
 
 
 _Above = tuple[tuple[int, int], ...]
@@ -42,7 +44,7 @@ _Deeper = tuple[str, str, _Above]
 class LocalTree:
     """Walks one folder; each name comes once, and links that lead in circles are told."""
 
-    def __init__(self, root: Path, ignored: IgnoreRules, links: Links = Links.FOLLOW) -> None:
+    def __init__(self, root: Path, ignored: IgnoreRules, links: Links = Links.SKIP) -> None:
         self._root = root
         self._ignored = ignored
         self._links = links
@@ -66,46 +68,62 @@ class LocalTree:
         try:
             with os.scandir(place) as entries:
                 # Everything in a folder sorts by what its names have after them, a slash.
-                found = sorted(((_sorted_name(entry), entry) for entry in entries), key=itemgetter(0), reverse=True)
+                found = sorted(
+                    ((self._sorted_name(entry), entry) for entry in entries), key=itemgetter(0), reverse=True
+                )
         except OSError as error:
             yield LocalEntry(prefix or "/", problem=local_error(error, Path(place)), is_gap=True)
             return
-        if not found and prefix:
+        if not found and prefix and self._ignored.takes(prefix):
             yield LocalEntry(prefix)
         while found:
             name, entry = found.pop()
             whole = prefix + name
-            if self._ignored.leaves_out(whole):
+            shown = prefix + entry.name if self._links is Links.KEEP and is_link(entry) else whole
+            if self._ignored.leaves_out(shown):
                 continue
             try:
-                if whole.endswith("/") or entry.is_symlink():
+                if whole.endswith("/") or is_link(entry):
                     yield from self._entry(whole, entry, above)
+                elif self._links is Links.KEEP and whole.endswith(LINK_ENDING):
+                    yield LocalEntry(whole, problem=_called_as_link(entry.path))
                 else:
                     yield _file(whole, entry)
             except OSError as error:
-                is_link = entry.is_symlink()
-                problem = _broken_link(entry.path) if is_link else local_error(error, Path(entry.path))
+                is_broken = is_link(entry)
+                problem = _broken_link(entry.path) if is_broken else local_error(error, Path(entry.path))
                 # What such a link led to may be a folder that is only away for now.
-                yield LocalEntry(whole, problem=problem, is_gap=is_link, is_left_out=is_link)
+                yield LocalEntry(whole, problem=problem, is_gap=is_broken, is_left_out=is_broken)
+
+    def _sorted_name(self, entry: os.DirEntry[str]) -> str:
+        try:
+            if self._links is not Links.FOLLOW and is_link(entry):
+                return entry.name + LINK_ENDING if self._links is Links.KEEP else entry.name
+            return f"{entry.name}/" if entry.is_dir() else entry.name
+        except OSError:
+            return entry.name  # it is looked at again, and told, when its turn comes
 
     def _entry(self, whole: str, entry: os.DirEntry[str], above: _Above) -> Iterator[LocalEntry | _Deeper]:
-        is_link, skips = entry.is_symlink(), self._links is Links.SKIP
-        if is_link and skips:
+        leads_on, follows = is_link(entry), self._links is Links.FOLLOW
+        if leads_on and self._links is Links.KEEP:
+            yield kept_link(Path(entry.path), whole)
+            return
+        if leads_on and not follows:
             problem = LocalTrouble(
                 text("“{place}” is a link, and links are left out.", place=_shown(entry.path)),
                 text("Let links be followed if what they lead to is wanted."),
             )
-            yield LocalEntry(whole.removesuffix("/"), problem=problem, is_left_out=True)
+            yield LocalEntry(whole, problem=problem, is_left_out=True)
             return
         if not whole.endswith("/"):
-            yield _file(whole, entry, is_link=is_link)
+            yield _file(whole, entry, is_link=leads_on)
             return
-        if skips:
+        if not follows:
             yield whole, entry.path, above
             return
         found = os.stat(entry.path)  # noqa: PTH116
         here = (found.st_dev, found.st_ino)
-        if is_link:
+        if leads_on:
             if here in above or here in self._reached:
                 problem = LocalTrouble(
                     text("“{place}” is a link to a folder that is moved already.", place=_shown(entry.path)),
@@ -132,11 +150,58 @@ def _file(whole: str, entry: os.DirEntry[str], *, is_link: bool = False) -> Loca
     return LocalEntry(whole, found.st_size, found.st_mtime_ns, found.st_ino, stat.S_IMODE(mode))
 
 
-def _sorted_name(entry: os.DirEntry[str]) -> str:
+def is_link(entry: os.DirEntry[str]) -> bool:
+    """Also what Windows calls a junction."""
+    if entry.is_symlink():
+        return True
+    if sys.platform != "win32":
+        return False
+    return entry.stat(follow_symlinks=False).st_reparse_tag == stat.IO_REPARSE_TAG_MOUNT_POINT
+
+
+def goes_through_link(root: Path, place: Path) -> bool:
+    """Whether it is a link, or lies behind one below the root."""
+    return any(is_link_at(above) for above in (place, *place.parents) if above != root and above.is_relative_to(root))
+
+
+def is_link_at(place: Path) -> bool:
+    if place.is_symlink():
+        return True
+    if sys.platform != "win32":
+        return False
+    return os.path.lexists(place) and place.lstat().st_reparse_tag == stat.IO_REPARSE_TAG_MOUNT_POINT
+
+
+def kept_link(place: Path, name: str) -> LocalEntry:
+    """A link as it is kept: its content is where it leads, with slashes on every system."""
     try:
-        return f"{entry.name}/" if entry.is_dir() else entry.name
-    except OSError:
-        return entry.name  # it is looked at again, and told, when its turn comes
+        found, leads_to = place.lstat(), leads_to_of(place)
+        size_bytes = len(leads_to.encode())
+    except OSError as error:
+        return LocalEntry(name, problem=local_error(error, place))
+    except UnicodeEncodeError as error:
+        return LocalEntry(name, problem=_not_utf8(str(place), str(error)))
+    return LocalEntry(name, size_bytes, found.st_mtime_ns, found.st_ino, link=leads_to)
+
+
+def leads_to_of(place: Path) -> str:
+    leads_to = os.readlink(place)  # noqa: PTH115 - a Path would forget how it was written
+    return leads_to.removeprefix("\\\\?\\").replace("\\", "/") if os.name == "nt" else leads_to
+
+
+def _not_utf8(place: str, detail: str) -> AppError:
+    return InvalidInput(
+        text("Where the link “{place}” leads is not UTF-8, so it could not be kept.", place=_shown(place)),
+        text("Rename what it leads to, and make the link anew."),
+        detail,
+    )
+
+
+def _called_as_link(place: str) -> AppError:
+    return InvalidInput(
+        text("“{place}” is called as links are when they are kept.", place=_shown(place)),
+        text("Rename the file, or leave links out."),
+    )
 
 
 def _broken_link(place: str) -> AppError:

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from traindeck.domain.errors import AppError, Conflict
+from traindeck.domain.storage.object_facts import HeadChange
 from traindeck.domain.storage.objects import MD5_NAME, PART_BYTES_NAME, ObjectRow
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import (
@@ -18,16 +19,21 @@ from traindeck.domain.transfers.records import (
     Item,
     ItemState,
     Kind,
+    Links,
     SentPart,
     is_plain_md5,
     part_bytes,
     part_count,
 )
+from traindeck.runtime.files import local_error
 from traindeck.services.storage.data_ports import ObjectHead
+from traindeck.services.storage.heads import whole_head
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.among import objects_among
 from traindeck.services.transfers.bodies import SourceChanged, size_of
 from traindeck.services.transfers.comparing import count_in, part_layout
+from traindeck.services.transfers.digests import md5
+from traindeck.services.transfers.local_tree import goes_through_link, leads_to_of
 from traindeck.services.transfers.orphans import target_of
 from traindeck.services.transfers.parts import PartsThere
 from traindeck.services.transfers.removals import not_removed, unlinked
@@ -54,7 +60,7 @@ class Sources:
     async def _leave_files(self, items: Sequence[Item]) -> None:
         active, missing = self.active, await self._missing_objects(items)
         places = [(active.place(item), item) for item in items if item.key not in missing]
-        ends = await active.engine.disk.run(lambda _: [_unlinked(place, item) for place, item in places])
+        ends = await active.engine.disk.run(lambda _: [_left(active, place, item) for place, item in places])
         for item, error in [*ends, *((item, missing[item.key]) for item in items if item.key in missing)]:
             self._over(item, error)
 
@@ -95,7 +101,12 @@ class Sources:
 
     async def _missing_files(self, items: Sequence[Item]) -> dict[str, AppError]:
         places = [(self.active.place(item), item) for item in items]
-        found = await self.active.engine.disk.run(lambda _: [_is_there(place, item) for place, item in places])
+        order = self.active.record.order
+        found = await self.active.engine.disk.run(
+            lambda _: [
+                place.is_symlink() if order.is_of_link(item.key) else _is_there(place, item) for place, item in places
+            ]
+        )
         return {
             item.key: _not_there(str(place))
             for (place, item), is_there in zip(places, found, strict=True)
@@ -108,13 +119,15 @@ class Sources:
             self.active.ended(item, ItemState.DONE, is_verified=item.is_verified)
         else:
             is_folder = item.name.endswith("/") and not item.size_bytes
-            again = replace(item, action=Action.MAKE_FOLDER if is_folder else Action.MOVE)
+            is_link = self.active.record.order.is_of_link(item.key)
+            action = Action.MAKE_FOLDER if is_folder else Action.LINK if is_link else Action.MOVE
+            again = replace(item, action=action)
             self.active.ended(again, ItemState.FAILED, error)
 
 
 async def forget_empty_folders(active: ActiveTransfer) -> None:
     """After a folder was moved away: what is empty now goes too."""
-    if active.failed_files:
+    if active.failed_files or active.record.order.rules.filters:
         return
     if active.kind is Kind.UPLOAD:
         await active.engine.disk.run(lambda token: _remove_empty(active.root, token.check))
@@ -146,6 +159,28 @@ def _is_arrived(item: Item, row: ObjectRow | None) -> bool:
 
 def _is_there(place: Path, item: Item) -> bool:
     return place.is_dir() if item.name.endswith("/") else size_of(place) == item.size_bytes
+
+
+def _left(active: ActiveTransfer, place: Path, item: Item) -> tuple[Item, AppError | None]:
+    order = active.record.order
+    if order.is_of_link(item.key):
+        return _unlinked_link(place, item)
+    if order.rules.links is Links.FOLLOW and goes_through_link(active.root, place):
+        return item, None  # what a link leads to is elsewhere, and was only copied
+    return _unlinked(place, item)
+
+
+def _unlinked_link(place: Path, item: Item) -> tuple[Item, AppError | None]:
+    try:
+        if not os.path.lexists(place):
+            return item, None
+        content = leads_to_of(place).encode() if place.is_symlink() else b""
+        if (len(content), md5(content).hexdigest()) != (item.size_bytes, item.etag):
+            return item, _changed(str(place))
+        place.unlink()
+    except OSError as error:
+        return item, local_error(error, place)
+    return item, None
 
 
 def _unlinked(place: Path, item: Item) -> tuple[Item, AppError | None]:
@@ -198,16 +233,29 @@ class Copies:
                 active.count(item.size_bytes)
                 active.ended(item, ItemState.DONE, is_verified=True)
                 return
+        head = await _said_of(active, item)
         try:
-            stored = await plane.copy(source, target, if_match=item.etag)
+            stored = await plane.copy(source, target, head=head, if_match=item.etag)
         except Conflict:
             found = await plane.head(source)
             if found is None or found.etag == item.etag:
                 raise
             item = replace(item, etag=found.etag, size_bytes=found.size_bytes)
-            stored = await plane.copy(source, target, if_match=item.etag)
+            stored = await plane.copy(source, target, head=head, if_match=item.etag)
         active.count(item.size_bytes)
         active.ended(item, ItemState.DONE, is_verified=is_plain_md5(item.etag) and stored.etag == item.etag)
+
+
+async def _said_of(active: ActiveTransfer, item: Item) -> dict[str, str] | None:
+    """What is to be said about a copy, spelled as OBS does; None: what is said about its source."""
+    rules = active.record.order.rules
+    head = {"x-obs-storage-class": rules.storage_class} if rules.storage_class else {}
+    if rules.content_type or rules.metadata:
+        # Only all of it can be replaced, so what stays is said again.
+        facts = await (await active.plane()).facts(active.remote(item))
+        change = HeadChange(rules.content_type or None, metadata=dict(rules.metadata))
+        head |= whole_head(facts, change) | {"x-obs-metadata-directive": "REPLACE"}
+    return head or None
 
 
 class PartedCopy(PartsThere):
@@ -230,15 +278,17 @@ class PartedCopy(PartsThere):
         return 0
 
     async def _begin_anew(self, found: ObjectHead) -> None:
-        size = part_layout(found)
-        if not size or part_count(found.size_bytes, size) > _MOST_SAME_PARTS:
+        rules, size = self.active.record.order.rules, part_layout(found)
+        if rules.part_bytes:
+            size = rules.part_bytes
+        elif not size or part_count(found.size_bytes, size) > _MOST_SAME_PARTS:
             size = min(MOST_PART_BYTES, max(_LEAST_PART_BYTES, part_bytes(found.size_bytes)))
         # The metadata goes along, and what it says of the parts must be true of the copy.
-        metadata = dict(found.metadata) | {PART_BYTES_NAME: str(size)}
+        metadata = dict(found.metadata) | dict(rules.metadata) | {PART_BYTES_NAME: str(size)}
         if not found.is_encrypted and is_plain_md5(found.etag):
             metadata[MD5_NAME] = found.etag
         now = replace(self.item, etag=found.etag, size_bytes=found.size_bytes, part_bytes=size)
-        await self.begin_there(now, metadata)
+        await self.begin_there(now, metadata, found.content_type)
 
     async def move(self, number: int) -> SentPart:
         active, item = self.active, self.item

@@ -151,8 +151,9 @@ class PartsThere(InParts):
     def target(self) -> ObjectPath:
         return target_of(self.active, self.item)
 
-    async def begin_there(self, now: Item, metadata: Mapping[str, str]) -> None:
+    async def begin_there(self, now: Item, metadata: Mapping[str, str], content_type: str = "") -> None:
         """NotOffered: the service does not take parts."""
+        rules = self.active.record.order.rules
         active, target, journal = self.active, self.target, self.active.engine.journal
         if self.item.part_bytes and not self.item.upload_id:
             await remove_orphans(active, [target])
@@ -160,7 +161,9 @@ class PartsThere(InParts):
         self.item = replace(now, upload_id="")
         active.begun.add(target)
         await journal.begin_parts(active.id, self.item)
-        upload_id = await (await active.plane()).begin_upload(target, metadata)
+        upload_id = await (await active.plane()).begin_upload(
+            target, metadata, content_type=rules.content_type or content_type, storage_class=rules.storage_class
+        )
         self.item = replace(self.item, upload_id=upload_id)
         await journal.begin_parts(active.id, self.item)
 
@@ -262,7 +265,7 @@ async def until_still(source: Source, item: Item, attempt: Callable[[], Awaitabl
 
 def metadata_of(active: ActiveTransfer, item: Item) -> dict[str, str]:
     rules = active.record.order.rules
-    kept = {}
+    kept = dict(rules.metadata)
     if rules.keep_times:
         kept[TIME_NAME] = f"{item.modified_ns // 1_000_000_000}.{item.modified_ns % 1_000_000_000:09d}"
     if rules.keep_modes:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +15,7 @@ from traindeck.domain.errors import NoRight, NotFound
 from traindeck.domain.storage.objects import ObjectPath, ObjectRow
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import (
+    LINK_ENDING,
     Action,
     CompareBy,
     Item,
@@ -20,8 +23,10 @@ from traindeck.domain.transfers.records import (
     Kind,
     Links,
     Order,
+    Rules,
     is_remote,
     refusal,
+    too_many_parts,
 )
 from traindeck.domain.transfers.sync_rules import (
     DATA_IGNORE_FILE,
@@ -31,10 +36,11 @@ from traindeck.domain.transfers.sync_rules import (
     remote_and_remote,
     too_many_removals,
 )
-from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.comparing import Comparing, Doubt, Sameness, item_of, side_of
-from traindeck.services.transfers.local_tree import LocalEntry
+from traindeck.services.transfers.digests import md5
+from traindeck.services.transfers.local_tree import LocalEntry, kept_link
 from traindeck.services.transfers.sides import KeyOf, LocalPair, NamedRow, Placed, RemotePair, Sides, known_entry
 
 if TYPE_CHECKING:
@@ -70,7 +76,8 @@ class Planner:
         self._removals = 0
         self._sides = Sides(order, plane, disk)
         self._comparing = Comparing(order, plane, disk, by, journal) if by else None
-        self._is_compared = is_check or by is not None
+        self._looks_there = order.rules.keeps_existing or order.rules.tells_replaced
+        self._is_compared = is_check or by is not None or self._looks_there
         self._looks_both_ways = order.rules.both_sides if is_check else order.rules.delete
 
     async def plan(self) -> Outline:
@@ -115,7 +122,8 @@ class Planner:
         found: list[_Found] = []
         for entry, right in ((pair.left, pair.right) for pair in pairs):
             if entry is not None:
-                found.append((upload_item(key_of(entry.name), entry), entry, right.row if right else None))
+                item = upload_item(key_of(entry.name), entry, self._rules.part_bytes)
+                found.append((item, entry, right.row if right else None))
             elif right is not None and (removal := self._removal(right)) is not None:
                 found.append((removal, None, None))
         return await self._wanted(found)
@@ -132,13 +140,19 @@ class Planner:
             if comparing is not None and row is not None and entry is not None and entry.problem is None:
                 here, there = _side(entry), side_of(row)
                 is_folder = item.name.endswith("/")
-                verdict = (
-                    Verdict.EQUAL if is_folder else local_and_remote(here, there, comparing.by, known.get(row.key))
-                )
+                if item.action is Action.LINK:
+                    verdict = Verdict.EQUAL if is_kept_as(entry, row) else Verdict.DIFFERENT
+                else:
+                    verdict = (
+                        Verdict.EQUAL if is_folder else local_and_remote(here, there, comparing.by, known.get(row.key))
+                    )
                 if verdict is Verdict.LOOK_CLOSER:
                     doubts.append(Doubt(len(items), root / item.name if item.name else root, here, row))
-            is_equal = verdict is Verdict.EQUAL and item.error is None
-            items.append(_equal(item, self._rules.compare) if is_equal else item)
+            if verdict is Verdict.EQUAL and item.error is None:
+                items.append(_equal(item, self._rules.compare))
+            else:
+                stands = entry is not None if is_remote(self._order.source) else row is not None
+                items.append(beside_another(item, self._rules) if stands else item)
         if comparing is not None and doubts:
             await self._settle(comparing, items, doubts)
         with_folders = self._rules.empty_folders
@@ -149,7 +163,8 @@ class Planner:
         for doubt, sameness in zip(doubts, await comparing.looked_at(doubts), strict=True):
             if sameness is not Sameness.NO:
                 is_verified = sameness is Sameness.BY_CONTENT
-                items[doubt.index] = replace(items[doubt.index], state=ItemState.EQUAL, is_verified=is_verified)
+                same = replace(items[doubt.index], state=ItemState.EQUAL, is_verified=is_verified, replaces=False)
+                items[doubt.index] = same
                 sure += [doubt] if is_verified else []
         await comparing.remember(Path(self._sides.root), sure)
 
@@ -157,7 +172,7 @@ class Planner:
         """What stands only at the target; ignored names are left alone there too, and the markers of folders."""
         if not self._rules.delete or listed.name.endswith("/"):
             return None
-        if self._sides.ignored.leaves_out_below(listed.name):
+        if self._sides.leaves_out(listed.name):
             return None
         return item_of(listed.row, listed.name, Action.REMOVE)
 
@@ -171,13 +186,23 @@ class Planner:
 
     async def _downloads(self, placed: Sequence[Placed]) -> list[Item]:
         target = Path(self._sides.root)
-        places = [target / name if name else target for _, name in placed] if self._comparing else []
-        entries = await self._disk.run(lambda _: [known_entry(place) for place in places]) if places else []
+        places = [target / name if name else target for _, name in placed] if self._is_compared else []
+        looks = self._stands_here if self._looks_there else known_entry
+        entries = await self._disk.run(lambda _: [looks(place) for place in places]) if places else []
         found: list[_Found] = []
         for (row, name), entry in zip_longest(placed, entries):
             item = item_of(row, name, Action.MAKE_FOLDER if name.endswith("/") else Action.MOVE)
+            if self._order.is_of_link(row.key):
+                item.action = Action.LINK
+                place = target / name if name else target
+                entry = await self._disk.run(partial(_link_at, place)) if places else None
             found.append((item, entry, row))
         return await self._wanted(found)
+
+    @staticmethod
+    def _stands_here(place: Path) -> LocalEntry | None:
+        """Also a link that leads nowhere."""
+        return known_entry(place) or (LocalEntry("") if os.path.lexists(place) else None)
 
     async def _plan_only_here(self) -> None:
         """Files of this computer that came from nowhere."""
@@ -217,15 +242,17 @@ class Planner:
             # The key of an item is that of its source, and another object of the source may be called so.
             target = self._order.remote_target
             return replace(removal, key=str(ObjectPath(target.bucket, removal.key))) if removal else None
-        if self._sides.ignored.leaves_out_below(left.name):
+        if self._sides.leaves_out(left.name):
             return None
         row = left.row
         item = item_of(row, left.name)
-        if right is None or self._rules.compare is None:
+        if problem := too_many_parts(left.name, row.size_bytes, self._rules.part_bytes):
+            return replace(item, state=ItemState.FAILED, error=problem)
+        if right is None:
             return item
-        verdict = remote_and_remote(side_of(row), side_of(right.row), self._rules.compare)
-        if verdict is not Verdict.EQUAL:
-            return item
+        by = self._rules.compare
+        if by is None or remote_and_remote(side_of(row), side_of(right.row), by) is not Verdict.EQUAL:
+            return beside_another(item, self._rules)
         return replace(item, state=ItemState.EQUAL, is_verified=bool(row.etag) and row.etag == right.row.etag)
 
 
@@ -235,20 +262,33 @@ def _equal(item: Item, by: CompareBy | None) -> Item:
     return replace(item, state=ItemState.EQUAL, is_verified=is_verified)
 
 
-def upload_item(key: str, entry: LocalEntry) -> Item:
-    problem = entry.problem or refusal(key, entry.size_bytes)
+def beside_another(item: Item, rules: Rules) -> Item:
+    """What becomes of an item where another stands at its target."""
+    if item.action is Action.MAKE_FOLDER or item.state is not ItemState.QUEUED:
+        return item
+    return replace(item, state=ItemState.KEPT) if rules.keeps_existing else replace(item, replaces=True)
+
+
+def is_kept_as(entry: LocalEntry, row: ObjectRow) -> bool:
+    """Whether an object says of a link where it leads."""
+    content = entry.link.encode(errors="replace")
+    return bool(entry.link) and (row.size_bytes, row.etag) == (len(content), md5(content).hexdigest())
+
+
+def _link_at(place: Path, _: CancelToken) -> LocalEntry | None:
+    if place.is_symlink():
+        return kept_link(place, "")
+    return LocalEntry("") if os.path.lexists(place) else None
+
+
+def upload_item(key: str, entry: LocalEntry, part_bytes: int = 0) -> Item:
+    problem = entry.problem or refusal(key, entry.size_bytes) or too_many_parts(key, entry.size_bytes, part_bytes)
     if problem:
         state = ItemState.SKIPPED if entry.is_left_out else ItemState.FAILED
         return shown_item(Item(key, entry.name, entry.size_bytes, state=state, error=problem))
-    return Item(
-        key,
-        entry.name,
-        entry.size_bytes,
-        entry.modified_ns,
-        entry.inode,
-        entry.mode,
-        action=Action.MAKE_FOLDER if entry.name.endswith("/") else Action.MOVE,
-    )
+    action = Action.MAKE_FOLDER if entry.name.endswith("/") else Action.LINK if entry.link else Action.MOVE
+    name = entry.name.removesuffix(LINK_ENDING) if entry.link else entry.name
+    return Item(key, name, entry.size_bytes, entry.modified_ns, entry.inode, entry.mode, action=action)
 
 
 def shown_item(item: Item) -> Item:

@@ -14,7 +14,8 @@ from traindeck.domain.errors import AccessRefused, AppError, InvalidInput, NotFo
 from traindeck.domain.storage.objects import ObjectPath, ObjectRow
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.local_names import HERE, LocalNames, System
-from traindeck.domain.transfers.records import Item, ItemState, Kind, Links, Order, refusal
+from traindeck.domain.transfers.name_filter import FilterRules
+from traindeck.domain.transfers.records import LINK_ENDING, Item, ItemState, Kind, Links, Order, refusal
 from traindeck.domain.transfers.sync_rules import DATA_IGNORE_FILE, IgnoreRules, Pair, paired
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors
@@ -22,7 +23,7 @@ from traindeck.services.storage.data_ports import ObjectHead
 from traindeck.services.storage.listing import nothing_there, pages_ahead
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.among import objects_among
-from traindeck.services.transfers.local_tree import LocalEntry, LocalTree
+from traindeck.services.transfers.local_tree import LocalEntry, LocalTree, kept_link
 
 _BATCH = 1000
 
@@ -55,7 +56,8 @@ class Sides:
         self._plane = plane
         self._disk = disk
         self._chosen = sorted(order.rules.chosen, key=lambda piece: piece[1])
-        self.ignored = IgnoreRules(order.rules.ignore)
+        self._ignored = IgnoreRules(order.rules.ignore, order.rules.filters)
+        self._left_links: set[str] = set()
         self.root = ""
         self.has_gaps = False
         # What a folder of this computer should have, after all of it went by: signs are enough, for two that agree
@@ -69,10 +71,13 @@ class Sides:
         """Files here, with the objects they are to become where those are looked at."""
         source, target = Path(self._order.source), self._order.remote_target
         folder, self.root = target.as_folder(), self._order.source
-        if not self._chosen and await self._disk.run(lambda _: _is_file(source)):
+        keeps_links = self._rules.links is Links.KEEP
+        if not self._chosen and await self._disk.run(lambda _: _is_single(source, keeps_links=keeps_links)):
+            if self.leaves_out(source.name):
+                return
             into = target.join(source.name) if target.is_folder else target
-            entry = await self._disk.run(lambda _: _entry_of(source))
-            there = await self._plane.head(into) if is_compared else None
+            entry = await self._disk.run(lambda _: _single(source, keeps_links=keeps_links))
+            there = await self._plane.head(ObjectPath(into.bucket, into.key + entry.name)) if is_compared else None
             yield [Pair(entry, _named("", one_row(there) if there else None))], into.key.__add__
             return
         if not is_compared:
@@ -91,10 +96,21 @@ class Sides:
 
     async def local(self, folder: Path, links: Links | None = None) -> AsyncIterator[list[LocalEntry]]:
         """What is in a folder of this computer."""
-        walk = LocalTree(folder, self.ignored, links or self._rules.links).entries()
+        walk = LocalTree(folder, self._ignored, links or self._rules.links).entries()
         while entries := await self._disk.run(lambda token: some_entries(walk, token)):
             self.has_gaps |= any(entry.is_gap for entry in entries)
+            self._left_links.update(entry.name for entry in entries if entry.is_left_out)
             yield entries
+
+    def leaves_out(self, name: str) -> bool:
+        """What is there by this name is left alone, also where it lies in a folder that is, or behind a link."""
+        if self._rules.links is Links.KEEP and not self._order.is_within_service:
+            name = name.removesuffix(LINK_ENDING)
+        if self._left_links:
+            parts = name.split("/")
+            if any("/".join(parts[:count]) in self._left_links for count in range(1, len(parts))):
+                return True
+        return self._ignored.leaves_out_below(name)
 
     async def _chosen_here(self, source: Path, folder: ObjectPath) -> AsyncIterator[_Walked]:
         """What there is of each piece, in the order of the keys; what cannot be looked at says so."""
@@ -128,7 +144,10 @@ class Sides:
         if not self._chosen and not source.is_folder:
             found = await self._plane.head(source)
             if found is not None:
-                below = target / LocalNames(HERE).place(source.name)
+                if self.leaves_out(source.name):
+                    return
+                name = source.name.removesuffix(LINK_ENDING) if self._order.is_of_link(source.key) else source.name
+                below = target / LocalNames(HERE).place(name)
                 into = await self._disk.run(lambda _: below if target.is_dir() else target)
                 self.root = str(into)
                 yield [(one_row(found), "")]
@@ -138,17 +157,24 @@ class Sides:
         if self._chosen:
             async with aclosing(self._chosen_there()) as found_some:
                 async for some in found_some:
-                    yield some if isinstance(some, Item) else [(one.row, _placed(names, one)) for one in some]
+                    yield some if isinstance(some, Item) else [(one.row, self._placed(names, one)) for one in some]
             return
         seen = set[int]()
         await self._look_for_rules(target)
         async with aclosing(self._listing(source.as_folder(), must_be=True)) as listing:
             async for batch in listing:
-                wanted = [listed for listed in batch if not self.ignored.leaves_out_below(listed.name)]
-                places = [(listed.row, _placed(names, listed)) for listed in wanted]
+                wanted = [listed for listed in batch if not self.leaves_out(listed.name)]
+                places = [(listed.row, self._placed(names, listed)) for listed in wanted]
                 seen.update(self.system.sign(place) for _, place in places)
                 yield places
         self.seen = seen
+
+    def _placed(self, names: LocalNames, listed: NamedRow) -> str:
+        """Where an object stands below a folder of this computer; a marker of a folder ends with a slash."""
+        if not listed.name.endswith("/"):
+            is_link = self._order.is_of_link(listed.name)
+            return names.place(listed.name.removesuffix(LINK_ENDING) if is_link else listed.name)
+        return names.inside(listed.name) if listed.row.size_bytes else names.place(listed.name) + "/"
 
     async def _chosen_there(self) -> AsyncGenerator[list[NamedRow] | Item, None]:
         """Objects with the names they get at the target; an item tells of a piece of which there is nothing."""
@@ -178,6 +204,8 @@ class Sides:
             if found is not None:
                 into = target.join(source.name) if target.is_folder else target
                 self.root = str(into)
+                if self.leaves_out(source.name):
+                    return
                 right = await self._plane.head(into) if is_compared else None
                 yield [Pair(NamedRow("", one_row(found)), _named("", one_row(right) if right else None))]
                 return
@@ -207,7 +235,8 @@ class Sides:
 
     async def _look_for_rules(self, folder: Path) -> None:
         if self._rules.has_ignore_files:
-            self.ignored = await self._disk.run(lambda _: rules_of(folder, self._rules.ignore))
+            rules = self._rules
+            self._ignored = await self._disk.run(lambda _: rules_of(folder, rules.ignore, rules.filters))
 
     async def _listing(
         self, folder: ObjectPath, *, called: str = "", must_be: bool = False
@@ -251,13 +280,6 @@ def _refuse_inside(source: ObjectPath, target: ObjectPath, *, is_emptied: bool) 
 
 def _named(name: str, row: ObjectRow | None) -> NamedRow | None:
     return None if row is None else NamedRow(name, row)
-
-
-def _placed(names: LocalNames, listed: NamedRow) -> str:
-    """Where an object stands below a folder of this computer; a marker of a folder ends with a slash."""
-    if not listed.name.endswith("/"):
-        return names.place(listed.name)
-    return names.inside(listed.name) if listed.row.size_bytes else names.place(listed.name) + "/"
 
 
 def _files(chosen: Sequence[_Piece]) -> Iterator[list[_Piece]]:
@@ -319,9 +341,9 @@ def some_entries(walk: Iterator[LocalEntry], token: CancelToken) -> list[LocalEn
         return list(islice(walk, _BATCH))
 
 
-def _is_file(source: Path) -> bool:
+def _is_single(source: Path, *, keeps_links: bool) -> bool:
     with local_errors(source):
-        if source.is_file():
+        if source.is_file() or (keeps_links and source.is_symlink()):
             return True
         if not source.is_dir():
             raise NotFound(
@@ -331,11 +353,15 @@ def _is_file(source: Path) -> bool:
         return False
 
 
-def rules_of(folder: Path, more: Sequence[str]) -> IgnoreRules:
+def _single(source: Path, *, keeps_links: bool) -> LocalEntry:
+    return kept_link(source, LINK_ENDING) if keeps_links and source.is_symlink() else _entry_of(source)
+
+
+def rules_of(folder: Path, more: Sequence[str], filters: FilterRules = ()) -> IgnoreRules:
     lines: list[str] = []
     with local_errors(folder), suppress(FileNotFoundError):
         lines = (folder / DATA_IGNORE_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
-    return IgnoreRules([*lines, *more])
+    return IgnoreRules([*lines, *more], filters)
 
 
 def one_row(found: ObjectHead) -> ObjectRow:

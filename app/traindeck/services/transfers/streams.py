@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import TypedDict
 
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.transfers.records import Rules
 from traindeck.services.storage.data_ports import Part
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.bodies import Content
@@ -21,13 +23,25 @@ _SAME_SIZE = 500
 _NO_LIMIT = RateLimit()
 
 
-async def send_stream(plane: DataPlane, target: ObjectPath, read: Read, limit: RateLimit = _NO_LIMIT) -> int:
+class _Said(TypedDict):
+    """What is said about the object."""
+
+    metadata: dict[str, str]
+    content_type: str
+    storage_class: str
+
+
+async def send_stream(
+    plane: DataPlane, target: ObjectPath, read: Read, limit: RateLimit = _NO_LIMIT, rules: Rules | None = None
+) -> int:
     """What `read` gives becomes one object, or none where something fails; the answer is its size."""
+    wanted = rules or Rules()
+    said = _Said(metadata=dict(wanted.metadata), content_type=wanted.content_type, storage_class=wanted.storage_class)
     first = await read(FIRST_BYTES)
     if len(first) < FIRST_BYTES:
-        await plane.put(target, _content(first, limit))
+        await plane.put(target, _content(first, limit), **said)
         return len(first)
-    upload_id = await plane.begin_upload(target)
+    upload_id = await plane.begin_upload(target, **said)
     try:
         size_bytes, parts = await _send_parts(plane, target, upload_id, first, read, limit)
         await plane.finish_upload(target, upload_id, parts)

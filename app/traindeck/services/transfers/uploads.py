@@ -17,6 +17,7 @@ from traindeck.domain.errors import (
 from traindeck.domain.storage.objects import PART_BYTES_NAME
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import (
+    MOST_PART_BYTES,
     SINGLE_PUT_BYTES,
     Action,
     Item,
@@ -27,6 +28,7 @@ from traindeck.domain.transfers.records import (
     part_count,
     refusal,
 )
+from traindeck.runtime.files import local_errors
 from traindeck.services.storage.data_ports import Body
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.among import Gathering
@@ -41,6 +43,7 @@ from traindeck.services.transfers.bodies import (
     read_some,
 )
 from traindeck.services.transfers.digests import etag_of_parts, md5
+from traindeck.services.transfers.local_tree import leads_to_of
 from traindeck.services.transfers.parts import (
     FileSource,
     PartsThere,
@@ -74,7 +77,9 @@ class Uploads:
         for item in items:
             if item.action is Action.MAKE_FOLDER:
                 self.active.add(Unit(item, partial(self._make_folder, item)))
-            elif item.size_bytes > _READ_AHEAD_BYTES or item.upload_id:
+            elif item.action is Action.LINK:
+                self.active.add(Unit(item, partial(self._send_link, item)))
+            elif item.size_bytes > min(_READ_AHEAD_BYTES, most_in_one(self.active)) or item.upload_id:
                 self._add_large(item)
             else:
                 small.append(item)
@@ -85,6 +90,15 @@ class Uploads:
         active = self.active
         await (await active.plane()).put(active.remote(item), Content(b"", md5().digest(), active.engine.limit))
         active.ended(item, ItemState.DONE, is_verified=True)
+
+    async def _send_link(self, item: Item) -> None:
+        """Where it leads is all its content; what it leads to is not looked at."""
+        active, place = self.active, self.active.place(item)
+        with local_errors(place):
+            content = (await active.engine.disk.run(lambda _: leads_to_of(place))).encode()
+        body = Content(content, md5(content).digest(), active.engine.limit)
+        etag = await _put(active, item, body, metadata_of(active, item))
+        active.ended(replace(item, size_bytes=len(content)), ItemState.DONE, is_verified=True, etag=etag)
 
     async def _read(self, items: Sequence[Item]) -> None:
         active = self.active
@@ -101,7 +115,7 @@ class Uploads:
                 active.add(Unit(item, partial(self._send, item, content), content.size_bytes))
 
     def _add_large(self, item: Item) -> None:
-        if item.size_bytes > SINGLE_PUT_BYTES or item.upload_id:
+        if item.size_bytes > most_in_one(self.active) or item.upload_id:
             self.active.add(PartedUpload(self.active, item, FileSource(self.active)).first_unit())
         else:
             memory = min(item.size_bytes, IN_MEMORY_BYTES)
@@ -133,6 +147,11 @@ class Uploads:
                 active.ended(item, ItemState.DONE, is_verified=True, etag=etag)
 
 
+def most_in_one(active: ActiveTransfer) -> int:
+    """What is larger goes in parts."""
+    return min(active.record.order.rules.part_bytes or SINGLE_PUT_BYTES, MOST_PART_BYTES)
+
+
 async def send(active: ActiveTransfer, item: Item, source: Source) -> None:
     """One that is neither small nor in parts; read by the one who sends it."""
 
@@ -142,7 +161,7 @@ async def send(active: ActiveTransfer, item: Item, source: Source) -> None:
         if etag:
             active.count(now.size_bytes)
             active.ended(now, ItemState.DONE, is_verified=True, etag=etag)
-        elif item.upload_id or now.size_bytes > SINGLE_PUT_BYTES:
+        elif item.upload_id or now.size_bytes > most_in_one(active):
             active.add(PartedUpload(active, item if item.upload_id else now, source).first_unit())
         else:
             await _put_whole(active, now, source)
@@ -173,9 +192,10 @@ async def _put_whole(active: ActiveTransfer, item: Item, source: Source) -> None
 
 async def _put(active: ActiveTransfer, item: Item, body: Body, metadata: Mapping[str, str]) -> str:
     """Send it in one piece; its ETag."""
-    moved = Moved(active)
+    moved, rules = Moved(active), active.record.order.rules
     stored = await moved.by((await active.plane()).put(
-        active.remote(item), body, metadata=metadata, counted=moved.count
+        active.remote(item), body, metadata=metadata, counted=moved.count,
+        content_type="" if item.action is Action.LINK else rules.content_type, storage_class=rules.storage_class,
     ))  # fmt: skip
     moved.settle(body.size_bytes)
     return stored.etag
@@ -208,7 +228,7 @@ class PartedUpload(PartsThere):
         if etag:
             self.was_done(kept, etag)
             return None
-        if now.size_bytes > SINGLE_PUT_BYTES and await self._begin_upload(now):
+        if now.size_bytes > most_in_one(active) and await self._begin_upload(now):
             return {}
         active.count(-sum(part.size_bytes for part in kept.values()))
         self.item = replace(now, upload_id="", part_bytes=0)
@@ -238,7 +258,7 @@ class PartedUpload(PartsThere):
 
     async def _begin_upload(self, now: Item) -> bool:
         """False: the service does not take parts."""
-        size = part_bytes(now.size_bytes)
+        size = self.active.record.order.rules.part_bytes or part_bytes(now.size_bytes)
         metadata = await self._source.metadata(now, part_bytes=size) | {PART_BYTES_NAME: str(size)}
         try:
             await self.begin_there(replace(now, part_bytes=size), metadata)
@@ -280,6 +300,9 @@ class PartedUpload(PartsThere):
             )
         active.ended(item, ItemState.DONE, is_verified=True, etag=etag)
         return True
+
+    def memory_of(self, number: int) -> int:
+        return min(self.size_of(number), IN_MEMORY_BYTES)  # what is larger is read as it leaves
 
     def given_up(self) -> AppError:
         return self._source.keeps_changing(self.item)

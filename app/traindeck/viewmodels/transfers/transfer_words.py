@@ -77,12 +77,14 @@ _ITEM_TONES = {
     ItemState.MISSING_HERE: Tone.BAD,
     ItemState.MISSING_THERE: Tone.BAD,
     ItemState.UNKNOWN: Tone.DOUBTFUL,
+    ItemState.KEPT: Tone.QUIET,
 }
 UNCONFIRMED = "–"
 _LEFT_OUT = {
     ItemState.WAITING: text("Waiting"),
     ItemState.EQUAL: text("Equal"),
     ItemState.SKIPPED: text("Skipped"),
+    ItemState.KEPT: text("Left alone"),
 }
 _NOT_DONE = {False: text("Not moved"), True: text("Could not be read")}
 _FOUND = {

@@ -58,12 +58,7 @@ class Objects(KeptVersions):
         service looks at that.
         """
         need_key(target)
-        headers = type_header(target.key) | metadata_headers(self.account.prefix, metadata or {})
-        if content_type:
-            headers["Content-Type"] = content_type
-        headers |= web_headers or {}
-        if storage_class:
-            headers[f"{self.account.prefix}storage-class"] = storage_class
+        headers = self._said_of(target, metadata or {}, content_type, storage_class) | dict(web_headers or {})
         if if_match:
             headers["If-Match"] = f'"{bare(if_match)}"'
         answer = await self.account.ask(
@@ -184,17 +179,34 @@ class Objects(KeptVersions):
             raise not_understood(self.account.refusal(answer, "the same page again"))
         return page
 
+    def _said_of(
+        self, target: ObjectPath, metadata: Mapping[str, str], content_type: str, storage_class: str
+    ) -> dict[str, str]:
+        """Without a type it follows from the name."""
+        headers = type_header(target.key) | metadata_headers(self.account.prefix, metadata)
+        if content_type:
+            headers["Content-Type"] = content_type
+        if storage_class:
+            headers |= head_headers(self.account.prefix, {"x-obs-storage-class": storage_class})
+        return headers
+
     async def copy(
-        self, source: ObjectPath, target: ObjectPath, *, metadata: Mapping[str, str] | None = None, if_match: str = ""
+        self,
+        source: ObjectPath,
+        target: ObjectPath,
+        *,
+        metadata: Mapping[str, str] | None = None,
+        head: Mapping[str, str] | None = None,
+        if_match: str = "",
     ) -> StoredObject:
-        """Within the service; without `metadata` the target keeps the source's."""
+        """Within the service; without `metadata` the target keeps the source's. `head` is spelled as OBS does."""
         need_key(source)
         need_key(target)
         headers = self._copy_source(source, if_match)
         if metadata is not None:
             headers[f"{self.account.prefix}metadata-directive"] = "REPLACE"
             headers |= type_header(target.key) | metadata_headers(self.account.prefix, metadata)
-        return await self._copied(target, headers)
+        return await self._copied(target, headers | head_headers(self.account.prefix, head or {}))
 
     async def copy_onto(
         self, path: ObjectPath, head: Mapping[str, str], *, if_match: str, version: str = ""

@@ -21,8 +21,6 @@ from traindeck.services.storage.wire.objects import KEY, MD5, Objects, confirmed
 from traindeck.services.storage.wire.requests import (
     Request,
     head_headers,
-    metadata_headers,
-    type_header,
 )
 from traindeck.services.storage.wire.versions import NEVER
 
@@ -42,6 +40,8 @@ class MultipartUploads(Objects):
         metadata: Mapping[str, str] | None = None,
         *,
         head: Mapping[str, str] | None = None,
+        content_type: str = "",
+        storage_class: str = "",
     ) -> str:
         """The upload's id; NotOffered: this service takes files in one piece only.
 
@@ -49,7 +49,7 @@ class MultipartUploads(Objects):
         """
         need_key(target)
         if head is None:
-            headers = type_header(target.key) | metadata_headers(self.account.prefix, metadata or {})
+            headers = self._said_of(target, metadata or {}, content_type, storage_class)
         else:
             headers = head_headers(self.account.prefix, head)
         answer = await self.account.ask(Request("POST", target, {"uploads": None}, headers), fine=_NO_PARTS)

@@ -154,15 +154,17 @@ class PackPlanner:
     async def _files(self) -> AsyncIterator[list[Member | LocalEntry]]:
         folder = Path(self.order.source)
         await self.disk.run(lambda _: _check_folder(folder))
-        ignored = IgnoreRules(self.order.rules.ignore)
-        if self.order.rules.has_ignore_files:
-            ignored = await self.disk.run(lambda _: rules_of(folder, self.order.rules.ignore))
+        rules = self.order.rules
+        ignored = IgnoreRules(rules.ignore, rules.filters)
+        if rules.has_ignore_files:
+            ignored = await self.disk.run(lambda _: rules_of(folder, rules.ignore, rules.filters))
         walk = LocalTree(folder, ignored, self.order.rules.links).entries()
         while entries := await self.disk.run(lambda token: some_entries(walk, token)):
             yield [_sorted_out(entry) for entry in entries]
 
     async def _objects(self) -> AsyncIterator[list[Member | LocalEntry]]:
-        folder, ignored = self.order.remote_source.as_folder(), IgnoreRules(self.order.rules.ignore)
+        rules, folder = self.order.rules, self.order.remote_source.as_folder()
+        ignored = IgnoreRules(rules.ignore, rules.filters)
         async with aclosing(pages_ahead(await self.plane(), folder)) as pages:
             async for rows in pages:
                 named = [(row.key[len(folder.key) :], row) for row in rows]

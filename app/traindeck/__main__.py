@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -33,6 +34,10 @@ window = main
 
 
 def _main(arguments: Sequence[str]) -> int:
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks what may come next
+        from traindeck.cli.completion import answer
+
+        return answer()
     try:
         options = read(arguments)
     except UsageError as error:

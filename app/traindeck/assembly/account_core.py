@@ -18,7 +18,9 @@ from traindeck.store.paths import Paths
 from traindeck.store.settings import ProfileStore, SettingsFile
 
 if TYPE_CHECKING:
+    from traindeck.services.accounts.imports import AccountImports
     from traindeck.services.accounts.profiles import ProfileService
+    from traindeck.services.diagnosis.diagnosis import Diagnosis
     from traindeck.services.storage.wire.data_plane import DataPlane
 
 
@@ -72,6 +74,18 @@ class AccountCore:
         from traindeck.services.accounts.profiles import ProfileService
 
         return ProfileService(self.book, self.secrets, self.connections, self.service)
+
+    def account_imports(self) -> AccountImports:
+        """Taking over the accounts of other programs."""
+        from traindeck.services.accounts.imports import AccountImports
+
+        return AccountImports(self.profile_service(), self.disk)
+
+    def diagnosis(self) -> Diagnosis:
+        """What is wrong on the way to an account, and the report of it."""
+        from traindeck.services.diagnosis.diagnosis import Diagnosis
+
+        return Diagnosis(self.paths, self.profile_service(), self.connections, self.secrets, self.disk, self.plane)
 
     @asynccontextmanager
     async def plane(self, profile: str) -> AsyncIterator[DataPlane]:

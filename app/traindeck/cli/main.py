@@ -10,6 +10,7 @@ from argparse import Namespace
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from keyword import iskeyword
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -200,9 +201,16 @@ def command(group: str, action: str | None) -> Handler:
             from traindeck.cli.obs import fragments as module
         case "job", _:
             from traindeck.cli.job import commands as module
+        case "completion", _:
+            from traindeck.cli import completion as module
+        case "diag", _:
+            from traindeck.cli import diag as module
+        case "config", _:
+            from traindeck.cli import config as module
         case _:
             from traindeck.cli.job import catalogue as module
-    handler: Handler = getattr(module, action or group)
+    name = action or group
+    handler: Handler = getattr(module, f"{name}_" if iskeyword(name) else name)
     return handler
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from traindeck import __version__
 from traindeck.cli.obs.parser import add_obs
 from traindeck.cli.parser_parts import Adder, Parser, count, group, leaf, yes
+from traindeck.cli.tools_parser import add_tools
 from traindeck.domain.texts import say
 
 _LAST_PORT = 65534  # the Lab takes the next one too
@@ -56,6 +57,7 @@ def _program(parser: Parser) -> None:
     group(groups, "job", say("training jobs"), _job)
     leaf(groups, "engines", say("list the engines on offer"))
     leaf(groups, "flavors", say("list the specifications on offer"))
+    add_tools(groups)
 
 
 def _lab(lab: Adder) -> None:
@@ -78,7 +80,7 @@ def _name(parser: Parser) -> None:
 
 
 def _serve(serve: Parser) -> None:
-    from traindeck.lab.faults import Kind
+    from traindeck.lab.fault_kinds import Kind
 
     serve.option("--port", "N", say("its port; without it a free one"), type=_port, default=0)
     serve.option("--faults", "FILE", say("rules of what shall go wrong, for tests"), type=Path)

@@ -12,31 +12,15 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from enum import Enum
 from fnmatch import fnmatchcase
 from io import BytesIO
 from typing import Any, BinaryIO
 
 from aiohttp import web
 
+from traindeck.lab.fault_kinds import Kind as Kind
+
 log = logging.getLogger(__name__)
-
-
-class Kind(Enum):
-    """What may go wrong."""
-
-    LATENCY = "latency"
-    BANDWIDTH = "bandwidth"
-    ERROR = "error"
-    LOST_REQUEST = "lost-request"
-    LOST_ANSWER = "lost-answer"
-    CUT_BODY = "cut-body"
-    CLOCK_SKEW = "clock-skew"
-    EXPIRED_KEY = "expired-key"
-    SOLD_OUT = "sold-out"
-    QUOTA = "quota"
-    TIME_LIMIT = "time-limit"
-
 
 # A page as proxies send them; a job that is let wait.
 HTML, PENDING = "html", "pending"

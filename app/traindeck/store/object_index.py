@@ -224,15 +224,8 @@ class ObjectIndex:
         return found
 
     def beginning_with(self, start: str, most: int) -> list[str]:
-        """Folders, then objects, of one level whose path begins so."""
-        cut = start.rfind("/") + 1
-        span = (cut, start, start + BEYOND, most)
         with self._reading() as db:
-            query = "SELECT path FROM folders WHERE cut = ? AND path >= ? AND path < ? ORDER BY path LIMIT ?"
-            found = [path for (path,) in db.execute(query, span)]
-            query = "SELECT key FROM objects WHERE cut = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
-            found += [key for (key,) in db.execute(query, span)]
-        return found[:most]
+            return level_beginning_with(db, start, most)
 
     # inside
 
@@ -405,6 +398,21 @@ def _moment(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1000, UTC)
 
 
+def index_file(folder: Path, account: str, bucket: str) -> Path:
+    # The words in front keep the name from being one that Windows has taken, such as "con".
+    return folder / hashlib.sha256(account.encode()).hexdigest()[:16] / f"bucket-{bucket}.sqlite3"
+
+
+def level_beginning_with(db: sqlite3.Connection, start: str, most: int) -> list[str]:
+    """Folders, then objects, of one level whose path begins so."""
+    span = (start.rfind("/") + 1, start, start + BEYOND, most)
+    query = "SELECT path FROM folders WHERE cut = ? AND path >= ? AND path < ? ORDER BY path LIMIT ?"
+    found = [path for (path,) in db.execute(query, span)]
+    query = "SELECT key FROM objects WHERE cut = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
+    found += [key for (key,) in db.execute(query, span)]
+    return found[:most]
+
+
 class ObjectIndexes:
     """Opens and keeps the indexes below one folder; opening belongs into a worker."""
 
@@ -415,8 +423,7 @@ class ObjectIndexes:
 
     def open(self, account: str, bucket: str) -> ObjectIndex:
         """`account` is any text that is the same for the same account; two of them never share a bucket's rows."""
-        # The words in front keep the name from being one that Windows has taken, such as "con".
-        place = self._folder / hashlib.sha256(account.encode()).hexdigest()[:16] / f"bucket-{bucket}.sqlite3"
+        place = index_file(self._folder, account, bucket)
         with self._lock:
             if place not in self._open:
                 self._open[place] = ObjectIndex(place, bucket)

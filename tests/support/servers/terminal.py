@@ -6,14 +6,14 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from support.waiting import PATIENT_S
 
 # Ctrl-C is a signal only where the terminal is the controlling one.
-OWNING = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.executable, sys.argv[1:])"
+OWNING = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
 
 
 class Terminal:
@@ -48,13 +48,20 @@ class Terminal:
 
 @contextmanager
 def terminal(tmp_path: Path, *words: str) -> Iterator[Terminal]:
+    with program_at_terminal(tmp_path, sys.executable, "-m", "traindeck", *words) as seen:
+        yield seen
+
+
+@contextmanager
+def program_at_terminal(folder: Path, *words: str, environment: Mapping[str, str] | None = None) -> Iterator[Terminal]:
     import pty
 
     own, theirs = pty.openpty()
     try:
         process = subprocess.Popen(
-            [sys.executable, "-c", OWNING, sys.executable, "-m", "traindeck", *words],
-            stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True, cwd=tmp_path,
+            [sys.executable, "-c", OWNING, *words],
+            stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True, cwd=folder,
+            env={**os.environ, **(environment or {})},
         )  # fmt: skip
         os.close(theirs)
         try:

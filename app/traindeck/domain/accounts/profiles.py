@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from urllib.parse import quote, unquote, urlsplit
@@ -68,6 +68,11 @@ class Profile:
     @property
     def iam_url(self) -> str:
         return self.iam_endpoint or f"https://iam.{self.region}.myhuaweicloud.com"
+
+    @property
+    def listed_as(self) -> str:
+        """By which text what was listed of it is kept; the Lab is the same wherever it listens today."""
+        return self.name if self.is_lab else f"{self.name} {self.obs_url}"
 
     @property
     def has_training(self) -> bool:
@@ -164,6 +169,17 @@ def parse_proxy(address: str, password: Secret | None = None) -> Proxy:
     if parts.scheme != "http" or not _HOST.fullmatch(host) or parts.path not in ("", "/") or parts.query:
         raise _not_one()
     return Proxy(host, port, unquote(parts.username or ""), password)
+
+
+def proxy_with_password(address: str) -> Proxy | None:
+    """As the system and other programs write it, the password in the address; what is no HTTP proxy is none of ours."""
+    try:
+        parts = urlsplit(address if "://" in address else f"http://{address}")
+        password = Secret(unquote(parts.password)) if parts.password else None
+        without = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        return replace(parse_proxy(without, password), user=unquote(parts.username or ""))
+    except (ValueError, InvalidInput):
+        return None
 
 
 def _not_one() -> InvalidInput:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 GOOD_CLOCK_S = 60.0
 # Beyond this no request is taken.
 BAD_CLOCK_S = 15 * 60.0
-_TITLES = {
+TITLES = {
     Asked.CLOCK: text("Clock"),
     Asked.OBS: text("OBS"),
     Asked.PROJECT: text("Project"),
@@ -66,7 +66,7 @@ class _Round:
         self._training: ModelArtsTraining | None = None
         self._accepted: bool | None = None
         running = text("Checking…")
-        self._checks = {asked: Check(title, None, running, None, asked, True) for asked, title in _TITLES.items()}
+        self._checks = {asked: Check(title, None, running, None, asked, True) for asked, title in TITLES.items()}
 
     def close(self) -> None:
         self._storage.close()
@@ -86,7 +86,7 @@ class _Round:
     def _tell(
         self, asked: Asked, passed: bool | None, fact: Text, hint: Text | None = None, *, again: bool = False
     ) -> None:
-        self._checks[asked] = Check(_TITLES[asked], passed, fact, hint, asked, may_try_again=again)
+        self._checks[asked] = Check(TITLES[asked], passed, fact, hint, asked, may_try_again=again)
         self._found(self._state())
 
     def _tell_error(self, asked: Asked, error: AppError) -> None:

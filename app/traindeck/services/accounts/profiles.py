@@ -76,8 +76,8 @@ class ProfileService:
         this_session_only: bool = False,
     ) -> Profile:
         """Keep the secret first: a profile without its keys is of no use. Temporary keys are for this session only."""
-        _refuse_unusable_profile(profile)
-        _refuse_unusable_keys(credentials)
+        refuse_unusable_profile(profile)
+        refuse_unusable_keys(credentials)
         if not replace_old and any(other.name == profile.name for other in self._book.all()):
             raise Conflict(
                 text("There is a profile “{name}” already.", name=profile.name),
@@ -87,7 +87,7 @@ class ProfileService:
 
     async def change(self, profile: Profile, proxy_password: Secret | None = None) -> Profile:
         """Other settings for a profile that keeps its keys; without a new password of the proxy that stays too."""
-        _refuse_unusable_profile(profile)
+        refuse_unusable_profile(profile)
         _, credentials = await self._connections.way_in(profile.name)
         if proxy_password or not profile.proxy:
             credentials = replace(credentials, proxy_password=proxy_password)
@@ -140,7 +140,7 @@ class ProfileService:
         return check_up
 
 
-def _refuse_unusable_profile(profile: Profile) -> None:
+def refuse_unusable_profile(profile: Profile) -> None:
     if profile.name in (LAB, ENVIRONMENT) or not is_profile_name(profile.name):
         raise InvalidInput(
             text("“{name}” cannot be the name of a profile.", name=profile.name),
@@ -164,7 +164,7 @@ def _refuse_unusable_profile(profile: Profile) -> None:
         ObjectPath.parse(profile.work_in)
 
 
-def _refuse_unusable_keys(credentials: Credentials) -> None:
+def refuse_unusable_keys(credentials: Credentials) -> None:
     access_key, secret_key = credentials.access_key, credentials.secret_key.reveal()
     if not access_key.strip() or not secret_key.strip():
         # An empty key would make the SDK look for credentials of the machine it runs on.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Generic, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.errors import (
@@ -24,27 +24,12 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.texts import Text, moment_words, text
 from traindeck.runtime.clock import of_http_date
+from traindeck.services.http.masking import without_secrets
 
-# A gateway may answer with the request it could not verify, signature and token included.
-_SIGNED = re.compile(
-    r"(?i)\b(signature|x-security-token|security-token|x-(?:amz|obs)-security-token|authorization)"
-    r"(\s*[=:]\s*)[^\s,;&|\"<]+(?:\s+Access=\S+)?"
-)
 _TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})")
 _DETAIL_LIMIT = 2000
 
 Family = TypeVar("Family", bound=AppError, covariant=True)
-
-
-def without_keys(detail: str, credentials: Credentials) -> str:
-    """The same text, fit for a report: no secret, no whole access key."""
-    for secret in credentials.secrets:
-        for spelled in {secret.reveal(), quote(secret.reveal(), safe="")}:
-            detail = detail.replace(spelled, "…")
-    if credentials.access_key:
-        detail = detail.replace(credentials.access_key, credentials.hint)
-    detail = _SIGNED.sub(r"\1\2…", detail)
-    return detail if len(detail) <= _DETAIL_LIMIT else detail[:_DETAIL_LIMIT] + "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +43,8 @@ class Service:
     """The place of the proxy on the way there; empty: there is none."""
 
     def masked(self, detail: str) -> str:
-        return without_keys(detail, self.credentials)
+        detail = without_secrets(detail, self.credentials)
+        return detail if len(detail) <= _DETAIL_LIMIT else detail[:_DETAIL_LIMIT] + "…"
 
     @property
     def fields(self) -> dict[str, object]:

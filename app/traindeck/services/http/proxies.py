@@ -6,12 +6,10 @@ The proxy is that of the profile, else that of the system; what is signed never 
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import replace
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
-from traindeck.domain.accounts.keys import Credentials, Secret
-from traindeck.domain.accounts.profiles import Profile, Proxy, parse_proxy
-from traindeck.domain.errors import InvalidInput
+from traindeck.domain.accounts.keys import Credentials
+from traindeck.domain.accounts.profiles import Profile, Proxy, parse_proxy, proxy_with_password
 
 MOST_REDIRECTS = 2
 LED_AWAY = "LedAway"
@@ -51,18 +49,7 @@ def proxy_to(url: str, profile: Profile, credentials: Credentials) -> Proxy | No
     if urllib.request.proxy_bypass(address.hostname or ""):
         return None
     found = urllib.request.getproxies().get(address.scheme, "")
-    return _of_system(found) if found else None
-
-
-def _of_system(address: str) -> Proxy | None:
-    """There a password stands in the address; what is no HTTP proxy is none of ours."""
-    try:
-        parts = urlsplit(address if "://" in address else f"http://{address}")
-        password = Secret(unquote(parts.password)) if parts.password else None
-        without = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-        return replace(parse_proxy(without, password), user=unquote(parts.username or ""))
-    except (ValueError, InvalidInput):
-        return None
+    return proxy_with_password(found) if found else None
 
 
 def may_follow(service: str, location: str) -> bool:

@@ -103,9 +103,7 @@ class BucketListings:
     _known: dict[tuple[str, str], BucketListing] = field(default_factory=dict)
 
     async def open(self, profile: str, bucket: str) -> BucketListing:
-        facts = self._connections.profile(profile)
-        # The Lab is the same wherever it listens today.
-        account = profile if facts.is_lab else f"{profile} {facts.obs_url}"
+        account = self._connections.profile(profile).listed_as
         index = await self._calls.run(lambda _: self._open_index(account, bucket))
         listing = BucketListing(profile, bucket, index, self._connections, self._calls, self._clock)
         return self._known.setdefault((account, bucket), listing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Awaitable, Mapping
@@ -150,9 +151,9 @@ class Objects(KeptVersions):
         headers = head_headers(self.account.prefix, head)
         await self.account.ask(Request("PUT", path, {"metadata": None}, headers))
 
-    async def try_to_write(self, target: ObjectPath) -> None:
+    async def try_to_write(self, target: ObjectPath, size_bytes: int = 1) -> None:
         """Raise what keeps us from writing there; nothing is kept, for the checksum that goes with it is wrong."""
-        request = Request("PUT", target, body=_Trial())
+        request = Request("PUT", target, body=_Trial(size_bytes))
         answer = await self.account.ask(request, fine=("BadDigest", "InvalidDigest"), read=_etag_of)
         if answer.status < 300:  # a service that compares nothing has kept it
             await self.remove_version(target, answer.headers.get(f"{self.account.prefix}version-id", ""))
@@ -234,8 +235,8 @@ class Objects(KeptVersions):
 class _Trial(BytesBody):
     """What no service keeps that compares checksums."""
 
-    def __init__(self) -> None:
-        super().__init__(b"may this be written?")
+    def __init__(self, size_bytes: int) -> None:
+        super().__init__(os.urandom(size_bytes))  # a line that compresses would seem fast
         self.md5 = hashlib.md5(b"something else", usedforsecurity=False).digest()
 
 

@@ -1,0 +1,164 @@
+"""What may come next on a command line: the script for a shell, and the answer to it when somebody presses Tab."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from traindeck.cli.parser import build
+from traindeck.cli.parser_parts import Parser
+from traindeck.domain.errors import AppError
+
+if TYPE_CHECKING:
+    from traindeck.cli.main import Call
+    from traindeck.store.known_names import KnownNames
+
+_FILE = "_ARGCOMPLETE_STDOUT_FILENAME"
+_PIPE = 8
+_PROGRAM = "traindeck"
+_REMOTE = "obs://"
+
+Names = Callable[[str, Namespace], Iterable[str]]
+
+
+async def completion(call: Call) -> int:
+    """Nothing of it depends on the home: it may be put into a file once."""
+    from argcomplete.shell_integration import shellcode
+
+    from traindeck.cli.main import DONE
+
+    # The usual ones of bash would offer files where we know that there are none.
+    script = shellcode([_PROGRAM], shell=call.options.shell, complete_arguments=("-o", "nospace")).strip("\n")
+    call.output.result({"shell": call.options.shell, "script": script}, script)
+    return DONE
+
+
+def answer() -> int:
+    """To the script in the shell, which shows nothing but this; a mistake of ours is not worth a word there."""
+    from argcomplete import io as remarks
+    from argcomplete.completers import SuppressCompleter
+    from argcomplete.finders import CompletionFinder
+
+    class Finder(CompletionFinder):
+        def _init_debug_stream(self) -> None:
+            """Else it writes to the descriptor 9, whatever that is here."""
+            remarks.debug_stream = io.StringIO()
+
+    parser = build()
+    _name(parser, os.environ.get("COMP_LINE", "").split())
+    with suppress(SystemExit, OSError, ValueError, KeyError), _stream() as stream:
+        Finder()(
+            parser,
+            always_complete_options=False,
+            exit_method=sys.exit,
+            output_stream=stream,
+            default_completer=SuppressCompleter(),
+        )
+    return 0
+
+
+def _stream() -> TextIO:
+    """Names are in UTF-8, whatever the shell says of itself; PowerShell wants to be told."""
+    file = os.environ.get(_FILE)
+    if file is None:
+        return os.fdopen(_PIPE, "w", encoding="utf-8")
+    is_told = os.environ.get("_ARGCOMPLETE_SHELL") == "powershell"
+    return Path(file).open("w", encoding="utf-8-sig" if is_told else "utf-8")
+
+
+def _name(parser: Parser, words: Sequence[str]) -> None:
+    """A command has its options when it is named; the library looks for them before it names one."""
+    parser.complete()
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for word in {*words} & {*action.choices}:
+                _name(action.choices[word], words)
+        elif (names := _names_for(action, parser)) is not None:
+            action.completer = _completer(names)  # type: ignore[attr-defined]  # where the library looks for it
+
+
+def _completer(names: Names) -> Callable[..., list[str]]:
+    def complete(*, prefix: str, parsed_args: Namespace, **_: Any) -> list[str]:
+        with suppress(AppError, OSError):
+            return [name for name in names(prefix, parsed_args) if name.isprintable()]
+        return []
+
+    return complete
+
+
+def _names_for(action: argparse.Action, parser: Parser) -> Names | None:
+    """By what the help calls it: a new option that takes a FILE needs no word here."""
+    if action.dest == "profile":
+        return _accounts
+    match action.metavar:
+        case "NAME" if " profile " in parser.prog and not parser.prog.endswith(" add"):
+            return _accounts
+        case "RUN":
+            return _runs
+        case "FILE":
+            return _files
+        case "DIR":
+            return _folders
+        case "PATH" | "BUCKET" | "BUCKET[/PREFIX]":
+            return _remote
+        case "SRC" | "DST":
+            return _either_side
+    return None
+
+
+def _known() -> KnownNames:
+    from traindeck.store.known_names import KnownNames
+    from traindeck.store.paths import Paths
+
+    return KnownNames(Paths.for_user())
+
+
+def _accounts(start: str, _: Namespace) -> Iterable[str]:
+    return _known().accounts()
+
+
+def _runs(start: str, _: Namespace) -> Iterable[str]:
+    return ["last", *_known().runs()]
+
+
+def _remote(start: str, options: Namespace) -> Iterable[str]:
+    if not start.startswith(_REMOTE):
+        return [_REMOTE]
+    return _known().places(getattr(options, "profile", None), start)
+
+
+def _either_side(start: str, options: Namespace) -> Iterable[str]:
+    if start.startswith(_REMOTE):
+        return _remote(start, options)
+    return [*([_REMOTE] if start else []), *_files(start, options)]
+
+
+def _files(start: str, _: Namespace) -> Iterable[str]:
+    return _local(start, only_folders=False)
+
+
+def _folders(start: str, _: Namespace) -> Iterable[str]:
+    return _local(start, only_folders=True)
+
+
+def _local(start: str, *, only_folders: bool) -> list[str]:
+    folder, beginning = os.path.split(start)
+    shown = start[: len(start) - len(beginning)]
+    found = []
+    with os.scandir(Path(folder).expanduser()) as entries:
+        for entry in entries:
+            is_hidden = entry.name.startswith(".") and not beginning.startswith(".")
+            if is_hidden or not entry.name.startswith(beginning):
+                continue
+            if entry.is_dir():
+                found.append(f"{shown}{entry.name}/")
+            elif not only_folders:
+                found.append(f"{shown}{entry.name}")
+    return sorted(found)

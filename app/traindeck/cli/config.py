@@ -1,0 +1,143 @@
+"""`traindeck config import`: the accounts of rclone and obsutil."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from traindeck.cli import terminal
+from traindeck.cli.main import DONE, FAILED, Call
+from traindeck.cli.profile import from_lines
+from traindeck.domain.accounts.imports import Tool
+from traindeck.domain.accounts.keys import Credentials
+from traindeck.domain.errors import InvalidInput
+from traindeck.domain.texts import say, text
+
+if TYPE_CHECKING:
+    from traindeck.services.accounts.imports import AccountImports, Findings, Offer
+
+
+async def import_(call: Call) -> int:
+    asked = call.options
+    tools = [Tool(asked.tool)] if asked.tool else [*Tool]
+    if asked.file and not asked.tool:
+        raise InvalidInput(
+            text("--file needs the program the file belongs to."), text("Specify “rclone” or “obsutil” before it.")
+        )
+    async with call.accounts() as core:
+        imports = core.account_imports()
+        findings = await imports.find(tools, asked.file, dict(asked.names))
+        wanted = [offer for offer in findings.offers if not asked.only or offer.account.remote in asked.only]
+        _show(call, findings, wanted)
+        todo = [offer for offer in wanted if offer.standing == "new" or (offer.standing == "taken" and asked.replace)]
+        added: list[str] = []
+        if todo and not asked.dry_run:
+            question = say("Add these accounts, with their keys in the keyring?")
+            if terminal.is_meant(asked, text("Accounts were found, and none was added."), question):
+                added = await _add(call, imports, todo)
+            else:
+                call.output.note(say("Nothing was added."))
+    if call.output.json_wanted:
+        call.output.document(_document(findings, wanted, added))
+    is_missing = any(offer.standing == "taken" for offer in wanted if offer.name not in added)
+    is_missing |= any(offer.name not in added for offer in todo)
+    return FAILED if is_missing and not asked.dry_run else DONE
+
+
+async def _add(call: Call, imports: AccountImports, todo: Sequence[Offer]) -> list[str]:
+    given = _keys_given(call, [offer for offer in todo if offer.account.credentials is None])
+    added = []
+    for offer in todo:
+        credentials = offer.account.credentials or given.get(offer.name)
+        if credentials is not None:
+            kept = await imports.add(offer, credentials, replace_old=call.options.replace)
+            added.append(kept.name)
+            call.output.note(say("Added “{name}”. “traindeck profile check {name}” tries its keys.", name=kept.name))
+    return added
+
+
+def _keys_given(call: Call, offers: Sequence[Offer]) -> Mapping[str, Credentials]:
+    """Of those whose keys could not be read: asked for at a terminal, else two lines each on standard input."""
+    found: dict[str, Credentials] = {}
+    if not offers:
+        return found
+    is_asked = terminal.somebody_is_there()
+    lines = [] if is_asked else terminal.lines_from_standard_input()
+    for number, offer in enumerate(offers):
+        if is_asked:
+            call.output.note(say("Enter the keys of “{name}”, or nothing to leave it out.", name=offer.name))
+            pair = [terminal.asked(f"{say('Access key (AK)')}: ")]
+            pair += [terminal.asked_unseen(f"{say('Secret key (SK), not shown')}: ")] if pair[0] else []
+        else:
+            pair = lines[2 * number : 2 * number + 2]
+        if any(pair):
+            found[offer.name] = from_lines(pair)
+        else:
+            call.output.note(
+                say(
+                    "“{name}” was not added: its keys are needed, as two lines on standard input. “traindeck profile "
+                    "add” takes them too.",
+                    name=offer.name,
+                )
+            )
+    return found
+
+
+def _show(call: Call, findings: Findings, wanted: Sequence[Offer]) -> None:
+    """Never a secret."""
+    output = call.output
+    for tool, file in findings.files:
+        output.note(f"{tool.value}: {file}")
+    if not output.json_wanted and wanted:
+        heads = [say("Name"), say("From"), say("Region"), say("OBS endpoint"), say("Key"), say("Found")]
+        output.table(heads, [_row(call, offer) for offer in wanted])
+    for one in findings.left_out:
+        output.note(say("Left out: “{name}” of {tool}. {reason}", name=one.remote, tool=one.tool, reason=one.reason))
+    for offer in wanted:
+        if offer.account.no_keys is not None:
+            output.note(f"{offer.name}: {say(offer.account.no_keys)}")
+    if not wanted:
+        output.note(say("No account to add was found."))
+    if not call.options.replace and any(offer.standing == "taken" for offer in wanted):
+        output.note(
+            say(
+                "Where another account has the name, replace it with --replace, or specify a new name with "
+                "--name OLD=NEW."
+            )
+        )
+
+
+def _row(call: Call, offer: Offer) -> Sequence[str]:
+    account = offer.account
+    profile = account.profile
+    found = {
+        "new": say("new"),
+        "known": say("here already"),
+        "taken": say("replaces another") if call.options.replace else say("name is taken"),
+    }
+    key = account.credentials.hint if account.credentials else "–"
+    return profile.name, account.tool.value, profile.region, profile.obs_url, key, found[offer.standing]
+
+
+def _document(findings: Findings, wanted: Sequence[Offer], added: Sequence[str]) -> dict[str, object]:
+    return {
+        "files": [{"tool": tool.value, "file": str(file)} for tool, file in findings.files],
+        "accounts": [
+            {
+                "name": offer.name,
+                "tool": offer.account.tool.value,
+                "remote": offer.account.remote,
+                "region": offer.account.profile.region,
+                "obs_endpoint": offer.account.profile.obs_url,
+                "path_style": offer.account.profile.path_style,
+                "signature": offer.account.profile.signature.value,
+                "key": offer.account.credentials.hint if offer.account.credentials else "",
+                "found": offer.standing.value,
+                "added": offer.name in added,
+            }
+            for offer in wanted
+        ],
+        "left_out": [
+            {"remote": one.remote, "tool": one.tool.value, "reason": say(one.reason)} for one in findings.left_out
+        ],
+    }

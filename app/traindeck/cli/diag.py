@@ -1,0 +1,86 @@
+"""`traindeck diag`: what is wrong between here and an account, and a report that can be given away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from traindeck.cli import terminal
+from traindeck.cli.main import DONE, FAILED, Call
+from traindeck.cli.output import aligned, width
+from traindeck.domain.storage.objects import size_words
+from traindeck.domain.texts import say, text
+
+if TYPE_CHECKING:
+    from traindeck.domain.accounts.profiles import Check
+    from traindeck.services.diagnosis.diagnosis import Diagnosis
+
+_CREDENTIALS, _SERVICE = 3, 5
+_TITLE_COLUMNS = 20
+_OF_NETWORK = {"dns", "proxy", "connection", "tls"}
+_OF_ACCOUNT = {"account", "clock", "obs", "project", "modelarts", "write"}
+
+
+async def diag(call: Call) -> int:
+    output = call.output
+    marks = {True: say("ok"), False: say("wrong"), None: say("not sure")}
+    least = (max(map(width, marks.values())), _TITLE_COLUMNS)
+
+    def told(check: Check) -> None:
+        if output.json_wanted:
+            return
+        output.line(aligned([(marks[check.passed], say(check.title), say(check.fact))], least=least)[0])
+        if check.hint is not None and check.passed is not True:
+            output.line(aligned([("", "", say(check.hint))], least=least)[0])
+
+    output.note(say("Looking; this takes two minutes at most."))
+    async with call.accounts() as core:
+        diagnosis, name = core.diagnosis(), call.profile(core)
+        found = await diagnosis.run(name, told)
+        written = await _report(call, diagnosis, found) if call.options.bundle else ""
+    if output.json_wanted:
+        output.document({"profile": name, "checks": [_row(check) for check in found], "bundle": written})
+    return _code(found)
+
+
+async def _report(call: Call, diagnosis: Diagnosis, found: Sequence[Check]) -> str:
+    """Where it was written; what is in it is shown before."""
+    file, output = call.options.bundle, call.output
+    report = await diagnosis.report(found)
+    output.note(say("The report holds, without secrets:"))
+    for line in aligned([(part.name, size_words(len(part.content))) for part in report.parts], frozenset({1})):
+        output.note(f"  {line}")
+    is_there = file.exists() or file.is_symlink()
+    if is_there:
+        question = say("Replace “{file}”?", file=str(file))
+        is_meant = terminal.is_meant(call.options, text("“{file}” exists already.", file=str(file)), question)
+    else:
+        question = say("Write it to “{file}”?", file=str(file))
+        is_meant = call.options.yes or not terminal.somebody_is_there() or terminal.confirmed(question)
+    if not is_meant:
+        output.note(say("Nothing was written."))
+        return ""
+    await diagnosis.write(report, file, replace_old=is_there)
+    output.note(say("The report is in “{file}”; look at it before you give it away.", file=str(file)))
+    return str(file)
+
+
+def _row(check: Check) -> dict[str, object]:
+    return {
+        "id": check.id,
+        "title": say(check.title),
+        "passed": check.passed,
+        "fact": say(check.fact),
+        "hint": say(check.hint) if check.hint is not None else "",
+    }
+
+
+def _code(found: Sequence[Check]) -> int:
+    wrong = {check.id for check in found if check.passed is False}
+    if wrong & _OF_NETWORK:
+        return _SERVICE
+    if wrong & _OF_ACCOUNT:
+        return _CREDENTIALS
+    if any(check.may_try_again for check in found if check.id in _OF_ACCOUNT):
+        return _SERVICE  # nobody answered
+    return FAILED if wrong else DONE

@@ -1,0 +1,1 @@
+"""What is wrong between this computer and an account's services, and the report of it."""

@@ -8,13 +8,11 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 
+from traindeck.cli.exit_codes import INTERRUPTED, USAGE
 from traindeck.cli.output import end_streams, prepare_streams
 from traindeck.cli.parser import read
 from traindeck.cli.parser_parts import UsageError
 from traindeck.runtime.language import LANGUAGES, speak, system_language
-
-_USAGE = 2
-_INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -24,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _main(arguments)
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return INTERRUPTED
     finally:
         end_streams()
 
@@ -44,7 +42,7 @@ def _main(arguments: Sequence[str]) -> int:
         from traindeck.cli.main import say_usage
 
         say_usage(str(error), error.usage, json_wanted="--json" in arguments)
-        return _USAGE
+        return USAGE
     except SystemExit as ended:  # argparse said its help or the version
         return int(ended.code or 0)
     if options.group is None:

@@ -32,7 +32,7 @@ async def completion(call: Call) -> int:
     """Nothing of it depends on the home: it may be put into a file once."""
     from argcomplete.shell_integration import shellcode
 
-    from traindeck.cli.main import DONE
+    from traindeck.cli.exit_codes import DONE
 
     # The usual ones of bash would offer files where we know that there are none.
     script = shellcode([_PROGRAM], shell=call.options.shell, complete_arguments=("-o", "nospace")).strip("\n")

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
-from traindeck.cli.main import DONE, FAILED, Call
+from traindeck.cli.exit_codes import DONE, FAILED
+from traindeck.cli.main import Call
 from traindeck.cli.profile import from_lines
 from traindeck.domain.accounts.imports import Tool
 from traindeck.domain.accounts.keys import Credentials

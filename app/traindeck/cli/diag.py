@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
-from traindeck.cli.main import DONE, FAILED, Call
-from traindeck.cli.output import aligned, width
+from traindeck.cli.columns import aligned, width
+from traindeck.cli.exit_codes import DONE, FAILED
+from traindeck.cli.main import Call
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say, text
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from traindeck.assembly import lab_keeper
 from traindeck.cli import terminal
-from traindeck.cli.main import DONE, FAILED, Call
+from traindeck.cli.exit_codes import DONE, FAILED
+from traindeck.cli.main import Call
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, LocalTrouble, NotFound
 from traindeck.domain.lab import LabDiskUsage
 from traindeck.domain.storage.objects import count_words, size_words

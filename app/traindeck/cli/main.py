@@ -14,10 +14,11 @@ from keyword import iskeyword
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from traindeck.cli.exit_codes import DONE, INTERRUPTED, code_of
 from traindeck.cli.output import Output, ReaderGone
 from traindeck.domain.errors import AppError, InvalidInput, KeyringMissing, Unexpected
 from traindeck.domain.texts import say, text
-from traindeck.runtime.tasks import leaves, woken_by_signals
+from traindeck.runtime.tasks import ended_as_by_ctrl_c, leaves, woken_by_signals
 from traindeck.services.accounts.environment import ACCESS, ENVIRONMENT, SECRET
 
 if TYPE_CHECKING:
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
     from traindeck.assembly.core import Core
     from traindeck.assembly.data_core import DataCore
     from traindeck.assembly.run_core import RunCore
-
-
-DONE = 0
-FAILED = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +67,18 @@ class Call:
 Handler = Callable[[Call], Awaitable[int]]
 
 
-USAGE = 2
-INTERRUPTED = 130
 # The very stream a sentence should go to may be the one that failed.
 _MUTE = (AppError, ReaderGone)
-_CODES = {"usage": USAGE, "credentials": 3, "not_found": 4, "service": 5}
+# They tell what there is: with their reader they are done.
+_TELLERS = {("obs", name) for name in ("ls", "du", "find", "cat", "stat", "fragments")} | {
+    ("job", name) for name in ("ls", "show", "logs", "compare")
+}
 
 
 def run(options: Namespace) -> int:
     """The exit code of the command that was asked for."""
     output = Output(json_wanted=options.json, verbose=options.verbose)
+    output.goes_on_unheard = not _only_tells(options)
     _arrange_logging(options.verbose)
     try:
         return _run(Call(options, output))
@@ -88,13 +87,13 @@ def run(options: Namespace) -> int:
             output.note(say("Interrupted."))
         return INTERRUPTED
     except ReaderGone:
-        return FAILED
+        return DONE  # it has heard what it wanted
     except AppError as error:
         with suppress(*_MUTE):
             say_error(error, output)
             if output.verbose and isinstance(error, Unexpected) and error.__cause__ is not None:
                 output.note("".join(traceback.format_exception(error.__cause__)).rstrip())
-        return _CODES.get(error.kind, FAILED)
+        return code_of(error)
 
 
 def _run(call: Call) -> int:
@@ -103,7 +102,8 @@ def _run(call: Call) -> int:
             from traindeck.cli import lab
 
             return lab.COMMANDS[call.options.action](call)
-        return asyncio.run(_awaited(command(call.options.group, call.options.action), call))
+        with ended_as_by_ctrl_c():
+            return asyncio.run(_awaited(command(call.options.group, call.options.action), call))
     except (AppError, ReaderGone):
         raise
     except Exception as error:
@@ -111,8 +111,29 @@ def _run(call: Call) -> int:
 
 
 async def _awaited(handler: Handler, call: Call) -> int:
-    with woken_by_signals():
+    from traindeck.services.http.calls import Setback, setbacks_told  # the Lab's commands need none of it
+
+    here = asyncio.get_running_loop()
+
+    def say_it(setback: Setback) -> None:
+        call.output.setback(setback.error, setback.tries, setback.next_try)
+
+    # What is asked may be asked on another thread.
+    with woken_by_signals(), setbacks_told(lambda setback: here.call_soon_threadsafe(say_it, setback)):
         return await handler(call)
+
+
+def _only_tells(options: Namespace) -> bool:
+    """What changes something goes on when nobody listens any more."""
+    match options.group, getattr(options, "action", None):
+        case "obs", "pack":
+            return bool(options.list)
+        case "obs", "cp":
+            return str(options.target) == "-"
+        case "obs" | "job", _:
+            return (options.group, options.action) in _TELLERS
+        case _:
+            return True
 
 
 def say_error(error: AppError, output: Output) -> None:
@@ -125,8 +146,9 @@ def say_error(error: AppError, output: Output) -> None:
             access=ACCESS, secret=SECRET, name=ENVIRONMENT,
         )  # fmt: skip
         hint = f"{hint} {way_out}"
+    is_kept_back = error.detail and not output.verbose and "details" in error.hint.english
     if hint:
-        output.note(hint)
+        output.note(f"{hint} {say('-v shows the details.')}" if is_kept_back else hint)
     # A mistake of ours has no other trace than its detail.
     if error.detail and (output.verbose or isinstance(error, Unexpected)):
         output.note(error.detail)

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -15,10 +16,11 @@ from typing import TextIO, TypeVar
 from unicodedata import category
 
 from traindeck.cli.columns import aligned, room_of, width, with_name, wrapped
-from traindeck.domain.errors import LocalTrouble
-from traindeck.domain.texts import printable, text
+from traindeck.domain.errors import AppError, LocalTrouble
+from traindeck.domain.texts import exact_words, printable, say, text
 
 Shown = TypeVar("Shown")
+_SETBACK_EVERY_S = 5.0
 _GONE = {errno.EPIPE, errno.EINVAL}  # Windows says EINVAL for a pipe nobody reads any more
 
 
@@ -29,10 +31,18 @@ class ReaderGone(Exception):
 class Output:
     """Standard output for results, standard error for everything said beside them."""
 
-    def __init__(self, *, json_wanted: bool = False, verbose: bool = False) -> None:
+    def __init__(
+        self, *, json_wanted: bool = False, verbose: bool = False, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.json_wanted = json_wanted
         self.verbose = verbose
         self.before_writing: Callable[[], None] | None = None
+        self.draw_setback: Callable[[str], None] | None = None
+        """Where a line shows how far the work is, it shows what is tried again, too."""
+        self.goes_on_unheard = False
+        """The work counts, not what is said of it; else the command ends with its reader."""
+        self._clock = clock
+        self._setback, self._setback_timed, self._setback_said_at = "", False, 0.0
 
     def document(self, content: Mapping[str, object] | Sequence[object]) -> None:
         """One JSON document on a line of its own."""
@@ -71,6 +81,29 @@ class Output:
         parts = printable(before), printable(name), printable(after)
         lines = ["".join(parts)] if room is None else with_name(*parts, room)
         self._write(stream, "".join(f"{line}\n" for line in lines))
+
+    def setback(self, error: AppError, tries: int, next_try: datetime | None, *, is_stream: bool = False) -> None:
+        """Something failed and is tried again: the first time it is said at once, then not faster than it is read."""
+        reason = say(error.title)
+        if next_try is not None:
+            words = say(
+                "{reason} Tries that failed: {count}; the next one is at {time}.",
+                reason=reason, count=tries, time=exact_words(next_try)[11:],
+            )  # fmt: skip
+        else:
+            words = say("{reason} It is tried again later.", reason=reason)
+        if self.draw_setback is not None:
+            self.draw_setback(words)
+        kind, is_timed = error.title.english, next_try is not None  # the same of other files is no news
+        is_old = self._clock() - self._setback_said_at >= _SETBACK_EVERY_S
+        if kind == self._setback and not (is_timed and (is_old or not self._setback_timed)):
+            return
+        self._setback, self._setback_timed, self._setback_said_at = kind, is_timed, self._clock()
+        if self.draw_setback is None:
+            self.note(words)
+        if is_stream and self.json_wanted:
+            why = {"title": reason, "hint": say(error.hint), "kind": error.kind}
+            self.document({"trying_again": {**why, "tries": tries, "next_try": next_try}})
 
     def facts(self, rows: Sequence[tuple[str, str]]) -> None:
         """What is too long goes on below itself: nothing of it may be missing."""
@@ -135,6 +168,8 @@ class Output:
         except OSError as error:
             silence(stream)
             if error.errno in _GONE:
+                if self.goes_on_unheard or stream is sys.stderr:
+                    return
                 raise ReaderGone from error
             raise LocalTrouble(
                 text("The output could not be written: {problem}.", problem=error.strerror),

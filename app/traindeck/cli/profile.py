@@ -9,10 +9,11 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
-from traindeck.cli.main import DONE, Call
+from traindeck.cli.exit_codes import DONE
+from traindeck.cli.main import Call
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Profile, Provider, Signature, parse_proxy
-from traindeck.domain.errors import InvalidInput
+from traindeck.domain.errors import Conflict, InvalidInput
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import say, text
 from traindeck.services.accounts.environment import ACCESS, ENVIRONMENT, SECRET, TOKEN, environment_keys
@@ -55,7 +56,12 @@ async def add(call: Call) -> int:
     credentials = _gathered(asked)
     async with call.accounts() as core:
         profiles = core.profile_service()
-        kept = await profiles.add(profile, credentials, replace_old=asked.replace)
+        try:
+            kept = await profiles.add(profile, credentials, replace_old=asked.replace)
+        except Conflict as error:
+            raise Conflict(
+                error.title, text("Add --replace to put this in its place, or take another name."), error.detail
+            ) from error
         current, keyring = profiles.current, await profiles.keyring()
     call.output.note(say("The keys are kept in {keyring}.", keyring=keyring))
     return _report(call, kept, current)
@@ -170,7 +176,8 @@ def _gathered(options: Namespace) -> Credentials:
         found = from_lines([access_key, terminal.asked_unseen(f"{say('Secret key (SK), not shown')}: ")])
     else:
         lines = terminal.lines_from_standard_input()
-        return from_lines(lines) if any(lines) or ACCESS not in os.environ else from_environment()
+        is_set = ACCESS in os.environ or SECRET in os.environ
+        return from_lines(lines) if any(lines) or not is_set else from_environment()
     return replace(found, proxy_password=_proxy_password(options))
 
 

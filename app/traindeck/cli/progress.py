@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -12,11 +13,13 @@ from typing import TYPE_CHECKING, Self
 from traindeck.cli.columns import cut, room_of, shortened, width
 from traindeck.cli.output import Output
 from traindeck.domain.errors import AppError
+from traindeck.domain.outcomes import Outcomes
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import Text, printable, say
+from traindeck.domain.transfers.records import ItemState
 
 if TYPE_CHECKING:
-    from traindeck.domain.transfers.records import Item, ItemState
+    from traindeck.domain.transfers.records import Item
     from traindeck.services.transfers import Transfer, Transfers
 
 _EVERY_S = 0.1
@@ -29,11 +32,15 @@ _RATE_AFTER_S = 1.0
 class StatusLine:
     """Redrawn in place while a terminal is there to see it; gone before anything else is said."""
 
+    is_of_files = False
+    """Programs get a document for each file, so one more is no surprise."""
+
     def __init__(self, output: Output) -> None:
         self._output = output
         self._shown = sys.stderr is not None and sys.stderr.isatty()
         self._drawn_at = float("-inf")
         self._columns = 0
+        self._tries = 0
 
     @property
     def room(self) -> int:
@@ -41,15 +48,17 @@ class StatusLine:
 
     def __enter__(self) -> Self:
         self._output.before_writing = self.clear
+        if self._shown:
+            self._output.draw_setback = lambda words: self.draw(lambda: words, at_once=True)
         return self
 
     def __exit__(self, *_: object) -> None:
         self.clear()
-        self._output.before_writing = None
+        self._output.before_writing = self._output.draw_setback = None
 
-    def draw(self, say_it: Callable[[], str]) -> None:
+    def draw(self, say_it: Callable[[], str], *, at_once: bool = False) -> None:
         """What there is to say, if it is time for it."""
-        if not self._shown or time.monotonic() - self._drawn_at < _EVERY_S:
+        if not self._shown or (not at_once and time.monotonic() - self._drawn_at < _EVERY_S):
             return
         # One less: the last column would already begin another line.
         words = cut(printable(say_it()), self.room)
@@ -59,6 +68,18 @@ class StatusLine:
         sys.stderr.flush()
         self._drawn_at = time.monotonic()
         self._columns = width(words)
+
+    def on_row(self, row: Transfer) -> None:
+        """News of a transfer."""
+        self._sets_back(row)
+
+    def _sets_back(self, row: Transfer) -> bool:
+        """Whether one of its requests has just failed; then that is said."""
+        before, self._tries = self._tries, row.tries
+        if row.error is None or row.tries in (0, before):
+            return False
+        self._output.setback(row.error, row.tries, row.next_try, is_stream=self.is_of_files)
+        return True
 
     def clear(self) -> None:
         if self._columns:
@@ -79,11 +100,31 @@ class ByteProgress(StatusLine):
         self.draw(lambda: bar(self._label, done, total, time.monotonic() - self._begun, self.room))
 
 
+class TransferProgress(ByteProgress):
+    """The same from the rows of transfers, and why one of them does not get on."""
+
+    is_of_files = True
+
+    def on_row(self, row: Transfer) -> None:
+        if not self._sets_back(row) and row.waits_for is None:
+            self.at(row.done_bytes, row.total_bytes)
+
+
+@contextmanager
+def moving_shown(output: Output, transfers: Transfers, label: str) -> Iterator[None]:
+    """How far transfers are, and what they wait for."""
+    with TransferProgress(output, label) as progress, transfers.changed.heard_by(progress.on_row):
+        for row in transfers.rows():  # what happened before anybody listened
+            if not row.state.is_over:
+                progress.on_row(row)
+        yield
+
+
 async def to_its_end(output: Output, transfers: Transfers, number: int, label: str) -> tuple[Transfer, AppError | None]:
     """Show how far a transfer is until it is over; its row, and what kept it from being done."""
     try:
-        with ByteProgress(output, label) as progress:
-            return await transfers.finished(number, progress=progress.at), None
+        with moving_shown(output, transfers, label):
+            return await transfers.finished(number), None
     except AppError as error:
         return next(row for row in transfers.rows() if row.id == number), error
 
@@ -108,6 +149,31 @@ def item_content(row: Transfer, item: Item, result: str, **more: object) -> dict
     if item.error is not None:
         content["error"] = item.error.sentence()
     return content
+
+
+_MOST_LISTED = 100
+
+
+async def say_failed(output: Output, transfers: Transfers, row: Transfer) -> None:
+    """Each file that failed, where they are several: the error itself tells of one."""
+    listed = 0
+    async for item in items_of(transfers, row, ItemState.FAILED):
+        listed += 1
+        if output.json_wanted:
+            output.document(item_content(row, item, "failed"))
+        elif listed > _MOST_LISTED:
+            output.note(say("And {count} more.", count=f"{row.failed_files - _MOST_LISTED:,}"))
+            return
+        elif item.error is not None:
+            output.note(f"× {printable(item.name or item.key)}  {item.error.sentence()}")
+
+
+def raise_worst(output: Output, outcomes: Outcomes) -> None:
+    """After each of several was tried; each that failed is named."""
+    if len(outcomes.failures) > 1:
+        for name, error in outcomes.failures:
+            output.note(f"× {printable(name)}  {error.sentence()}")
+    outcomes.end()
 
 
 class Stages(StatusLine):

@@ -8,11 +8,15 @@ AppError
 │   ├── NoRight          it knows the keys, and this is not theirs to do
 │   └── KeyringMissing   the system has no place for a secret
 ├── NotFound
+│   └── Vanished         it was there when the list was made
 ├── Conflict             it exists already, or its state does not allow this
 │   └── NameTaken        a job of the very name we gave
 ├── NotOffered           the service does not have this
+├── LedAway              somebody on the way wants us to go elsewhere
 ├── ServiceTrouble       the service or the network; worth another try
 │   ├── Unreachable      nothing was sent
+│   │   └── NotTrusted   nobody proved to be the service
+│   ├── NotTheService    what answers is somebody else, as a page to sign in
 │   └── AnswerLost       something was sent, nobody knows what became of it
 ├── LocalTrouble         this computer: disk, folder, file
 │   └── DiskFull
@@ -34,6 +38,9 @@ class AppError(Exception):
     """A failure that is shown to the user, not a crash."""
 
     retryable: ClassVar[bool] = False
+    """Another try is worth it, perhaps after something was done about it."""
+    passes: ClassVar[bool] = False
+    """It may get better by itself, so a program tries again."""
     kind: ClassVar[str] = "failed"
 
     def __init__(self, title: Text, hint: Text, detail: str = "") -> None:
@@ -79,6 +86,10 @@ class NotFound(AppError):
     kind = "not_found"
 
 
+class Vanished(NotFound):
+    kind = "failed"
+
+
 class Conflict(AppError):
     kind = "conflict"
 
@@ -92,7 +103,7 @@ class Occupied(Conflict):
 
 
 class NotOffered(AppError):
-    kind = "service"
+    kind = "not_offered"
 
 
 class LedAway(AppError):
@@ -103,6 +114,7 @@ class LedAway(AppError):
 
 class ServiceTrouble(AppError):
     retryable = True
+    passes = True
     kind = "service"
     retry_after_s: float | None = None
 
@@ -113,6 +125,14 @@ class ServiceTrouble(AppError):
 
 class Unreachable(ServiceTrouble):
     pass
+
+
+class NotTrusted(Unreachable):
+    passes = False
+
+
+class NotTheService(ServiceTrouble):
+    passes = False
 
 
 class AnswerLost(ServiceTrouble):
@@ -136,6 +156,11 @@ class Unexpected(AppError):
             text("Nothing you made was changed. Copy the report and send it to us."),
             detail,
         )
+
+
+def ends_all(error: AppError) -> bool:
+    """Nothing that is asked of this service would fare better."""
+    return isinstance(error, NotTrusted | NotTheService | LedAway | AccessRefused) and not isinstance(error, NoRight)
 
 
 _BEGIN = '{"english": '

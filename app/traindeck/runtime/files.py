@@ -19,18 +19,19 @@ _LOOK_AGAIN_S = 0.02
 _LOCKED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
-def local_error(error: OSError, path: Path | None = None) -> AppError:
+def local_error(error: OSError, path: Path | None = None, hint: Text | None = None) -> AppError:
+    """`hint`: what else helps where there is no room or no right."""
     place = str(path or error.filename or "")
     if error.errno in _FULL:
         return DiskFull(
             text("The disk is full: “{place}” could not be written.", place=place),
-            text("Free some space, or move TrainDeck's folder with TRAINDECK_HOME; then try again."),
+            hint or text("Free some space on the disk it is on, then try again."),
             str(error),
         )
     if error.errno in _LOCKED:
         return LocalTrouble(
             text("“{place}” cannot be written or read: no permission.", place=place),
-            text("Give yourself the right to this folder, or name another with TRAINDECK_HOME."),
+            hint or text("Give yourself the right to this file or folder, then try again."),
             str(error),
         )
     if isinstance(error, FileExistsError | NotADirectoryError) and place:
@@ -59,12 +60,12 @@ def not_a_folder(path: Path, detail: str = "") -> AppError:
 
 
 @contextmanager
-def local_errors(path: Path | None = None) -> Iterator[None]:
+def local_errors(path: Path | None = None, hint: Text | None = None) -> Iterator[None]:
     """Turn what the operating system says into what the user can act on."""
     try:
         yield
     except OSError as error:
-        raise local_error(error, path) from error
+        raise local_error(error, path, hint) from error
 
 
 def our_folder(path: Path) -> None:

@@ -215,6 +215,21 @@ def _report(callback: Callable[..., None], error: Exception) -> None:
 
 
 @contextmanager
+def ended_as_by_ctrl_c() -> Iterator[None]:
+    """Who ends a program from outside lets it put down what it has, as Ctrl-C does; `nohup` stays what it is."""
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    is_main = threading.current_thread() is threading.main_thread()  # no other may change them
+    changed = [number for number in numbers if is_main and signal.getsignal(number) is signal.SIG_DFL]
+    for number in changed:
+        signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        for number in changed:
+            signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
 def woken_by_signals() -> Iterator[None]:
     """Let a signal wake the running loop: one that comes just before it waits would be noticed with the next event."""
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.texts import text
-from traindeck.runtime.files import our_folder
+from traindeck.runtime.files import local_errors, our_folder
 
 
 class Paths:
@@ -42,11 +42,12 @@ class Paths:
 
     def make(self) -> None:
         """Create the folder for the owner alone; a home that cannot be written to fails here, not later."""
-        our_folder(self.home)
-        _close(self.home)
-        probe = self.home / f".probe-{os.getpid()}"
-        probe.write_bytes(b"")
-        probe.unlink()
+        with local_errors(self.home, text("Mend that, or name another folder with TRAINDECK_HOME.")):
+            our_folder(self.home)
+            _close(self.home)
+            probe = self.home / f".probe-{os.getpid()}"
+            probe.write_bytes(b"")
+            probe.unlink()
 
 
 def _close(home: Path) -> None:

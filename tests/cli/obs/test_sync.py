@@ -72,7 +72,7 @@ def test_a_file_that_cannot_be_sent_is_named_and_the_rest_goes(
 ) -> None:
     tree_with(traindeck, tmp_path / "data", "bad\nname")
     done = traindeck("obs", "sync", "data", "obs://sync-bucket/", "--json")
-    assert done.code == 2
+    assert done.code == 1
     rows = [row for row in done.rows if "result" in row]
     assert results(rows) == {"uploaded": 4, "failed": 1}
     assert next(row for row in rows if row["result"] == "failed")["error"]

@@ -226,10 +226,12 @@ async def test_session_keys_live_in_memory_and_go_first() -> None:
 async def test_the_keys_in_the_environment_are_there_while_they_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CHOICE_VARIABLE, "")
     async with opened() as secrets:
-        monkeypatch.setenv("HUAWEICLOUD_SDK_AK", "ACCESSKEYOFTHEENV")
         with pytest.raises(KeyringMissing):
             await secrets.read(ENVIRONMENT)
         assert environment_profile() is None
+        monkeypatch.setenv("HUAWEICLOUD_SDK_AK", "ACCESSKEYOFTHEENV")
+        with pytest.raises(InvalidInput, match="HUAWEICLOUD_SDK_SK is missing"):
+            environment_profile()
         monkeypatch.setenv("HUAWEICLOUD_SDK_SK", " not-a-real-one\n")
         found = await secrets.read(ENVIRONMENT)
         assert found is not None and found.secret_key.reveal() == "not-a-real-one" and found.token is None

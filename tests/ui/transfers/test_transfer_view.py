@@ -93,10 +93,15 @@ async def test_a_failure_is_told_with_its_reason(tmp_path: Path, theme: Theme, q
         transfers.look()
         cell = view.model.index(0, TransferTableModel.PROGRESS)
         assert (cell.data(), cell.data(SHARE_ROLE)) == ("25%", 0.25)
+        assert view.trouble.isHidden()
+        cloud.transfers._take([replace(row, error=offline(), tries=1)])
+        transfers.look()
+        assert view.trouble.isVisible() and "cannot be reached" in view.trouble.text()
         cloud.transfers._take([replace(row, state=TransferState.FAILED, error=offline())])
         transfers.look()
         assert cell.data() == "The service cannot be reached."
         assert "Look at the network." in cell.data(Qt.ItemDataRole.ToolTipRole)
+        assert view.trouble.isVisible() and "Look at the network." in view.trouble.text()
         assert not view.grab().isNull()
         transfers.close()
 

@@ -35,6 +35,7 @@ from traindeck.viewmodels.transfers.transfer_list import (
     TransferAction,
     TransferFiles,
     TransferList,
+    TransferListState,
     TransferRow,
 )
 from traindeck.viewmodels.transfers.transfer_words import (
@@ -48,7 +49,9 @@ from traindeck.viewmodels.transfers.transfer_words import (
     kind_words,
     progress_words,
     reason_words,
+    summary_words,
     transfer_tone,
+    trouble_words,
     verified_words,
 )
 
@@ -359,3 +362,24 @@ async def _begun(cloud: FolderCloud, folder: Path) -> tuple[TransferList, Path]:
 
 async def _upload(cloud: FolderCloud, source: Path) -> None:
     await cloud.transfers.upload("lab", source, TARGET)
+
+
+def test_the_first_failure_is_told_while_it_goes_on() -> None:
+    moment = datetime(2026, 8, 1, 12, 30, 15, tzinfo=UTC)
+    running = replace(MOVING, state=TransferState.RUNNING, done_bytes=2_500, error=offline(), tries=1, next_try=moment)
+    row = TransferRow(running)
+    assert progress_words(row) == "25%, trying again" and transfer_tone(row) is Tone.WAITING
+    assert "Look at the network." in reason_words(row) and "tries that failed: 1" in reason_words(row)
+    planning = replace(running, state=TransferState.PLANNING)
+    assert progress_words(TransferRow(planning)) == "Trying again"
+
+
+def test_what_keeps_one_from_getting_on_has_lines_of_its_own() -> None:
+    well = TransferRow(replace(MOVING, id=3))
+    tried = TransferRow(replace(MOVING, id=2, source="two", error=offline(), tries=4))
+    failed = TransferRow(replace(MOVING, id=1, source="one", state=TransferState.FAILED, error=offline()))
+    state = TransferListState((well, tried, failed))
+    assert summary_words(state) == "2 under way"
+    assert trouble_words(state, []).startswith("two: ") and trouble_words(state, [1]).startswith("one: ")
+    assert trouble_words(TransferListState((well, failed)), []) == "", "what failed long ago is in its row"
+    assert trouble_words(TransferListState((failed, well)), []).startswith("one: ")

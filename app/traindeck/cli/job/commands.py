@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
+from traindeck.cli.exit_codes import DONE, FAILED
 from traindeck.cli.job import printing as run_words
 from traindeck.cli.job.printing import LogPrinter, pattern_of
 from traindeck.cli.job.waiting import (
@@ -20,8 +21,8 @@ from traindeck.cli.job.waiting import (
     settle,
     until_over,
 )
-from traindeck.cli.main import DONE, FAILED, Call
-from traindeck.cli.progress import ByteProgress, Stages
+from traindeck.cli.main import Call
+from traindeck.cli.progress import Stages, moving_shown
 from traindeck.domain.errors import Conflict, InvalidInput, NotFound
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.job import (
@@ -39,7 +40,6 @@ from traindeck.runtime.files import local_errors
 
 if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
-    from traindeck.services.transfers import Transfer
 
 
 JOB_FILE = "job.toml"
@@ -170,13 +170,8 @@ async def fetch(call: Call) -> int:
     async with call.runs() as core:
         run = await core.run_service.find(call.options.run)
         target: Path = call.options.to or Path(run.name)
-        with ByteProgress(call.output, run.name) as progress:
-
-            def moved(row: Transfer) -> None:
-                progress.at(row.done_bytes, row.total_bytes)
-
-            with core.transfers.changed.heard_by(moved):
-                files = await core.run_service.fetch(run.id, target)
+        with moving_shown(call.output, core.transfers, run.name):
+            files = await core.run_service.fetch(run.id, target)
     call.output.result(
         {**run_words.document(run), "folder": str(target), "files": [str(file) for file in files]},
         say("Fetched the outputs of {name} into {folder}", name=run.name, folder=str(target)),
@@ -215,7 +210,8 @@ async def _sent(call: Call, core: RunCore, send: Callable[..., Awaitable[Run]]) 
     """Send, say what became of it, and wait for the end if that was asked for."""
     seen: list[Run] = []
     try:
-        with core.submission.changed.heard_by(seen.append), Stages(call.output) as stages:
+        news, rows = core.submission.changed, core.transfers.changed
+        with news.heard_by(seen.append), Stages(call.output) as stages, rows.heard_by(stages.on_row):
             run = await send(stage=stages.at)
     except asyncio.CancelledError:
         words = say("Nothing was sent.")

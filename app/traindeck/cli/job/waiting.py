@@ -198,8 +198,9 @@ def _weather_teller(call: Call, core: RunCore, profile: str) -> Callable[[str], 
                         name=profile,
                     )
                 )
-            elif now:
-                call.output.note(say("No answer for now, trying again: {reason}", reason=now))
+            elif trouble is not None:
+                account = core.watch.accounts[profile]
+                call.output.setback(trouble, account.tries, account.next_look)
             else:
                 call.output.note(say("The service answers again."))
 

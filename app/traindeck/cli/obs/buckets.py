@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
-from traindeck.cli.main import DONE, Call
+from traindeck.cli.exit_codes import DONE
+from traindeck.cli.main import Call
 from traindeck.cli.progress import StatusLine
 from traindeck.domain.errors import Conflict, InvalidInput
 from traindeck.domain.storage.buckets import NOTHING, BucketContents, NewBucket

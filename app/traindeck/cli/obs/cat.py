@@ -8,8 +8,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from traindeck.cli.main import DONE, Call
+from traindeck.cli.exit_codes import DONE
+from traindeck.cli.main import Call
+from traindeck.cli.progress import raise_worst
 from traindeck.domain.errors import InvalidInput, NotFound
+from traindeck.domain.outcomes import Outcomes
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import say, text
 
@@ -64,9 +67,12 @@ async def cat(call: Call) -> int:
     if call.options.head is not None:
         wanted = ByteRange(0, call.options.head - 1)
     count = 0
+    outcomes = Outcomes()
     async with call.data() as core:
         for path in paths:
-            count += await printed(call, core, path, wanted)
+            with outcomes.one(str(path)):
+                count += await printed(call, core, path, wanted)
+    raise_worst(call.output, outcomes)
     if call.output.json_wanted:
         call.output.document({"objects": len(paths), "bytes": count})
     return DONE

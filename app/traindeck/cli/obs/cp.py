@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
-from traindeck.cli.main import DONE, Call
+from traindeck.cli.exit_codes import DONE
+from traindeck.cli.main import Call
 from traindeck.cli.obs.cat import ByteRange, printed
 from traindeck.cli.obs.plans import (
     PLANNED,
@@ -20,8 +21,9 @@ from traindeck.cli.obs.plans import (
     with_head_options,
     with_plan_options,
 )
-from traindeck.cli.progress import to_its_end
+from traindeck.cli.progress import raise_worst, say_failed, to_its_end
 from traindeck.domain.errors import InvalidInput
+from traindeck.domain.outcomes import Outcomes
 from traindeck.domain.storage.objects import ObjectPath, names_a_service, size_words
 from traindeck.domain.texts import say, text
 from traindeck.domain.transfers.local_names import System, local_part
@@ -94,6 +96,7 @@ async def cp(call: Call) -> int:
     make_folder(target, call.options.target, is_folder=len(sources) > 1)
     count = verified = kept = skipped = 0
     left_out: list[dict[str, str]] = []
+    outcomes = Outcomes()
     async with call.data() as core:
         core.transfers.set_rate(call.options.limit)
         for source in sources:
@@ -107,12 +110,13 @@ async def cp(call: Call) -> int:
                 count += 1
             else:
                 into = below(target, source, alone=len(sources) == 1)
-                with small_files_told(call, core.transfers):
+                with outcomes.one(spelled(source)), small_files_told(call, core.transfers):
                     row, aside_now = await _moved(call, core, order(call.profile(core), source, into, rules), source)
-                count += row.done_files + row.equal_files
-                verified += row.verified_files
-                kept, skipped = kept + row.kept_files, skipped + row.skipped_files
-                left_out += aside_now
+                    count += row.done_files + row.equal_files
+                    verified += row.verified_files
+                    kept, skipped = kept + row.kept_files, skipped + row.skipped_files
+                    left_out += aside_now
+    raise_worst(call.output, outcomes)
     content: dict[str, object] = {"files": count, "target": call.options.target}
     if target is None:
         if call.output.json_wanted:
@@ -178,13 +182,16 @@ async def mv(call: Call) -> int:
     make_folder(target, call.options.target, is_folder=len(sources) > 1)
     count = kept = skipped = 0
     left_out: list[dict[str, str]] = []
+    outcomes = Outcomes()
     async with call.data() as core:
         core.transfers.set_rate(call.options.limit)
         for source, into in _pairs(sources, target):
-            row, aside_now = await _moved(call, core, order(call.profile(core), source, into, rules), source)
-            count += row.done_files
-            kept, skipped = kept + row.kept_files, skipped + row.skipped_files
-            left_out += aside_now
+            with outcomes.one(spelled(source)):
+                row, aside_now = await _moved(call, core, order(call.profile(core), source, into, rules), source)
+                count += row.done_files
+                kept, skipped = kept + row.kept_files, skipped + row.skipped_files
+                left_out += aside_now
+    raise_worst(call.output, outcomes)
     moved = say("Moved to {target}. Files: {count}", count=count, target=str(target))
     call.output.result(
         {"files": count, "target": call.options.target, "kept": kept, "skipped": skipped, "left_out": left_out},
@@ -198,9 +205,11 @@ async def _moved(call: Call, core: DataCore, what: Order, source: Place) -> tupl
     number = await core.transfers.begin(what)
     row, trouble = await to_its_end(call.output, core.transfers, number, _name(source))
     left_out = await tell_left_out(call, core, row)
-    if trouble is not None:
-        raise trouble
-    return row, left_out
+    if trouble is None:
+        return row, left_out
+    if row.failed_files > 1:
+        await say_failed(call.output, core.transfers, row)
+    raise trouble
 
 
 def order(profile: str, source: Place | None, target: Place | None, rules: Rules | None = None) -> Order:

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
-from traindeck.cli.main import DONE, FAILED, Call
+from traindeck.cli.exit_codes import DONE, FAILED
+from traindeck.cli.main import Call
 from traindeck.domain.storage.objects import ObjectPath, count_words, size_words
-from traindeck.domain.texts import moment_words, say, text
+from traindeck.domain.texts import moment_words, printable, say, text
 
 if TYPE_CHECKING:
     from traindeck.assembly.core import Core
@@ -57,7 +58,7 @@ async def _abort(call: Call, core: Core, found: list[UnfinishedUpload]) -> int:
     kept += len(ended.kept)
     freed = _together(sizes[upload.upload_id] for upload in ended.ended)
     for upload, error in ended.failed:
-        call.output.note(f"{upload.path}: {error.sentence()}")
+        call.output.note(f"{printable(str(upload.path))}: {error.sentence()}")
     call.output.result(
         {"aborted": len(ended.ended), "bytes": freed, "kept": kept, "failed": len(ended.failed)},
         say(

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from traindeck.cli.main import DONE, Call
+from traindeck.cli.exit_codes import DONE
+from traindeck.cli.main import Call
 from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath, size_words
 from traindeck.domain.texts import moment_words, say
 from traindeck.domain.transfers.name_filter import NameFilter

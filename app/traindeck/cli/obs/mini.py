@@ -6,7 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from traindeck.cli.main import DONE, Call
+from traindeck.cli.exit_codes import DONE
+from traindeck.cli.main import Call
 from traindeck.cli.obs.cp import Place, order, place
 from traindeck.cli.progress import StatusLine, to_its_end
 from traindeck.domain.errors import InvalidInput, NotFound

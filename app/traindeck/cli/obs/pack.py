@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from traindeck.cli import terminal
-from traindeck.cli.main import DONE, FAILED, Call
+from traindeck.cli.exit_codes import DONE, code_of
+from traindeck.cli.main import Call
 from traindeck.cli.obs.cp import Place, place, spelled
 from traindeck.cli.obs.plans import aside
-from traindeck.cli.progress import ByteProgress, item_content, items_of, to_its_end
+from traindeck.cli.progress import ByteProgress, item_content, items_of, moving_shown, to_its_end
 from traindeck.domain.errors import AppError, InvalidInput, Occupied
 from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import say, text
@@ -68,7 +69,8 @@ async def pack(call: Call) -> int:
 async def _planned(call: Call, core: DataCore, order: Order) -> Transfer | None:
     """None: it would have replaced another packing, and somebody said no."""
     try:
-        return await core.transfers.planned(order, is_preview=call.options.dry_run)
+        with moving_shown(call.output, core.transfers, Path(order.source).name):
+            return await core.transfers.planned(order, is_preview=call.options.dry_run)
     except Occupied as error:
         if call.options.dry_run:
             raise
@@ -181,7 +183,7 @@ async def _unpack(call: Call) -> int:
                 target=str(target), count=done.files, equal=done.equal, failed=done.failed,
             )  # fmt: skip
             call.output.result(content, words)
-            return FAILED if done.failed else DONE
+            return DONE if done.worst is None else code_of(done.worst)
 
         return await _at(call, core, work)
 

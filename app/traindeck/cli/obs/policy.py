@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, TypeVar
 
 from traindeck.cli import terminal
-from traindeck.cli.main import DONE, Call
+from traindeck.cli.exit_codes import DONE
+from traindeck.cli.main import Call
 from traindeck.cli.obs.buckets import agree, bucket_of
 from traindeck.domain.errors import AppError, InvalidInput, NoRight, NotOffered
 from traindeck.domain.storage.access import (

@@ -7,10 +7,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
-from traindeck.cli.main import DONE, Call
+from traindeck.cli.exit_codes import DONE
+from traindeck.cli.main import Call
 from traindeck.cli.obs.cat import no_object
-from traindeck.cli.progress import items_of, to_its_end
+from traindeck.cli.progress import items_of, moving_shown, raise_worst, to_its_end
 from traindeck.domain.errors import AppError, Conflict, InvalidInput
+from traindeck.domain.outcomes import Outcomes, worst
 from traindeck.domain.storage.objects import ObjectPath, outermost, size_words
 from traindeck.domain.texts import say, text
 from traindeck.domain.transfers.name_filter import FilterRules
@@ -44,7 +46,8 @@ async def rm(call: Call) -> int:
             with_filters(removal_of(profile, list(same)), call.options.filters)
             for _, same in groupby(doomed, key=lambda path: path.bucket)
         ]
-        rows = [await core.transfers.planned(order, is_preview=True) for order in orders]
+        with moving_shown(call.output, core.transfers, say("Delete")):
+            rows = [await core.transfers.planned(order, is_preview=True) for order in orders]
         count, size = sum(row.removals for row in rows), sum(row.removal_bytes for row in rows)
         if call.options.dry_run or (call.options.recursive and not await _is_meant(call, core, doomed, count, size)):
             return await _left_alone(call, core, rows, count, size)
@@ -107,7 +110,7 @@ async def _left_alone(call: Call, core: DataCore, rows: list[Transfer], count: i
 
 
 async def _carried_out(call: Call, core: DataCore, rows: list[Transfer]) -> None:
-    trouble: AppError | None = None
+    troubles: list[AppError] = []
     for row in rows:
         if row.removals:
             core.transfers.confirm(row.id)
@@ -117,9 +120,9 @@ async def _carried_out(call: Call, core: DataCore, rows: list[Transfer]) -> None
             continue
         _, error = await to_its_end(call.output, core.transfers, row.id, say("Delete"))
         if error is not None:
-            trouble = error
+            troubles.append(error)
             await _list(call, core, row, ItemState.FAILED)
-    if trouble is not None:
+    if (trouble := worst(troubles)) is not None:
         raise trouble
 
 
@@ -141,6 +144,7 @@ async def _list(call: Call, core: DataCore, row: Transfer, state: ItemState) -> 
 
 async def _undo(call: Call, paths: list[ObjectPath]) -> int:
     count = 0
+    outcomes = Outcomes()
     async with call.data() as core:
         for path in paths:
             if not await _keeps_versions(call, core, path):
@@ -148,8 +152,10 @@ async def _undo(call: Call, paths: list[ObjectPath]) -> int:
                     text("The bucket “{name}” keeps no versions: what was deleted is gone.", name=path.bucket),
                     text("Versioning can be switched on for what comes."),
                 )
-            order = Order(Kind.RESTORE, call.profile(core), str(path), "")
-            row = await core.transfers.move(with_filters(order, call.options.filters))
-            count += row.done_files
+            order = with_filters(Order(Kind.RESTORE, call.profile(core), str(path), ""), call.options.filters)
+            with outcomes.one(str(path)), moving_shown(call.output, core.transfers, path.name):
+                row = await core.transfers.move(order)
+                count += row.done_files
+    raise_worst(call.output, outcomes)
     call.output.result({"restored": count}, say("Objects restored: {count}.", count=count))
     return DONE

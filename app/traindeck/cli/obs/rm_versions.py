@@ -7,7 +7,8 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
-from traindeck.cli.main import DONE, Call
+from traindeck.cli.exit_codes import DONE
+from traindeck.cli.main import Call
 from traindeck.cli.progress import StatusLine
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.storage.buckets import BucketContents

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from traindeck.cli import terminal
-from traindeck.cli.main import DONE, Call
+from traindeck.cli.exit_codes import DONE
+from traindeck.cli.main import Call
 from traindeck.cli.obs.buckets import agree, bucket_of
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.storage.bucket_settings import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from traindeck.cli.main import DONE, Call
+from traindeck.cli.exit_codes import DONE
+from traindeck.cli.main import Call
 from traindeck.domain.errors import NoRight, NotFound
 from traindeck.domain.storage.bucket_settings import VERSIONING, BucketFacts, quota_words
 from traindeck.domain.storage.object_facts import (

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
-from traindeck.cli.main import DONE, FAILED, Call
+from traindeck.cli.exit_codes import DONE, FAILED
+from traindeck.cli.main import Call
 from traindeck.cli.obs.cp import Place, order, place, spelled, tell_of_small_files
 from traindeck.cli.obs.plans import PLANNED, aside, plan_content, show_items, with_options
-from traindeck.cli.progress import item_content, items_of, to_its_end
+from traindeck.cli.progress import item_content, items_of, moving_shown, to_its_end
 from traindeck.domain.errors import AppError, InvalidInput
+from traindeck.domain.outcomes import worst
 from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import Text, say, text
 from traindeck.domain.transfers.records import (
@@ -36,7 +38,8 @@ async def sync(call: Call) -> int:
     async with call.data() as core:
         wanted = _order(call, core)
         core.transfers.set_rate(call.options.limit)
-        row = await core.transfers.planned(wanted, is_preview=call.options.dry_run)
+        with moving_shown(call.output, core.transfers, Path(call.options.source).name):
+            row = await core.transfers.planned(wanted, is_preview=call.options.dry_run)
         tell_of_small_files(call, row)
         if call.options.dry_run:
             await show_items(call, core, row, PLANNED)
@@ -143,22 +146,28 @@ _WORDS: dict[ItemState, Text] = {
 async def verify(call: Call, core: DataCore, pairs: Sequence[tuple[Place, Place]], rules: Rules) -> int:
     """The exit code: success only when nothing differs and all could be looked at."""
     found: Counter[ItemState] = Counter()
-    trouble: AppError | None = None
+    troubles: list[AppError] = []
     for source, target in pairs:
         check = Order(Kind.CHECK, call.profile(core), spelled(source), spelled(target), rules)
         number = await core.transfers.begin(check)
         row, error = await to_its_end(call.output, core.transfers, number, Path(check.source).name)
-        if not row.differences or row.failed_files:  # differences alone are no trouble: the exit code tells of them
-            trouble = trouble or error
+        # Differences alone are no trouble: the exit code tells of them.
+        if error is not None and (not row.differences or row.failed_files):
+            troubles.append(error)
         found += await _check_list(call, core, row)
         await core.transfers.drop(row.id)  # all of it is said, and there may be a million
     content = {name.replace(" ", "_"): found[state] for state, name in _RESULTS.items()}
     parts = [say("Verified by size and MD5: {count}.", count=f"{found[ItemState.DONE]:,}")]
     parts += [f"{say(words)}: {found[state]:,}." for state, words in _WORDS.items() if found[state]]
     call.output.result(content, " ".join(parts))
+    trouble = worst(troubles)
+    if any(found[state] for state in DIFFERENCES):
+        if trouble is not None:
+            call.output.note(trouble.sentence())
+        return FAILED  # nothing is worse
     if trouble is not None:
         raise trouble
-    return FAILED if any(found[state] for state in DIFFERENCES) else DONE
+    return DONE
 
 
 async def _check_list(call: Call, core: DataCore, row: Transfer) -> Counter[ItemState]:

@@ -8,7 +8,8 @@ from contextlib import AsyncExitStack
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from traindeck.cli.main import DONE, Call
+from traindeck.cli.exit_codes import DONE
+from traindeck.cli.main import Call
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, size_words
 from traindeck.domain.texts import say
 

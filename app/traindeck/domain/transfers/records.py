@@ -464,6 +464,8 @@ _WAITS = (
 
 def waits_for(error: AppError) -> WaitsFor | None:
     """None: trying again would not help."""
+    if isinstance(error, ServiceTrouble) and not error.passes:
+        return None
     return next((reason for kind, reason in _WAITS if isinstance(error, kind)), None)
 
 

@@ -116,7 +116,7 @@ def _grain(time_ns: int) -> int:
 def too_many_removals(count: int, most: int) -> AppError:
     return Conflict(
         text("This would remove {count} files, more than the limit of {most}.", count=count, most=most),
-        text("Nothing was changed. Look at the list; if it is right, allow more with --max-delete."),
+        text("Nothing was changed. Look at what would go; if it is right, allow more (with --max-delete)."),
     )
 
 

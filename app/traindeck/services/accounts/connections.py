@@ -16,7 +16,7 @@ from traindeck.domain.errors import AccessRefused, AppError, KeyringMissing, Key
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Listeners
-from traindeck.services.accounts.environment import ENVIRONMENT, environment_profile
+from traindeck.services.accounts.environment import ACCESS, ENVIRONMENT, SECRET, environment_profile
 from traindeck.services.http.calls import Refused
 from traindeck.services.http.errors import check_usable
 from traindeck.services.http.proxies import proxy_of
@@ -150,6 +150,10 @@ class Connections:
         for profile in self._book.all():
             if profile.name == name:
                 return profile
+        if name == ENVIRONMENT:
+            raise NotFound(
+                text("The environment holds no keys."), text("Set {access} and {secret}.", access=ACCESS, secret=SECRET)
+            )
         raise NotFound(
             text("There is no profile “{name}”.", name=name),
             text("“traindeck profile list” shows the names; “traindeck profile add {name}” adds it.", name=name),
@@ -245,6 +249,6 @@ class Connections:
         if credentials is None:
             raise AccessRefused(
                 text("The keys of “{name}” are not in the keyring.", name=name),
-                text("Add them again: “traindeck profile add {name}” or Connect your account.", name=name),
+                text("Add them again: “traindeck profile add {name} --replace” or Connect your account.", name=name),
             )
         return replace(profile, key_hint=profile.key_hint or credentials.hint), credentials

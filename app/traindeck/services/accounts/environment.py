@@ -32,8 +32,14 @@ _USUAL_REGION = "cn-north-4"
 
 def environment_keys() -> Credentials | None:
     access_key, secret_key, token = (os.environ.get(name, "").strip() for name in (ACCESS, SECRET, TOKEN))
-    if not access_key or not secret_key:
+    if not access_key and not secret_key:
         return None
+    if not access_key or not secret_key:
+        missing, there = (SECRET, ACCESS) if access_key else (ACCESS, SECRET)
+        raise InvalidInput(
+            text("The account of the environment is half set: {missing} is missing.", missing=missing),
+            text("Set it too, or unset {there}.", there=there),
+        )
     return Credentials(access_key, Secret(secret_key), Secret(token) if token else None)
 
 

@@ -12,11 +12,14 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TypeVar
 
-from traindeck.domain.errors import KeysRefused, ServiceTrouble
+from traindeck.domain.errors import AppError, KeysRefused
 from traindeck.runtime.blocking import CancelToken
-from traindeck.runtime.clock import delays
+from traindeck.runtime.clock import delays, utc_now
 
 SocketOption = tuple[int, int, int | bytes]
 
@@ -24,7 +27,11 @@ _here = threading.local()
 
 
 class AnswerUnusable(Exception):
-    """Not what any service answers: too long, or a page for people."""
+    """Not what any service answers."""
+
+
+class PageAnswered(AnswerUnusable):
+    """A page for people."""
 
 
 class NotReached(Exception):
@@ -136,6 +143,37 @@ PATIENCE_S = 30.0
 _chance = random.Random()
 
 
+@dataclass(frozen=True, slots=True)
+class Setback:
+    """Something failed and is tried again by itself."""
+
+    error: AppError
+    tries: int
+    """How many have failed."""
+    next_try: datetime
+
+
+OnSetback = Callable[[Setback], object]
+
+# Of the task that asks: what it waits for is deep below, and on other threads.
+_told: ContextVar[OnSetback | None] = ContextVar("told of setbacks", default=None)
+
+
+@contextmanager
+def setbacks_told(tell: OnSetback) -> Iterator[None]:
+    """`tell` hears, on whatever thread it happens, of all that is tried again for what is inside."""
+    before = _told.set(tell)
+    try:
+        yield
+    finally:
+        _told.reset(before)
+
+
+def pause_after(error: AppError, pauses: Iterator[float]) -> float | None:
+    """How long to wait before another try, as the service asks or longer; None: waiting does not help."""
+    return max(next(pauses), getattr(error, "retry_after_s", None) or 0.0) if error.passes else None
+
+
 async def retried(
     attempt: Callable[[], Awaitable[Result]], tries: int = TRIES, may_again: Callable[[], bool] = lambda: True
 ) -> Result:
@@ -144,13 +182,15 @@ async def retried(
     `may_again` is asked after each failure whether that still holds.
     """
     pauses = delays(FIRST_S, LONGEST_S, _chance)
-    for _ in range(tries - 1):
+    for number in range(1, tries):
         try:
             return await attempt()
-        except ServiceTrouble as error:
-            pause = max(next(pauses), error.retry_after_s or 0.0)
-            if pause > PATIENCE_S or not may_again():
+        except AppError as error:
+            pause = pause_after(error, pauses)
+            if pause is None or pause > PATIENCE_S or not may_again():
                 raise
+            if (tell := _told.get()) is not None:
+                tell(Setback(error, number, utc_now() + timedelta(seconds=pause)))
         await asyncio.sleep(pause)
     return await attempt()
 

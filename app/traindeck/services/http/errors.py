@@ -19,6 +19,8 @@ from traindeck.domain.errors import (
     InvalidInput,
     KeysRefused,
     NoRight,
+    NotTheService,
+    NotTrusted,
     ServiceTrouble,
     Unreachable,
 )
@@ -26,6 +28,7 @@ from traindeck.domain.texts import Text, moment_words, text
 from traindeck.runtime.clock import of_http_date
 from traindeck.services.http.masking import without_secrets
 
+_PAGE = re.compile(rb"(?is)(?:\xef\xbb\xbf)?\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b")
 _TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})")
 _DETAIL_LIMIT = 2000
 
@@ -171,6 +174,9 @@ service_failed = Refusal(ServiceTrouble,
 not_understood = Refusal(ServiceTrouble,
     text("{host} gave an answer that cannot be read."),
     text("A sign-in page of the network or a proxy may stand between. Open a web page, sign in, then try again."))
+not_the_service = Refusal(NotTheService,
+    text("A web page answers at {host}, not the service."),
+    text("The network may want you to sign in: open a web page and do so. Else check the endpoint in the profile."))
 # For what has no sentence of its own: the service's words are the best there are.
 refused = Refusal(AppError,
     text("{host} refused: {words}"),
@@ -188,9 +194,12 @@ no_answer = Trouble(Unreachable,
 host_unknown = Trouble(Unreachable,
     text("The address {host} cannot be found."),
     text("Check the network connection, and the region or endpoint in the profile."))
-not_trusted = Trouble(Unreachable,
+not_trusted = Trouble(NotTrusted,
     text("The connection to {host} is not safe: its certificate was not accepted."),
     text("Name your organisation's CA file in the profile if it has one; nothing was sent."))
+no_tls = Trouble(NotTrusted,
+    text("{host} does not speak TLS as it should, so nothing was sent."),
+    text("Check whether the endpoint in the profile begins with the right one of http:// and https://, and its port."))
 no_proxy = Trouble(Unreachable,
     text("The proxy {proxy} does not answer."),
     text("Check its address in the profile, and the network connection."))
@@ -240,8 +249,19 @@ def by_status(answer: ErrorResponse, *_: str) -> AppError:
             return too_many_requests(answer)
         case 401 | 403:
             return no_right(answer)
+        case 511:  # a network that wants somebody to sign in, and says so
+            return not_the_service(answer)
         case status:
             return service_failed(answer) if status >= 500 else refused(answer)
+
+
+# The line broke while TLS was spoken: nobody said that anything is wrong with it.
+_BROKEN_OFF = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
+
+
+def is_page(content_type: str, body: bytes) -> bool:
+    """Whether this is meant for people, as no answer of a service is."""
+    return _PAGE.match(body) is not None or (not body and content_type.partition(";")[0].strip().lower() == "text/html")
 
 
 def network_trouble(error: BaseException, service: Service) -> ServiceTrouble:
@@ -255,8 +275,10 @@ def network_trouble(error: BaseException, service: Service) -> ServiceTrouble:
         return not_running(service, detail)
     if isinstance(error, socket.gaierror):
         return host_unknown(service, detail)
-    if isinstance(error, ssl.SSLError):
+    if isinstance(error, ssl.SSLCertVerificationError):
         return not_trusted(service, detail)
+    if isinstance(error, ssl.SSLError) and not isinstance(error, _BROKEN_OFF):
+        return no_tls(service, detail)
     if isinstance(error, TimeoutError):
         return too_slow(service, detail)
     return cut_off(service, detail)

@@ -49,6 +49,8 @@ class WatchedAccount:
 
     last_answer: datetime | None = None
     trouble: AppError | None = None
+    tries: int = 0
+    """That failed, one after the other."""
     next_look: datetime | None = None
     lingering: dict[str, datetime] = field(default_factory=dict)
     retries: Iterator[float] | None = None
@@ -188,7 +190,7 @@ class RunWatch:
                 asked_for = _retry_after_s(error)
                 wait = max(self._after(error, account), asked_for)
             else:
-                account.trouble, account.retries = None, None
+                account.trouble, account.retries, account.tries = None, None, 0
                 interval = quickest if news else min(slowest, interval * 1.5)
                 wait = max(interval, _HIDDEN_S) if self.hidden and profile != LAB else interval
                 wait *= self.chance.uniform(0.9, 1.1)
@@ -210,6 +212,7 @@ class RunWatch:
         """How long to leave the service alone after it failed us."""
         log.warning("watching: %s %s", error, error.detail)
         account.trouble = error
+        account.tries += 1
         if account.retries is None:
             account.retries = delays(*_RETRIES_S, self.chance)
         return next(account.retries)

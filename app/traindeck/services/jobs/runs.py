@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound
 from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.outcomes import Outcomes
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import text
 from traindeck.services.accounts.connections import Connections
@@ -99,12 +100,15 @@ class RunService:
         run = await self.records.existing(run_id)
         outputs = run.spec.for_run(run.name).outputs
         fetched: list[Path] = []
+        outcomes = Outcomes()
         for name, place in outputs:
             source = ObjectPath.parse(place).as_folder()
             into = target / name if len(outputs) > 1 else target
-            fetched += await self.transfers.fetch(run.profile, source, into)
-            if on_file:
-                on_file(source, into)
+            with outcomes.one(name):
+                fetched += await self.transfers.fetch(run.profile, source, into)
+                if on_file:
+                    on_file(source, into)
+        outcomes.end()
         return fetched
 
 

@@ -46,7 +46,7 @@ elsewhere = Refusal(InvalidInput,
 # The service does not know this kind of request, or took it for another one.
 not_offered = Refusal(NotOffered,
     text("{host} does not offer what was asked of “{place}”."),
-    text("Another way to the same end may work; the details say what was asked."))
+    text("Its own console may offer it in another way; the details say what was asked."))
 
 _no_access = Refusal(NoRight,
     text("The keys {key} may not do this with “{place}”."),

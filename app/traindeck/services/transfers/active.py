@@ -6,14 +6,15 @@ import asyncio
 import hashlib
 import logging
 import os
+import random
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from traindeck.domain.errors import AccessRefused, AppError, DiskFull, KeysRefused
+from traindeck.domain.errors import AccessRefused, AppError, DiskFull, KeysRefused, ends_all
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.local_names import part_of
 from traindeck.domain.transfers.records import (
@@ -30,7 +31,8 @@ from traindeck.domain.transfers.records import (
     known_place,
     waits_for,
 )
-from traindeck.runtime.clock import utc_now
+from traindeck.runtime.clock import delays, utc_now
+from traindeck.services.http.calls import Setback, pause_after
 from traindeck.services.storage.data_ports import ObjectHead
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.bodies import gone
@@ -48,6 +50,13 @@ LONGEST_WAIT_S = 60.0
 # So many are made ready ahead, that nobody who is free waits for the disk.
 _READY_FILES = 512
 _READ_BYTES = 16 * 1024 * 1024
+
+
+_chance = random.Random()
+
+
+def _waits() -> Iterator[float]:
+    return delays(FIRST_WAIT_S, LONGEST_WAIT_S, _chance)
 
 
 @dataclass(slots=True)
@@ -105,10 +114,12 @@ class ActiveTransfer:
         self._place = ""
         # Trouble that is not about one file
         self._failures = 0
-        self._wait_s = FIRST_WAIT_S
+        self._waits = _waits()
         self._held_until: float | None = None
         self._is_probing = False
-        self._trouble: AppError | None = None
+        self._trouble: AppError | None = None  # what is tried again
+        self._tries = 0
+        self._next_try: datetime | None = None  # of a request, which sees to that itself
         self._fatal: AppError | None = None
         self._good_at = asyncio.get_running_loop().time()
 
@@ -257,12 +268,14 @@ class ActiveTransfer:
         reason = waits_for(error)
         if reason is None:
             log.warning("transfer %d: %s: %s %s", self.id, item.key, error, error.detail)
+            if ends_all(error):
+                self._fatal = self._fatal or error
             self.ended(item, ItemState.FAILED, error)
             return
         if isinstance(error, AccessRefused):
             self._plane = None  # the keys may be others by now
         self._failures += 1
-        self._trouble = error
+        self._met(error)
         is_given_up = self._is_out_of_patience(error)
         if isinstance(error, KeysRefused):
             self.engine.hold_for_keys(self.record.order.profile, error)
@@ -273,10 +286,24 @@ class ActiveTransfer:
         else:
             self._note(replace(item, state=ItemState.WAITING, error=error))
 
+    def set_back(self, setback: Setback) -> None:
+        """One of its requests failed, and is sent again by itself."""
+        self._met(setback.error, setback.next_try)
+
+    def _met(self, error: AppError, next_try: datetime | None = None) -> None:
+        self._trouble, self._next_try = error, next_try
+        self._tries += 1
+        if self._tries == 1:
+            self.engine.tell_at_once(self)
+        self.engine.has_news(self.id)
+
     def went_well(self) -> None:
         self._failures = 0
         self._is_probing = False
-        self._wait_s = FIRST_WAIT_S
+        self._waits = _waits()
+        self._tries, self._next_try = 0, None
+        if self._held_until is None and not self._totals.files[ItemState.WAITING]:
+            self._trouble = None
         self._good_at = asyncio.get_running_loop().time()
 
     def _is_out_of_patience(self, error: AppError) -> bool:
@@ -296,7 +323,7 @@ class ActiveTransfer:
     def hold_for_keys(self, error: KeysRefused) -> None:
         """Nothing more is asked with these keys: too much of it locks the account."""
         self._plane = None
-        self._trouble = error
+        self._met(error)
         self._hold(error, is_given_up=self._is_out_of_patience(error))
         self.tell()
 
@@ -307,8 +334,9 @@ class ActiveTransfer:
             self._held_until = asyncio.get_running_loop().time() + self._next_wait(error)
 
     def _next_wait(self, error: AppError) -> float:
-        wait, self._wait_s = self._wait_s, min(LONGEST_WAIT_S, self._wait_s * 2)
-        return max(wait, getattr(error, "retry_after_s", None) or 0.0)
+        pause = pause_after(error, self._waits)
+        # The keys or the disk wait for somebody, who may have been there.
+        return next(self._waits) if pause is None else pause
 
     # What the user wants
 
@@ -322,7 +350,7 @@ class ActiveTransfer:
         """After a pause, or because what it waited for may be over."""
         self.is_paused = False
         self._plane = None
-        self._wait_s = FIRST_WAIT_S
+        self._waits = _waits()
         if self._held_until is not None:
             self._held_until = 0.0
         self._good_at = asyncio.get_running_loop().time()
@@ -361,7 +389,7 @@ class ActiveTransfer:
 
     async def trouble_over(self, error: AppError) -> None:
         """Wait as long as one should before trying again what is not about one file."""
-        self._trouble = error
+        self._met(error)
         if self._is_out_of_patience(error):
             raise error
         self._plane = None
@@ -374,7 +402,7 @@ class ActiveTransfer:
                 raise self._fatal
             now = asyncio.get_running_loop().time()
             if self._held_until is not None and now >= self._held_until:
-                self._held_until = None
+                self._held_until, self._next_try = None, None
                 self._is_probing = True
                 self._failures = HOLD_AFTER - 1
                 self.tell()
@@ -444,9 +472,10 @@ class ActiveTransfer:
     def row(self) -> Transfer:
         record, totals, files = self.record, self._totals, self._totals.files
         is_known = record.is_planned and not self.is_planning
-        waits, next_try = None, None
-        if self._held_until is not None and self._trouble and not self.is_over.is_set():
-            waits = waits_for(self._trouble)
+        trouble = None if record.state.is_over or self.is_over.is_set() else self._trouble
+        waits, next_try = None, self._next_try if trouble else None
+        if self._held_until is not None and trouble:
+            waits = waits_for(trouble)
             left = self._held_until - asyncio.get_running_loop().time()
             next_try = utc_now() + timedelta(seconds=max(0.0, left)) if waits else None
         return Transfer(
@@ -478,8 +507,9 @@ class ActiveTransfer:
             replaced_files=totals.replaced,
             replacing_bytes=totals.replacing_bytes,
             small_files=totals.small_files,
-            error=record.error or (self._trouble if waits else None),
+            error=record.error or trouble,
             waits_for=waits,
+            tries=self._tries if trouble else 0,
             next_try=next_try,
             started=record.started,
             ended=record.ended,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from traindeck.domain.errors import AppError, LocalTrouble, NotFound
+from traindeck.domain.errors import AppError, LocalTrouble, Vanished
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.packing import Member
@@ -234,14 +234,14 @@ def size_of(place: Path) -> int:
 
 
 def deleted(place: Path) -> AppError:
-    return NotFound(
+    return Vanished(
         text("“{place}” was deleted or moved before it could be sent.", place=str(place)),
         text("Put it back and try again, or leave it out."),
     )
 
 
 def gone(path: ObjectPath) -> AppError:
-    return NotFound(
+    return Vanished(
         text("{place} is no longer there.", place=str(path)),
         text("It was deleted or moved since the list was made. Refresh the list."),
     )

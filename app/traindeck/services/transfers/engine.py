@@ -8,7 +8,7 @@ import logging
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractContextManager, AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -37,6 +37,7 @@ from traindeck.domain.transfers.records import (
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import utc_now
 from traindeck.runtime.tasks import Listeners, Repeat, TaskScope
+from traindeck.services.http.calls import setbacks_told
 from traindeck.services.jobs.locks import held
 from traindeck.services.storage.wire.data_plane import OpenPlane
 from traindeck.services.transfers.active import ActiveTransfer, Unit
@@ -85,7 +86,8 @@ class TransferEngine:
 
     async def __aenter__(self) -> Self:
         await self._owned.__aenter__()
-        self._now = asyncio.get_running_loop().time
+        self._loop = asyncio.get_running_loop()
+        self._now = self._loop.time
         self._owned.push_async_callback(self.ledger.flush)
         self._scope = await self._owned.enter_async_context(TaskScope(report))
         self._scope.start("ledger", self.ledger.keep)
@@ -303,7 +305,8 @@ class TransferEngine:
 
     async def _live_to_the_end(self, active: ActiveTransfer) -> None:
         try:
-            await live(active)
+            with self._setbacks_of(active):
+                await live(active)
             # Without network or keys it would only make the end late; forgetting it looks for them, too.
             if active.record.error is None or waits_for(active.record.error) is None:
                 await remove_all_orphans(active)
@@ -312,6 +315,10 @@ class TransferEngine:
             log.exception("transfer %d ended", active.id)
             known = error if isinstance(error, AppError) else Unexpected(f"{type(error).__name__}: {error}")
             active.record = replace(active.record, state=TransferState.FAILED, error=known, ended=utc_now())
+
+    def _setbacks_of(self, active: ActiveTransfer) -> AbstractContextManager[None]:
+        # Opening the way asks on another thread.
+        return setbacks_told(lambda setback: self._loop.call_soon_threadsafe(active.set_back, setback))
 
     def _end(self, active: ActiveTransfer, *, is_shown: bool) -> None:
         active.clear()
@@ -361,6 +368,10 @@ class TransferEngine:
             ]
             self.changed.tell([row for row in rows if row is not None])
             await asyncio.sleep(BEAT_S)
+
+    def tell_at_once(self, active: ActiveTransfer) -> None:
+        """What the next row may no longer show."""
+        self.changed.tell([active.row])
 
     def has_news(self, transfer_id: int) -> None:
         self._dirty.add(transfer_id)
@@ -423,7 +434,8 @@ class TransferEngine:
         error: AppError | None = None
         is_done = False
         try:
-            await unit.run()
+            with self._setbacks_of(active):
+                await unit.run()
             is_done = True
         except AppError as known:
             error = known

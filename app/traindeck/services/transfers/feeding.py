@@ -7,6 +7,7 @@ from functools import partial
 
 from traindeck.domain import errors as kept_errors
 from traindeck.domain.errors import AppError, Conflict, Unexpected
+from traindeck.domain.outcomes import is_worse, is_worst, of_file
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import (
     Action,
@@ -46,7 +47,7 @@ async def live(active: ActiveTransfer) -> None:
         differences = active.row.differences
         state = TransferState.PARTLY if active.failed_files or differences else TransferState.DONE
         if active.failed_files:
-            error = await _first_failure(active)
+            error = await _worst_failure(active)
             if not active.good_files and active.kind is not Kind.CHECK:
                 raise error
         elif differences:
@@ -66,6 +67,7 @@ async def _plan(active: ActiveTransfer) -> None:
         outline = await _outline(active)
     finally:
         active.is_planning = False
+    active.went_well()
     state = TransferState.READY if active.wants_yes else TransferState.RUNNING
     await active.change(is_planned=True, root=outline.root, has_gaps=outline.has_gaps, state=state)
 
@@ -194,18 +196,26 @@ def _is_of_chosen(order: Order) -> bool:
     return order.kind in (Kind.REMOVE, Kind.RESTORE)
 
 
-async def _first_failure(active: ActiveTransfer) -> AppError:
+async def _worst_failure(active: ActiveTransfer) -> AppError:
     """Of one file its own, of many one that says how many they are."""
-    (first,) = await active.engine.journal.items(active.id, [ItemState.FAILED], most=1)
-    error = first.error or Unexpected(first.key)
+    after, worst, name = "", None, ""
+    while page := await active.engine.journal.items(active.id, [ItemState.FAILED], after=after, most=_AT_ONCE):
+        after = page[-1].key
+        for item in page:
+            error = of_file(item.error or Unexpected(item.key), was_listed=active.kind is Kind.DOWNLOAD)
+            if worst is None or is_worse(error, worst):
+                worst, name = error, item.key
+        if worst is not None and is_worst(worst):
+            break
+    assert worst is not None
     if active.failed_files == 1:
-        return error
+        return worst
     return kept_errors.told_as(
-        error,
+        worst,
         text(
-            "{count} files could not be moved. The first, {file}: {words}",
+            "{count} files could not be moved. One of them, {file}: {words}",
             count=active.failed_files,
-            file=first.key,
-            words=error.title,
+            file=name,
+            words=worst.title,
         ),
     )

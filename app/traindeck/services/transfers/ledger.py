@@ -121,8 +121,9 @@ class Transfer:
     replacing_bytes: int = 0
     copied_files: int = 0  # of a move: at the target, and still at the source
     small_files: int = 0
-    error: AppError | None = None
+    error: AppError | None = None  # how it ended; before that, what is tried again
     waits_for: WaitsFor | None = None
+    tries: int = 0  # that failed, one after the other
     next_try: datetime | None = None
     started: datetime | None = None
     ended: datetime | None = None

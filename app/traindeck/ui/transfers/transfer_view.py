@@ -24,7 +24,7 @@ from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, push_button, theme_tool_buttons, tool_button
 from traindeck.ui.kit.cells import EndElidedDelegate, ProgressDelegate
 from traindeck.ui.kit.context_menu import keys_words
-from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.table_models import BADGE_ROLE, SHARE_ROLE, TONE_ROLE, RowsModel
 from traindeck.ui.kit.tables import NUMBERS, KeyedView, plain_table
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
@@ -39,7 +39,9 @@ from traindeck.viewmodels.transfers.transfer_words import (
     rate_words,
     reason_words,
     source_words,
+    summary_words,
     transfer_tone,
+    trouble_words,
     way_words,
 )
 
@@ -161,6 +163,9 @@ class TransferView(QWidget):
             say("Drop files on a bucket to upload them; fetch a run's outputs to bring them here."),
         )
         self.summary = ElidedLabel(role="small")
+        # On lines of its own: in a cell a reason is never seen to its end.
+        self.trouble = label(role="small", wraps=True, copies=True)
+        self.trouble.setContentsMargins(SPACE, HALF, SPACE, HALF)
         self._acts: dict[TransferAction, QToolButton] = {}
         self.begin = self._tool("check", say("Begin what was planned"), TransferAction.BEGIN)
         self.pause = self._tool("pause", say("Pause (Space)"), TransferAction.PAUSE)
@@ -190,6 +195,7 @@ class TransferView(QWidget):
         # Only now: without a parent the first of them would be shown as a window of its own.
         self._pages.addWidget(self.empty)
         self._pages.addWidget(self.table)
+        layout.addWidget(self.trouble)
         layout.addWidget(self._foot)
         self.setFocusProxy(self.table)
 
@@ -324,11 +330,10 @@ class TransferView(QWidget):
         self.begin.setVisible(self.begin.isEnabled())
         limit = self._transfers.rate_limit
         self.rate.setText(say("At most {rate}/s", rate=size_words(limit)) if limit else say("No limit"))
-        if state.bytes_per_s is not None:
-            rate = size_words(round(state.bytes_per_s))
-            self.summary.setText(say("{count} under way, {rate}/s", count=state.live, rate=rate))
-        else:
-            self.summary.setText(say("{count} under way", count=state.live) if state.live else say("All done."))
+        self.summary.setText(summary_words(state))
+        words = trouble_words(state, chosen)
+        self.trouble.setText(words)
+        self.trouble.setVisible(bool(words))
         self._make_room()
 
 

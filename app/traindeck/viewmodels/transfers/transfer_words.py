@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from traindeck.domain.transfers.records import (
     is_remote,
 )
 from traindeck.viewmodels.ports import Tone
-from traindeck.viewmodels.transfers.transfer_list import TransferRow
+from traindeck.viewmodels.transfers.transfer_list import TransferListState, TransferRow
 
 _TONES = {
     TransferState.QUEUED: Tone.WAITING,
@@ -98,6 +99,8 @@ _FOUND = {
 def transfer_tone(row: TransferRow) -> Tone:
     if row.transfer.waits_for in _NEEDS_SOMEBODY:
         return Tone.DOUBTFUL
+    if row.transfer.error is not None and not row.transfer.state.is_over:
+        return Tone.WAITING
     if row.transfer.kind is Kind.CHECK and row.transfer.differences and row.transfer.state.is_over:
         return Tone.BAD
     if row.transfer.unknown_files and row.transfer.state is TransferState.DONE:
@@ -139,7 +142,10 @@ def progress_words(row: TransferRow) -> str:
     error = transfer.error
     match transfer.state:
         case TransferState.RUNNING:
-            return size_words(transfer.done_bytes) if row.share is None else f"{row.share:.0%}"
+            share = size_words(transfer.done_bytes) if row.share is None else f"{row.share:.0%}"
+            return say("{share}, trying again", share=share) if error else share
+        case TransferState.PLANNING if error:
+            return say("Trying again")
         case TransferState.PARTLY if transfer.differences:
             return say("{count} differ", count=f"{transfer.differences:,}")
         case TransferState.FAILED | TransferState.PARTLY:
@@ -190,13 +196,45 @@ def reason_words(row: TransferRow) -> str:
     parts = [progress_words(row)]
     if transfer.error is not None:
         parts = [transfer.error.sentence()]
-        if transfer.waits_for is not None:
+        if not transfer.state.is_over:
             parts.insert(0, progress_words(row))
     if words := verified_words(row):
         parts.append(words)
-    if transfer.next_try is not None:
-        parts.append(say("Next try: {moment}", moment=exact_words(transfer.next_try)[11:]))
+    if words := next_try_words(row):
+        parts.append(words)
     return "\n".join(parts)
+
+
+def next_try_words(row: TransferRow) -> str:
+    """When it tries again by itself, and how often it has; empty where it does not."""
+    transfer = row.transfer
+    if transfer.next_try is None:
+        return ""
+    moment = exact_words(transfer.next_try)[11:]
+    if not transfer.tries:
+        return say("Next try: {moment}", moment=moment)
+    return say("Next try: {moment}; tries that failed: {count}", moment=moment, count=f"{transfer.tries:,}")
+
+
+def summary_words(state: TransferListState) -> str:
+    """How many are under way, and how fast."""
+    if state.bytes_per_s is not None:
+        return say("{count} under way, {rate}/s", count=state.live, rate=size_words(round(state.bytes_per_s)))
+    return say("{count} under way", count=state.live) if state.live else say("All done.")
+
+
+def trouble_words(state: TransferListState, chosen: Collection[int]) -> str:
+    """Why the chosen one, else one under way, else the newest, does not get on; empty where all goes well."""
+
+    def rank(row: TransferRow) -> tuple[bool, bool]:
+        return row.id not in chosen, row.transfer.state.is_over
+
+    for row in sorted(state.rows, key=rank):
+        error = row.transfer.error
+        if error is not None and (not all(rank(row)) or row is state.rows[0]):
+            words = say("{what}: {reason}", what=source_words(row), reason=error.paragraph())
+            return "  ".join(filter(None, (words.strip(), next_try_words(row))))
+    return ""
 
 
 def counts_words(row: TransferRow) -> str:

@@ -22,11 +22,13 @@ from traindeck.services.http.errors import (
     check_usable,
     cut_off,
     host_unknown,
+    is_page,
     network_trouble,
     no_answer,
     no_proxy,
+    no_tls,
     not_running,
-    not_trusted,
+    not_the_service,
     not_understood,
     too_slow,
     unusable_certificates,
@@ -160,7 +162,8 @@ class ModelArtsAccount:
             # Not strict: logs have been seen with raw control characters in their JSON.
             return json.loads(content.decode("utf-8", "replace"), strict=False)
         except ValueError as error:
-            raise not_understood(ErrorResponse(self.service, status, message=str(error))) from None
+            meaning = not_the_service if is_page("", content) else not_understood
+            raise meaning(ErrorResponse(self.service, status, message=str(error))) from None
 
     def _refusal(self, error: Any) -> ErrorResponse:
         headers = {name.lower(): value for name, value in getattr(error, "kept_headers", {}).items()}
@@ -191,9 +194,11 @@ class ModelArtsAccount:
         reason = next((each.reason for each in getattr(cause, "args", ()) if hasattr(each, "reason")), None)
         if isinstance(reason, urllib3_errors.ProxyError):
             return self._proxy_trouble(reason, detail)
+        if isinstance(reason, urllib3_errors.SSLError):
+            said = next((each for each in reason.args if isinstance(each, ssl.SSLError)), None)
+            return network_trouble(said, self.service) if said else no_tls(self.service, detail)
         is_refused = isinstance(reason, Exception) and isinstance(reason.__cause__, ConnectionRefusedError)
         meanings: tuple[tuple[type[Exception], Callable[[Service, str], ServiceTrouble]], ...] = (
-            (urllib3_errors.SSLError, not_trusted),
             (urllib3_errors.NameResolutionError, host_unknown),
             (urllib3_errors.NewConnectionError, not_running if is_refused else no_answer),
             (urllib3_errors.ConnectTimeoutError, no_answer),

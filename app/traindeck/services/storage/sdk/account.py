@@ -18,6 +18,7 @@ from traindeck.services.http.calls import (
     TRIES,
     AnswerUnusable,
     NotReached,
+    PageAnswered,
     Refused,
     breakable,
     load,
@@ -28,6 +29,7 @@ from traindeck.services.http.errors import (
     ErrorResponse,
     cut_off,
     network_trouble,
+    not_the_service,
     not_understood,
     seconds_ahead,
     too_slow,
@@ -97,7 +99,8 @@ class ObsAccount(Endpoint):
         try:
             return await retried(attempt, tries)
         except AnswerUnusable as error:  # asked again it would be no better
-            raise not_understood(ErrorResponse(self.service, 0, message=str(error))) from None
+            meaning = not_the_service if isinstance(error, PageAnswered) else not_understood
+            raise meaning(ErrorResponse(self.service, 0, message=str(error))) from None
         except KeysRefused as error:
             self._refused(error)
             raise

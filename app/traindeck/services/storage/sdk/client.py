@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import http.client
-import re
 import ssl
 import threading
 import time
@@ -25,7 +24,8 @@ from obs import ObsClient, convertor
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile, Proxy, Signature
 from traindeck.domain.storage.access import Acl
-from traindeck.services.http.calls import AnswerUnusable, NotReached, connected, in_use
+from traindeck.services.http.calls import AnswerUnusable, NotReached, PageAnswered, connected, in_use
+from traindeck.services.http.errors import is_page
 from traindeck.services.http.proxies import MOST_REDIRECTS, may_follow
 from traindeck.services.storage.endpoint import is_path_style
 from traindeck.services.storage.sdk.documents import acl_of, policy_of
@@ -35,7 +35,6 @@ SOCKET_S = 30.0
 # Less than any front end keeps an idle connection, so that few are found dead.
 IDLE_S = 20.0
 CHUNK_BYTES = 256 * 1024
-_PAGE = re.compile(rb"\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 ANSWER_BYTES = 16 * 1024 * 1024
 _MOST_BESIDE = "bytes=0-262143"
 
@@ -192,8 +191,8 @@ class StorageClient(ObsClient):  # type: ignore[misc]
                 raise AnswerUnusable("the answer is longer than any can be")
             pieces.append(piece)
         whole = b"".join(pieces)
-        if result.status < 300 and _PAGE.match(whole):
-            raise AnswerUnusable("a page that wants somebody to sign in")
+        if result.status < 300 and is_page("", whole):
+            raise PageAnswered("a page that wants somebody to sign in")
         return whole or None
 
     def _is_redirect_exception(self, status: int, headers: Mapping[str, str]) -> bool:

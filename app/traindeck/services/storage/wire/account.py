@@ -20,7 +20,9 @@ from traindeck.domain.texts import text
 from traindeck.services.http.calls import NotReached, Refused, nobody_listens, retried
 from traindeck.services.http.errors import (
     ErrorResponse,
+    is_page,
     network_trouble,
+    not_the_service,
     not_understood,
     proxy_refused,
     seconds_ahead,
@@ -112,7 +114,7 @@ class WireAccount(Endpoint):
                 try:
                     answer.content = read(answer)
                 except ValueError as error:
-                    raise not_understood(self.refusal(answer, str(error))) from error
+                    raise self.unreadable(answer, str(error)) from error
                 return answer
             refusal = self.refusal(answer)
             # A missing object is not told apart from a missing bucket by its status.
@@ -126,6 +128,11 @@ class WireAccount(Endpoint):
         except KeysRefused as error:
             self._refused(error)
             raise
+
+    def unreadable(self, answer: Answered, problem: str) -> AppError:
+        """A success that says nothing a service would say."""
+        is_for_people = is_page(answer.headers.get("content-type", ""), answer.body)
+        return (not_the_service if is_for_people else not_understood)(self.refusal(answer, problem))
 
     def refusal(self, answer: Answered, message: str = "") -> ErrorResponse:
         """What an answer says against us; `message` where it says nothing itself."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
+from itertools import repeat
 from typing import Any, TypeVar
 
 from traindeck.domain.accounts.keys import Credentials
@@ -12,7 +13,7 @@ from traindeck.domain.accounts.profiles import Profile
 from traindeck.domain.errors import ServiceTrouble
 from traindeck.domain.storage.objects import Bucket, ObjectPath
 from traindeck.runtime.loop_thread import LoopThread
-from traindeck.services.http.calls import FIRST_S, PATIENCE_S
+from traindeck.services.http.calls import FIRST_S, PATIENCE_S, pause_after
 from traindeck.services.storage.data_ports import ObjectHead, Sink
 from traindeck.services.storage.documents import document, moment
 from traindeck.services.storage.wire.account import WireAccount
@@ -70,8 +71,8 @@ async def read_through(
             await plane.get(found.path, take, offset=at, length=end - at, if_match=found.etag, version=found.version)
         except ServiceTrouble as error:
             # Where not one byte came, the plane itself has tried again and again.
-            pause = max(FIRST_S, error.retry_after_s or 0.0)
-            if at == before or pause > PATIENCE_S:
+            pause = pause_after(error, repeat(FIRST_S))
+            if pause is None or at == before or pause > PATIENCE_S:
                 raise
             await asyncio.sleep(pause)
     return at - offset

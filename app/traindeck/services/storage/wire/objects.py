@@ -110,7 +110,7 @@ class Objects(KeptVersions):
             return None
         length = answer.headers.get("content-length", "")
         if not length.isdecimal():
-            raise not_understood(self.account.refusal(answer, "no length"))
+            raise self.account.unreadable(answer, "no length")
         return found_in(self.account.prefix, path, answer.headers, int(length))
 
     async def facts(self, path: ObjectPath, version: str = "") -> ObjectFacts:
@@ -296,7 +296,7 @@ def document_of(account: WireAccount, answer: Answered, *names: str) -> ET.Eleme
     try:
         return document(answer.body, *names)
     except ValueError as error:
-        raise not_understood(account.refusal(answer, str(error))) from error
+        raise account.unreadable(answer, str(error)) from error
 
 
 def etag_in(answer: Answered, name: str) -> str:

@@ -15,7 +15,7 @@ from traindeck.domain.texts import text
 from traindeck.services.http.errors import not_understood
 from traindeck.services.storage.data_ports import Body, BytesBody, Counted, Fragment, Part, StoredObject
 from traindeck.services.storage.documents import bare, decoding_of, element, moment
-from traindeck.services.storage.errors import damaged, need_key, not_offered, obs_error
+from traindeck.services.storage.errors import damaged, need_key, obs_error
 from traindeck.services.storage.wire.connection import Answered
 from traindeck.services.storage.wire.objects import KEY, MD5, Objects, confirmed, document_of, etag_in, is_encrypted
 from traindeck.services.storage.wire.requests import (
@@ -154,7 +154,11 @@ class MultipartUploads(Objects):
             )
             is_foreign_list = self.account.is_foreign and b"<ListMultipartUploadsResult" not in answer.body
             if is_first and (answer.status >= 300 or is_foreign_list):
-                raise not_offered(self.account.refusal(answer), bucket)
+                raise NotOffered(
+                    text("{host} does not list unfinished uploads.", host=self.account.service.host),
+                    text("Its own console may show them; this service may also keep none."),
+                    self.account.refusal(answer).detail,
+                )
             root = document_of(self.account, answer, "ListMultipartUploadsResult")
             decode = decoding_of(root)
             found = [

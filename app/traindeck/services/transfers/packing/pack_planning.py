@@ -118,7 +118,7 @@ class PackPlanner:
                     file=self._first.name,
                     words=first.title,
                 ),
-                text("Nothing was sent. Mend them, or leave them out with --skip-unreadable."),
+                text("Nothing was sent. Mend them, or leave them out (--skip-unreadable on the command line)."),
                 first.detail,
             )
         if not self._shards:

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from traindeck.domain.errors import AppError, InvalidInput, LocalTrouble, NotFound, ServiceTrouble
+from traindeck.domain.outcomes import of_file, worst
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.local_names import LocalNames, part_of
@@ -177,6 +178,7 @@ class UnpackResult:
     bytes: int = 0
     failed: int = 0
     failures: list[tuple[str, AppError]] = field(default_factory=list)  # the first of them
+    worst: AppError | None = None  # of all
 
 
 @dataclass(slots=True)
@@ -312,6 +314,7 @@ class Unpacking:
 
     def _fail(self, wanted: Sequence[_Wanted], error: AppError) -> None:
         self._done.failed += len(wanted)
+        self._done.worst = worst(filter(None, (self._done.worst, of_file(error))))
         room = _MOST_FAILURES - len(self._done.failures)
         self._done.failures += [(one.entry.path, error) for one in wanted[:room]]
 

@@ -228,6 +228,8 @@ def test_versions_go_for_good_only_after_they_were_counted(
     client.put_object(Bucket="copy-bucket", Key="x/ab", Body=b"other")
     client.put_object(Bucket="copy-bucket", Key="x/b.jpg", Body=b"picture")
     traindeck("obs", "rm", f"{HERE}x/b.jpg").must_be(0)
+    undone = traindeck("obs", "rm", "--undo", f"{HERE}x/", "--exclude", "*.jpg", "--json").must_be(0).document
+    assert undone == {"restored": 0}
     versions = traindeck("obs", "stat", "--versions", f"{HERE}x/a", "--json").must_be(0).document["versions"]
     oldest = versions[-1]["version"]
 

@@ -102,6 +102,23 @@ def test_links_are_kept_and_come_back(traindeck: Traindeck, tmp_path: Path, buck
     assert odd.code != 0 and "called as links are" in odd.said
 
 
+def test_links_are_packed_and_unpacked(traindeck: Traindeck, tmp_path: Path, bucket: dict[str, str]) -> None:
+    kept = ("--links", "keep")
+    for shards in ("obs://link-bucket/shards/", "shards"):
+        traindeck("obs", "pack", "data", shards, *kept).must_be(0)
+        listed = traindeck("obs", "pack", "--list", shards, "--json").must_be(0).rows
+        assert {row["path"] for row in listed} == FILES | {f"{name}.rclonelink" for name in LINKS}
+        back = f"back from {len(shards)}"
+        done = traindeck("obs", "pack", "--unpack", shards, back, *kept, "--json")
+        assert (done.code, done.document["files"], done.document["failed"]) == (1, 8, 1)
+        for name in LINKS - {"out"}:
+            assert (tmp_path / back / name).readlink() == (tmp_path / "data" / name).readlink()
+        again = traindeck("obs", "pack", "--unpack", shards, back, *kept, "--json").document
+        assert (again["equal"], again["files"]) == (8, 0)
+        traindeck("obs", "pack", "--unpack", shards, f"plain {back}").must_be(0)
+        assert (tmp_path / f"plain {back}/real/up.rclonelink").read_bytes() == b"../z.txt"
+
+
 OUT = [b"/etc/passwd", b"../outside", b"sub/../../outside", b"", b"a\0b", b"\xff\xfe", b"x" * 5000, b"mine/x"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,6 +81,25 @@ async def test_only_what_changes_is_listed_and_done_after_a_yes(tmp_path: Path, 
         await until(lambda: cloud.transfers.rows()[0].state is TransferState.DONE)
         assert not isValid(dialog)
         assert sorted(path.name for path in cloud.storage.place(PLACE).iterdir()) == ["new", "same"]
+        transfers.close()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a right there")
+async def test_links_are_named_and_followed_when_that_is_chosen(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with FolderCloud(tmp_path / "cloud") as cloud:
+        here = tmp_path / "here"
+        here.mkdir()
+        (here / "file").write_bytes(b"12345")
+        (here / "link").symlink_to("file")
+        dialog, transfers = opened(cloud, theme, qtbot, User())
+        dialog._chosen([here])
+        qtbot.mouseClick(dialog.look, Qt.MouseButton.LeftButton)
+        await until(lambda: len(rows(dialog)) == 2)
+        assert rows(dialog) == [("To upload", "file"), ("Skipped", "link")]
+        dialog.links.setCurrentIndex(1)
+        qtbot.mouseClick(dialog.look, Qt.MouseButton.LeftButton)
+        await until(lambda: rows(dialog) == [("To upload", "file"), ("To upload", "link")])
+        dialog.close()
         transfers.close()
 
 

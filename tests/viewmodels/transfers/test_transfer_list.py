@@ -134,6 +134,10 @@ def test_files_are_counted_by_what_became_of_them() -> None:
     assert counts_words(TransferRow(under_way)) == "1,500 of 2,000 · 20 equal"
     over = replace(under_way, state=TransferState.PARTLY, failed_files=2, skipped_files=3, equal_files=0)
     assert counts_words(TransferRow(over)) == "2 failed · 1,500 done · 3 skipped"
+    kept = replace(over, failed_files=0, skipped_files=0, kept_files=4, state=TransferState.DONE)
+    assert counts_words(TransferRow(kept)) == "1,500 done · 4 left alone"
+    left_alone = Item("k", "k", state=ItemState.KEPT)
+    assert (item_words(left_alone, Kind.UPLOAD), item_tone(left_alone)) == ("Left alone", Tone.QUIET)
     assert counts_words(TransferRow(Transfer(1, Kind.UPLOAD, "a", "b", TransferState.PLANNING))) == ""
 
 

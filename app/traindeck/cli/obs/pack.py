@@ -169,7 +169,8 @@ async def _unpack(call: Call) -> int:
         async def work(packed: PackedPlace) -> int:
             from traindeck.services.transfers.packing.unpacking import Unpacking
 
-            unpacking = Unpacking(packed, target.absolute(), core.disk, call.options.only)
+            links = Links(call.options.links)
+            unpacking = Unpacking(packed, target.absolute(), core.disk, call.options.only, links=links)
             with ByteProgress(call.output, target.name) as progress:
                 done = await unpacking.run(progress.at)
             for name, error in done.failures:

@@ -181,7 +181,7 @@ def _pack(pack: Parser) -> None:
     pack.option("--shard-size", "SIZE", how_large, type=size, default=SHARD_BYTES)
     pack.option("--files-per-shard", "N", how_many, type=count, default=SHARD_FILES)
     _chosen_files(pack)
-    _links(pack, "skip", "follow")
+    _links(pack)
     pack.flag("--skip-unreadable", means=say("leave out what cannot be read, and say so"))
     _limit(pack)
     pack.flag("-n", "--dry-run", means=say("only list what would be made"))
@@ -298,11 +298,11 @@ def _pattern(words: str) -> str:
     return words
 
 
-def _links(parser: Parser, *ways: str) -> None:
+def _links(parser: Parser) -> None:
     parser.option(
         "--links", None, say("what to do with links: leave them out and say so, move what they lead to, or keep them "
                              "as small objects that become links again"),
-        choices=ways or ("skip", "follow", "keep"), default="skip",
+        choices=("skip", "follow", "keep"), default="skip",
     )  # fmt: skip
 
 

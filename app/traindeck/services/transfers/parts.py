@@ -20,6 +20,7 @@ from traindeck.services.storage.data_ports import Body, ObjectHead, Part
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.bodies import (
     CHANGED_TRIES,
+    IN_MEMORY_BYTES,
     SourceChanged,
     has_changed,
     keeps_changing,
@@ -191,6 +192,7 @@ class FileSource:
     """One file of this computer. It may change at any moment; what is read of it raises SourceChanged then."""
 
     active: ActiveTransfer
+    most_in_memory = IN_MEMORY_BYTES
     _digests: Sequence[bytes] = ()  # of its parts, where it was read as a whole before
     _part_bytes: int = 0
 

@@ -302,7 +302,7 @@ class PartedUpload(PartsThere):
         return True
 
     def memory_of(self, number: int) -> int:
-        return min(self.size_of(number), IN_MEMORY_BYTES)  # what is larger is read as it leaves
+        return min(self.size_of(number), self._source.most_in_memory)  # what is larger is read as it leaves
 
     def given_up(self) -> AppError:
         return self._source.keeps_changing(self.item)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from enum import Enum
 from pathlib import Path
+from typing import TypeVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
@@ -18,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from traindeck.domain.texts import say
-from traindeck.domain.transfers.records import CompareBy, ItemState
+from traindeck.domain.transfers.records import CompareBy, ItemState, Links
 from traindeck.ui.kit.cards import push_button
 from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.layouts import column_of, label, row_of
@@ -33,6 +36,8 @@ from traindeck.viewmodels.transfers.transfer_words import plan_words
 _CHANGES = (ItemState.QUEUED, ItemState.WAITING, ItemState.FAILED, ItemState.SKIPPED)
 _MOST_REMOVED = 1_000_000
 _IGNORE_LINES = 3
+
+Chosen = TypeVar("Chosen", bound=Enum)
 
 
 class SyncDialog(QDialog):
@@ -72,15 +77,20 @@ class SyncDialog(QDialog):
         self.up = QRadioButton(say("&Upload: make the bucket like the folder"))
         self.down = QRadioButton(say("&Download: make the folder like the bucket"))
         (self.up if options.goes_up else self.down).setChecked(True)
-        self.compare = QComboBox()
-        for by, words in (
-            (CompareBy.SIZE_AND_TIME, say("Size and time")),
-            (CompareBy.SIZE, say("Size alone")),
-            (CompareBy.MD5, say("Content (MD5): every file is read")),
-        ):
-            self.compare.addItem(words, by)
-            if by is options.compare:
-                self.compare.setCurrentIndex(self.compare.count() - 1)
+        ways = {
+            CompareBy.SIZE_AND_TIME: say("Size and time"),
+            CompareBy.SIZE: say("Size alone"),
+            CompareBy.MD5: say("Content (MD5): every file is read"),
+        }
+        self.compare = _choice(ways, options.compare)
+        self.links = _choice(
+            {
+                Links.SKIP: say("Left out, and named"),
+                Links.FOLLOW: say("Followed: what they lead to is moved"),
+                Links.KEEP: say("Kept as links"),
+            },
+            options.links,
+        )
         self.delete = QCheckBox(say("&Remove what is only on the other side, at most"))
         self.delete.setChecked(options.delete)
         self.most = number_box(0, _MOST_REMOVED, say("So many files may be removed at most"))
@@ -98,6 +108,7 @@ class SyncDialog(QDialog):
         self.folder.textChanged.connect(lambda words: form.choose(folder=words))
         self.up.toggled.connect(lambda goes_up: form.choose(goes_up=goes_up))
         self.compare.currentIndexChanged.connect(lambda _: form.choose(compare=self.compare.currentData()))
+        self.links.currentIndexChanged.connect(lambda _: form.choose(links=self.links.currentData()))
         self.delete.toggled.connect(lambda wanted: form.choose(delete=wanted))
         self.most.valueChanged.connect(lambda most: form.choose(max_delete=most))
         self.ignore.textChanged.connect(lambda: form.choose(ignore=self.ignore.toPlainText()))
@@ -113,6 +124,7 @@ class SyncDialog(QDialog):
         rows.addRow(folder, row_of((self.folder, 1), self.browse, spacing=HALF))
         rows.addRow(say("Direction:"), column_of(self.up, self.down, spacing=HALF))
         rows.addRow(say("&Compare by:"), self.compare)
+        rows.addRow(say("Lin&ks:"), self.links)
         rows.addRow("", row_of(self.delete, self.most, 2, spacing=HALF))
         rows.addRow(say("&Leave out:"), self.ignore)
         foot = row_of(self.look, 1, self.begin, self.close_button)
@@ -161,6 +173,14 @@ class SyncDialog(QDialog):
     def _end(self, *_: int) -> None:
         self._forget_files()
         self.form.close()
+
+
+def _choice(words: Mapping[Chosen, str], chosen: Chosen) -> QComboBox:
+    box = QComboBox()
+    for value, said in words.items():
+        box.addItem(said, value)
+    box.setCurrentIndex(list(words).index(chosen))
+    return box
 
 
 def _summary(state: SyncState) -> str:

@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, Signal
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import CompareBy, Kind, Order, Rules
+from traindeck.domain.transfers.records import CompareBy, Kind, Links, Order, Rules
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.transfers import Transfers
 from traindeck.viewmodels.transfers.transfer_list import TransferRow
@@ -39,6 +39,7 @@ class SyncOptions:
     delete: bool = False
     max_delete: int = 1000
     ignore: str = ""
+    links: Links = Links.SKIP
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,7 @@ class SyncForm(QObject):
             ignore=tuple(filter(None, map(str.strip, options.ignore.splitlines()))),
             has_ignore_files=True,
             delete=options.delete,
+            links=options.links,
             max_delete=options.max_delete,
             keep_times=options.compare is CompareBy.SIZE_AND_TIME,
         )

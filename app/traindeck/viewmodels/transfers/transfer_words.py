@@ -253,6 +253,7 @@ def counts_words(row: TransferRow) -> str:
         _counted(text("{count} cannot be checked"), transfer.unknown_files),
         _counted(text("{count} verified"), verified),
         _counted(text("{count} skipped"), transfer.skipped_files),
+        _counted(text("{count} left alone"), transfer.kept_files),
         _counted(text("{count} at both places"), transfer.copied_files if is_over else 0),
         _counted(text("{count} equal"), transfer.equal_files),
     ]
@@ -280,6 +281,7 @@ def plan_words(row: TransferRow) -> str:
     parts += [
         _counted(text("cannot be moved: {count}"), transfer.failed_files),
         _counted(text("left out: {count}"), transfer.skipped_files),
+        _counted(text("left alone: {count}"), transfer.kept_files),
         _counted(text("equal: {count}"), transfer.equal_files),
     ]
     return " · ".join(filter(None, parts))

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from traindeck.domain.transfers.packing import INDEX_NAME
-from traindeck.domain.transfers.records import SINGLE_PUT_BYTES, Action, Item, ItemState, is_remote
+from traindeck.domain.transfers.records import SINGLE_PUT_BYTES, Action, Item, ItemState, Links, is_remote
 from traindeck.runtime.files import local_errors
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 from traindeck.services.transfers.bodies import Moved, SourceChanged
@@ -58,7 +58,7 @@ class Packs:
         order = self.active.record.order
         if self._is_from_service:
             return BucketReader(order.remote_source.as_folder(), self.active.plane)
-        return FolderReader(order.source, self.active.engine.disk)
+        return FolderReader(order.source, self.active.engine.disk, keeps_links=order.rules.links is Links.KEEP)
 
     async def _send(self, item: Item) -> None:
         await send(self.active, item, await ShardSource.of(self.active, item, self._reader()))

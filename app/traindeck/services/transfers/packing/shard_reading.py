@@ -12,6 +12,7 @@ from pathlib import Path
 from traindeck.domain.errors import AppError, Conflict, NotFound
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.packing import Member, MemberSpan, ShardLayout
+from traindeck.domain.transfers.records import LINK_ENDING
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.storage.wire.data_plane import DataPlane
@@ -27,7 +28,7 @@ from traindeck.services.transfers.bodies import (
 )
 from traindeck.services.transfers.comparing import time_ns_of
 from traindeck.services.transfers.digests import md5
-from traindeck.services.transfers.local_tree import unreadable
+from traindeck.services.transfers.local_tree import kept_link, unreadable
 
 _GETS_AT_ONCE = 24
 EMPTY_MD5 = md5().digest()
@@ -54,6 +55,7 @@ class FolderReader:
 
     root: str
     disk: BlockingCalls
+    keeps_links: bool = False
 
     async def read(self, layout: ShardLayout, begin: int, end: int) -> bytes:
         return await self.disk.run(lambda token: self._read(layout, begin, end, token))
@@ -70,6 +72,8 @@ class FolderReader:
     def _span(self, layout: ShardLayout, span: MemberSpan) -> bytes:
         """Descriptors and names as text: a file object and a Path cost more than a small file."""
         member = layout.members[span.number]
+        if self._is_link(member):
+            return self._of_link(member, span)
         place = f"{self.root}/{member.path}"
         try:
             descriptor = os.open(place, READ_ONLY)
@@ -87,6 +91,11 @@ class FolderReader:
         token.check()
         if member.is_folder:
             return member
+        if self._is_link(member):
+            found_link = kept_link(self._link(member), member.path)
+            return found_link.problem or Member(
+                member.path, found_link.size_bytes, found_link.modified_ns, found_link.inode
+            )
         place = f"{self.root}/{member.path}"
         try:
             found = os.stat(place)  # noqa: PTH116
@@ -99,6 +108,21 @@ class FolderReader:
         if looks_same(found, member):
             return member
         return Member(member.path, found.st_size, found.st_mtime_ns, found.st_ino)
+
+    def _is_link(self, member: Member) -> bool:
+        return self.keeps_links and member.path.endswith(LINK_ENDING)
+
+    def _link(self, member: Member) -> Path:
+        return Path(self.root, member.path.removesuffix(LINK_ENDING))
+
+    def _of_link(self, member: Member, span: MemberSpan) -> bytes:
+        """Where it leads, which is all there is of it."""
+        now = kept_link(self._link(member), member.path)
+        if now.problem is not None:
+            raise MemberTrouble(span.number, now.problem)
+        if (now.size_bytes, now.modified_ns, now.inode) != (member.size_bytes, member.modified_ns, member.inode):
+            raise SourceChanged
+        return now.link.encode()[span.offset : span.offset + span.size_bytes]
 
 
 class BucketReader:

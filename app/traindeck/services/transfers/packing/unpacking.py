@@ -17,6 +17,7 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.local_names import LocalNames, part_of
 from traindeck.domain.transfers.packing import INDEX_NAME, SUMMARY_NAME, IndexEntry, stretches
+from traindeck.domain.transfers.records import LINK_ENDING, MOST_LINK_BYTES, Links
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors
 from traindeck.runtime.tasks import gather_or_raise
@@ -24,8 +25,9 @@ from traindeck.services.http.calls import retried
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.bodies import size_of
 from traindeck.services.transfers.digests import has_md5, md5
-from traindeck.services.transfers.downloads import Folders
+from traindeck.services.transfers.downloads import Folders, make_link
 from traindeck.services.transfers.ledger import OnBytes
+from traindeck.services.transfers.local_tree import kept_link
 from traindeck.services.transfers.packing.shard_reading import BlockingSink
 from traindeck.services.transfers.part_files import PartFile
 from traindeck.services.transfers.sides import system_of
@@ -192,12 +194,22 @@ class _Wanted:
 class Unpacking:
     """One packing on its way into a folder; what is there already is left alone."""
 
-    def __init__(self, place: PackedPlace, target: Path, disk: BlockingCalls, only: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        place: PackedPlace,
+        target: Path,
+        disk: BlockingCalls,
+        only: Sequence[str] = (),
+        *,
+        links: Links = Links.SKIP,
+    ) -> None:
         self._place = place
         self._target = target
         self._disk = disk
         self._only = tuple(only)
-        self._folders = Folders(target)
+        self._keeps_links = links is Links.KEEP
+        self._links: list[tuple[_Wanted, bytes]] = []  # made after all files, so that none is written through one
+        self._folders = Folders(target, follows_links=links is Links.FOLLOW)
         self._done = UnpackResult()
         self._progress: OnBytes | None = None
         self._total: int | None = None
@@ -223,16 +235,38 @@ class Unpacking:
                 text("No file of that name is in {place}.", place=str(self._place.folder)),
                 text("See what is there with --list."),
             )
+        for one, content in self._links:
+            await self._make_link(one, content)
         return self._done
+
+    async def _make_link(self, one: _Wanted, content: bytes) -> None:
+        try:
+            await self._disk.run(lambda _: make_link(self._folders, one.place, part_of(one.place), content))
+        except AppError as error:
+            self._fail([one], error)
+        else:
+            self._well(one)
+
+    def _is_link(self, entry: IndexEntry) -> bool:
+        is_small = entry.size_bytes <= MOST_LINK_BYTES
+        return self._keeps_links and is_small and entry.path.endswith(LINK_ENDING)
+
+    def _name(self, entry: IndexEntry) -> str:
+        return entry.path.removesuffix(LINK_ENDING) if self._is_link(entry) else entry.path
 
     async def _wanted(self, names: LocalNames) -> AsyncIterator[list[list[_Wanted]]]:
         """Stretches of what is not here yet."""
         async for batch in entries(self._place):
-            placed = {entry: self._target / names.place(entry.path) for entry in batch}
+            placed = {entry: self._target / names.place(self._name(entry)) for entry in batch}
             chosen = [entry for entry in batch if self._is_wanted(entry)]
             if not chosen:
                 continue
-            missing = await self._disk.run(partial(_missing, [_Wanted(one, placed[one]) for one in chosen]))
+            wanted = [_Wanted(one, placed[one]) for one in chosen]
+            links = [one for one in wanted if self._is_link(one.entry)]
+            files = [one for one in wanted if not self._is_link(one.entry)]
+            missing = await self._disk.run(partial(_missing, files))
+            missing += await self._disk.run(partial(_links_to_make, links))
+            missing.sort(key=lambda one: (one.entry.shard, one.entry.offset))
             self._done.equal += len(chosen) - len(missing)
             self._moved(sum(one.size_bytes for one in chosen) - sum(one.entry.size_bytes for one in missing))
             found = stretches((one.entry for one in missing), _STRETCH_BYTES, _GAP_BYTES)
@@ -264,6 +298,9 @@ class Unpacking:
             data = content[one.entry.offset - start : one.entry.end - start]
             if len(data) != one.entry.size_bytes or not _is_md5(one.entry, md5(data).hexdigest()):
                 return _damaged(one)
+            if self._is_link(one.entry):
+                self._links.append((one, data))
+                return None
             with local_errors(one.place):
                 self._folders.make_above(one.place)
                 part = part_of(one.place)
@@ -277,9 +314,9 @@ class Unpacking:
 
         problems = await self._disk.run(lambda _: [keep(one) for one in wanted])
         for one, problem in zip(wanted, problems, strict=True):
-            if problem is None:
+            if problem is None and not self._is_link(one.entry):
                 self._well(one)
-            else:
+            elif problem is not None:
                 self._fail([one], problem)
 
     async def _fetch_large(self, one: _Wanted) -> None:
@@ -325,6 +362,17 @@ def _is_md5(entry: IndexEntry, found: str) -> bool:
 
 def _missing(wanted: Sequence[_Wanted], token: CancelToken) -> list[_Wanted]:
     return [one for one in wanted if not has_md5(one.place, one.entry.size_bytes, one.entry.md5, token)]
+
+
+def _links_to_make(wanted: Sequence[_Wanted], _: CancelToken) -> list[_Wanted]:
+    return [one for one in wanted if not _is_made(one)]
+
+
+def _is_made(one: _Wanted) -> bool:
+    if not one.place.is_symlink():
+        return False
+    found = kept_link(one.place, "")
+    return bool(one.entry.md5) and md5(found.link.encode(errors="replace")).hexdigest() == one.entry.md5
 
 
 def _damaged(one: _Wanted) -> AppError:

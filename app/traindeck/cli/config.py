@@ -32,17 +32,22 @@ async def import_(call: Call) -> int:
         _show(call, findings, wanted)
         todo = [offer for offer in wanted if offer.standing == "new" or (offer.standing == "taken" and asked.replace)]
         added: list[str] = []
-        if todo and not asked.dry_run:
-            question = say("Add these accounts, with their keys in the keyring?")
-            if terminal.is_meant(asked, text("Accounts were found, and none was added."), question):
-                added = await _add(call, imports, todo)
-            else:
-                call.output.note(say("Nothing was added."))
+        is_meant = bool(todo) and not asked.dry_run and _is_meant(call)
+        if is_meant:
+            added = await _add(call, imports, todo)
     if call.output.json_wanted:
         call.output.document(_document(findings, wanted, added))
-    is_missing = any(offer.standing == "taken" for offer in wanted if offer.name not in added)
-    is_missing |= any(offer.name not in added for offer in todo)
-    return FAILED if is_missing and not asked.dry_run else DONE
+    elif todo and not is_meant and not asked.dry_run:
+        call.output.note(say("Nothing was added."))
+    if asked.dry_run or (todo and not is_meant):
+        return DONE
+    is_missing = any(offer.name not in added for offer in wanted if offer in todo or offer.standing == "taken")
+    return FAILED if is_missing else DONE
+
+
+def _is_meant(call: Call) -> bool:
+    question = say("Add these accounts, with their keys in the keyring?")
+    return terminal.is_meant(call.options, text("Accounts were found, and none was added."), question)
 
 
 async def _add(call: Call, imports: AccountImports, todo: Sequence[Offer]) -> list[str]:

@@ -16,6 +16,7 @@ from Crypto.Util.Padding import pad
 from support.cli_commands import LIMIT_S, Answer, Traindeck
 from support.planted import found_in
 from support.servers.secret_service import SecretService
+from support.servers.terminal import program_at_terminal
 
 AK, SK = "ACCESSKEY1234567890X", "secret+of/another=program-0123456789abcd"
 
@@ -163,3 +164,24 @@ def test_files_that_are_none_end_with_a_sentence(traindeck: Traindeck, user: dic
         loop.symlink_to(loop)
         os.mkfifo(pipe)
         assert of(loop).must_be(1).said and of(pipe).must_be(2).said and of(Path("/dev/zero")).must_be(2).said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo terminals are of the others")
+def test_at_a_terminal_it_asks_before_anything_is_added(user: dict[str, str], tmp_path: Path) -> None:
+    content = "endpoint=https://obs.cn-north-4.myhuaweicloud.com\nak=\nsk=\n"
+    Path(user["HOME"], ".obsutilconfig").write_text(content, encoding="utf-8")
+    words = (sys.executable, "-m", "traindeck", "config", "import", "obsutil")
+    with program_at_terminal(tmp_path, *words, environment=user) as seen:
+        seen.read_until("[y/N]")
+        assert "obs.cn-north-4.myhuaweicloud.com" in seen.seen
+        seen.type("n\n")
+        assert seen.end() == 0 and "Nothing was added." in seen.seen
+    with program_at_terminal(tmp_path, *words, environment=user) as seen:
+        seen.read_until("[y/N]")
+        seen.type("y\n")
+        seen.read_until("(AK): ")
+        seen.type(f"{AK}\n")
+        seen.read_until("not shown: ")
+        seen.type(f"{SK}\n")
+        seen.read_until("Added “obsutil”")
+        assert seen.end() == 0 and SK not in seen.seen

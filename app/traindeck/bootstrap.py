@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QApplication
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError
 from traindeck.domain.texts import say, text
-from traindeck.runtime.files import local_error, local_errors, our_opener
+from traindeck.runtime.files import local_error, our_opener
 from traindeck.runtime.language import speak, system_language
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import Repeat, TaskScope
@@ -114,8 +114,7 @@ async def _main(
     paths = Paths.for_user()
     try:
         # Small files, and nobody waits for this thread yet.
-        with local_errors(paths.home):
-            paths.make()
+        paths.make()
         settings = SettingsFile(paths.settings).read()
     except AppError as error:
         theme = Theme(application, resource("icons"), options.theme or "")

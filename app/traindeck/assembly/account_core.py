@@ -11,7 +11,6 @@ from traindeck.assembly.app_log import log_to
 from traindeck.assembly.lab_link import LabLife, LabLink
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import collect_seldom
-from traindeck.runtime.files import local_errors
 from traindeck.services.accounts.connections import Connection, Connections
 from traindeck.services.accounts.secrets import Secrets
 from traindeck.store.paths import Paths
@@ -53,8 +52,7 @@ class AccountCore:
 
     async def _open(self, owned: AsyncExitStack) -> None:
         paths = self.paths
-        with local_errors(paths.home):
-            paths.make()
+        paths.make()
         owned.enter_context(log_to(paths.app_log))
         self.settings = SettingsFile(paths.settings)
         self.disk, self.service = pool(owned, 4, "disk"), pool(owned, 16, "service")

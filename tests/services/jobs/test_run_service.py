@@ -108,3 +108,14 @@ async def test_several_outputs_go_into_folders_of_their_names(way: Way, tmp_path
         await bench.run_service.fetch(run.id, tmp_path / "to")
         assert (tmp_path / "to" / "train_url" / "file").read_bytes() == b"train_url"
         assert (tmp_path / "to" / "metrics" / "file").read_bytes() == b"metrics"
+
+
+async def test_an_output_that_is_not_there_does_not_keep_the_others_away(way: Way, tmp_path: Path) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        await bench.prepare()
+        outputs = tuple((name, f"obs://{BUCKET}/{name}/{{run}}/") for name in ("none", "metrics"))
+        run = await bench.records.add(replace(recorded("aa11", "partly"), spec=spec(outputs=outputs)))
+        await way.put(b"metrics", ObjectPath(BUCKET, "metrics/partly/file"))
+        with pytest.raises(NotFound, match="none/partly"):
+            await bench.run_service.fetch(run.id, tmp_path / "to")
+        assert (tmp_path / "to" / "metrics" / "file").read_bytes() == b"metrics"

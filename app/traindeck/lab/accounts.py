@@ -103,6 +103,9 @@ class Accounts:
         account = self.by_access_key(access_key)
         return account.secret_key if account else None
 
+    def has_domain(self, domain_id: str) -> bool:
+        return any(account.domain_id == domain_id for account in self.all())
+
     def by_project(self, project_id: str) -> LabAccount | None:
         return next((account for account in self.all() if account.project_id == project_id), None)
 

@@ -19,6 +19,7 @@ from filelock import BaseFileLock, FileLock, Timeout
 
 from traindeck.lab import own_api
 from traindeck.lab.accounts import Accounts, AccountsError
+from traindeck.lab.connections import Bounds, Connections
 from traindeck.lab.faults import Faults, FaultsError, faults_of_toml
 from traindeck.lab.files import logging_to, read_json, write_json
 from traindeck.lab.gateway import gateway_app
@@ -43,6 +44,8 @@ from traindeck.lab.training.job_records import EventText
 from traindeck.lab.training.jobs import JobService
 
 FAULTS = "faults.toml"
+# Connections of each port: programs that copy small files open some hundred.
+MOST_OBS, MOST_GATEWAY, MOST_CONTROL = 512, 128, 16
 # How long an answer under way may still take when the Lab ends.
 _LAST_ANSWERS_S = 0.5
 
@@ -108,23 +111,19 @@ async def _serve(
     async with AsyncExitStack() as stack:
         api = ObsApi(store, accounts, activity, faults)
         stack.callback(api.close)
-        runners: tuple[web.BaseRunner, ...] = (
-            web.ServerRunner(obs_server(api), shutdown_timeout=_LAST_ANSWERS_S),
-            web.AppRunner(
-                app, auto_decompress=False, access_log=None, handle_signals=False, shutdown_timeout=_LAST_ANSWERS_S
-            ),
-            web.AppRunner(control_app(faults, token), access_log=None, handle_signals=False),
-        )
-        for runner in runners:
+        ports_served = _ports_served(api, app, control_app(faults, token))
+        for connections, runner in ports_served:
             stack.push_async_callback(runner.cleanup)
+            stack.callback(connections.close)
             await runner.setup()
         # The jobs end first: until then they may still read and write the object store.
         stack.push_async_callback(service.stop)
         with _told_as_unusable(options.root):
             await service.start()
         with life.signals():
-            for runner, port in zip(runners, ports, strict=True):
-                await web.SockSite(runner, port).start()
+            for (connections, runner), port in zip(ports_served, ports, strict=True):
+                if runner.server:
+                    await connections.listen(runner.server, port)
             running = options.root / RUNNING
             control = options.root / CONTROL
             with _told_as_unusable(options.root):
@@ -141,6 +140,24 @@ async def _serve(
             await life.wait()
             _log.info("ending")
             await stack.aclose()
+
+
+def _ports_served(
+    api: ObsApi, gateway: web.Application, control: web.Application
+) -> list[tuple[Connections, web.BaseRunner]]:
+    """What is behind each port, in their order."""
+    objects, calls, rules = (Connections(Bounds(most)) for most in (MOST_OBS, MOST_GATEWAY, MOST_CONTROL))
+    ends_s = _LAST_ANSWERS_S
+    return [
+        (objects, web.ServerRunner(obs_server(api, objects), shutdown_timeout=ends_s)),
+        (calls, _app_runner(calls, gateway, auto_decompress=False, shutdown_timeout=ends_s)),
+        (rules, _app_runner(rules, control)),
+    ]
+
+
+def _app_runner(connections: Connections, app: web.Application, **more: Any) -> web.AppRunner:
+    idle_s = connections.bounds.idle_s
+    return web.AppRunner(connections.of(app), access_log=None, handle_signals=False, keepalive_timeout=idle_s, **more)
 
 
 def _faults(options: LabOptions) -> Faults:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 from obs import ACL, Grant, Grantee, Group, ObsClient, Owner, Permission, PutObjectHeader
 
+from support.servers.anybody import Anybody
 from support.servers.lab_process import LabProcess
+from support.servers.obs_wire import Wire
 from support.stores.lab_clients import obs_client
 from traindeck.lab.accounts import AccountRefused, Accounts, LabAccount, RefusedAccount
 from traindeck.lab.obs.policy import Asker, MalformedPolicy, checked_policy, policy_of
@@ -42,7 +46,8 @@ def get(client: ObsClient, bucket: str, key: str = "k") -> int:
 
 def policy(bucket: str, *statements: dict[str, Any]) -> str:
     usual = {"Effect": "Allow", "Principal": {"ID": "*"}, "Resource": [bucket, f"{bucket}/*"]}
-    return json.dumps({"Statement": [{**usual, **one} for one in statements]})
+    merged = [{**usual, **one} for one in statements]
+    return json.dumps({"Statement": [{name: value for name, value in one.items() if value} for one in merged]})
 
 
 # --- ACLs ------------------------------------------------------------------------------------------------------------
@@ -279,3 +284,153 @@ def test_accounts_come_and_go_while_the_lab_runs(lab: LabProcess, bucket: str) -
         with pytest.raises(AccountRefused) as refused:
             accounts.remove(name)
         assert refused.value.reason is RefusedAccount[reason]
+
+
+def blocked(s3: Any, bucket: str, *names: str) -> None:
+    settings = {name: name in names for name in BLOCKS}
+    s3.put_public_access_block(Bucket=bucket, PublicAccessBlockConfiguration=settings)
+
+
+BLOCKS = ("BlockPublicAcls", "IgnorePublicAcls", "BlockPublicPolicy", "RestrictPublicBuckets")
+PUBLIC = {"ACL": "public-read"}
+GROUP = {"GrantRead": 'uri="http://acs.amazonaws.com/groups/global/AuthenticatedUsers"'}
+
+
+@pytest.mark.parametrize("public", [PUBLIC, {"ACL": "authenticated-read"}, GROUP], ids=["everyone", "users", "grant"])
+def test_public_acls_can_be_blocked(s3: Any, bucket: str, public: dict[str, str]) -> None:
+    s3.put_object(Bucket=bucket, Key="before", Body=b"x", **public)
+    blocked(s3, bucket, "BlockPublicAcls")
+    given = s3.get_object_acl(Bucket=bucket, Key="before")
+    document = {name: given[name] for name in ("Owner", "Grants")}
+    place = {"Bucket": bucket, "Key": "k"}
+    calls: list[Callable[[], Any]] = [
+        lambda: s3.put_object(**place, Body=b"x", **public),
+        lambda: s3.create_multipart_upload(**place, **public),
+        lambda: s3.copy_object(**place, CopySource={"Bucket": bucket, "Key": "before"}, **public),
+        lambda: s3.put_object_acl(Bucket=bucket, Key="before", **public),
+        lambda: s3.put_object_acl(Bucket=bucket, Key="before", AccessControlPolicy=document),
+        lambda: s3.put_bucket_acl(Bucket=bucket, **public),
+        lambda: s3.put_bucket_acl(Bucket=bucket, AccessControlPolicy=document),
+    ]
+    for call in calls:
+        with pytest.raises(ClientError) as failed:
+            call()
+        assert failed.value.response["Error"]["Code"] == "AccessDenied"
+    assert [one["Key"] for one in s3.list_objects_v2(Bucket=bucket)["Contents"]] == ["before"]
+    s3.put_object(**place, Body=b"x", ACL="bucket-owner-full-control")
+    s3.put_bucket_acl(Bucket=bucket, ACL="private")
+    s3.delete_public_access_block(Bucket=bucket)
+    s3.put_object(**place, Body=b"x", **public)
+
+
+def test_what_nobody_uploads_is_not_public_where_that_is_blocked(lab: LabProcess, s3: Any, bucket: str) -> None:
+    s3.put_bucket_acl(Bucket=bucket, ACL="public-read-write")
+    anybody = Anybody(lab.obs)
+    assert anybody.put(f"/{bucket}/before") == 200
+    blocked(s3, bucket, "BlockPublicAcls")
+    assert anybody.put(f"/{bucket}/after") == 200
+    assert [anybody.get(f"/{bucket}/{key}") for key in ("before", "after")] == [200, 403]
+
+
+def test_public_acls_can_be_ignored(lab: LabProcess, s3: Any, bucket: str) -> None:
+    s3.put_bucket_acl(Bucket=bucket, ACL="public-read-write")
+    s3.put_object(Bucket=bucket, Key="k", Body=b"x", ACL="public-read")
+    anybody = Anybody(lab.obs)
+    target = f"/{bucket}/k"
+    assert (anybody.get(f"/{bucket}"), anybody.get(target), anybody.put(f"/{bucket}/new")) == (200, 200, 200)
+    blocked(s3, bucket, "IgnorePublicAcls")
+    assert (anybody.get(f"/{bucket}"), anybody.get(target), anybody.put(target)) == (403, 403, 403)
+    assert anybody.delete(target) == 403
+    assert s3.get_object(Bucket=bucket, Key="k")["Body"].read() == b"x"
+
+
+FIXED = {"Condition": {"IpAddress": {"SourceIp": "192.0.2.0/24"}}}
+OPEN: list[dict[str, Any]] = [
+    {},
+    {"Condition": {"StringLike": {"Referer": "*"}}},
+    {"Condition": {"IpAddress": {"SourceIp": "0.0.0.0/0"}}},
+    {"Principal": None, "NotPrincipal": {"ID": ["domain/somebody:user/*"]}},
+]
+
+
+@pytest.mark.parametrize("change", OPEN)
+def test_public_policies_can_be_blocked(s3: Any, bucket: str, change: dict[str, Any]) -> None:
+    text = policy(bucket, {**READ, **change})
+    blocked(s3, bucket, "BlockPublicPolicy")
+    with pytest.raises(ClientError) as failed:
+        s3.put_bucket_policy(Bucket=bucket, Policy=text)
+    assert failed.value.response["Error"]["Code"] == "AccessDenied"
+    s3.put_bucket_policy(Bucket=bucket, Policy=policy(bucket, {**READ, **FIXED}))
+    assert not s3.get_bucket_policy_status(Bucket=bucket)["PolicyStatus"]["IsPublic"]
+
+
+def test_a_public_policy_can_be_restricted_to_the_owner(
+    lab: LabProcess, s3: Any, guest: ObsClient, other: LabAccount, bucket: str
+) -> None:
+    s3.put_object(Bucket=bucket, Key="k", Body=b"x")
+    delegated = {**READ, "Principal": {"ID": [f"domain/{other.domain_id}:user/*"]}}
+    anybody = Anybody(lab.obs)
+    # A policy that is not public goes on to let in whom it names.
+    for statements, before, after in (
+        ([delegated], (403, 200), (403, 200)),
+        ([READ, delegated], (200, 200), (403, 403)),
+    ):
+        s3.put_bucket_policy(Bucket=bucket, Policy=policy(bucket, *statements))
+        blocked(s3, bucket)
+        assert (anybody.get(f"/{bucket}/k"), get(guest, bucket)) == before
+        blocked(s3, bucket, "RestrictPublicBuckets")
+        assert (anybody.get(f"/{bucket}/k"), get(guest, bucket)) == after
+    assert s3.get_object(Bucket=bucket, Key="k")["Body"].read() == b"x"
+
+
+def test_a_block_is_kept_however_it_is_written(lab: LabProcess, s3: Any, bucket: str) -> None:
+    wire = Wire(lab)
+    body = (
+        b"<PublicAccessBlockConfiguration><BlockPublicAcls>\n true </BlockPublicAcls></PublicAccessBlockConfiguration>"
+    )
+    assert wire.put(f"/{bucket}?publicAccessBlock", body).status == 200
+    shown = s3.get_public_access_block(Bucket=bucket)["PublicAccessBlockConfiguration"]
+    assert shown == {name: name == "BlockPublicAcls" for name in BLOCKS}
+    with pytest.raises(ClientError):
+        s3.put_object(Bucket=bucket, Key="k", Body=b"x", **PUBLIC)
+
+
+# --- who may be granted something ------------------------------------------------------------------------------------
+
+
+def test_nobody_unknown_is_granted_anything(lab: LabProcess, s3: Any, bucket: str) -> None:
+    s3.put_object(Bucket=bucket, Key="k", Body=b"x")
+    given = s3.get_object_acl(Bucket=bucket, Key="k")
+    stranger = {"Type": "CanonicalUser", "ID": "0" * 32}
+    by_mail = {"Type": "AmazonCustomerByEmail", "EmailAddress": "nobody@example.com"}
+    for grantee, code in ((stranger, "InvalidArgument"), (by_mail, "UnresolvableGrantByEmailAddress")):
+        document = {"Owner": given["Owner"], "Grants": [{"Grantee": grantee, "Permission": "READ"}]}
+        header = f'emailAddress="{by_mail["EmailAddress"]}"' if grantee is by_mail else f'id="{stranger["ID"]}"'
+        calls: list[Callable[[], Any]] = [
+            partial(s3.put_object_acl, Bucket=bucket, Key="k", AccessControlPolicy=document),
+            partial(s3.put_bucket_acl, Bucket=bucket, AccessControlPolicy=document),
+            partial(s3.put_object, Bucket=bucket, Key="new", Body=b"x", GrantRead=header),
+            partial(s3.create_multipart_upload, Bucket=bucket, Key="new", GrantRead=header),
+            partial(s3.create_bucket, Bucket=f"{bucket}-new", GrantRead=header),
+        ]
+        for call in calls:
+            with pytest.raises(ClientError) as failed:
+                call()
+            assert failed.value.response["Error"]["Code"] == code
+    assert s3.get_object_acl(Bucket=bucket, Key="k")["Grants"] == given["Grants"]
+    wire = Wire(lab)
+    grant = b"<Grant><Grantee><ID>stranger</ID></Grantee><Permission>READ</Permission></Grant>"
+    obs = b"<AccessControlPolicy><AccessControlList>%s</AccessControlList></AccessControlPolicy>" % grant
+    answer = wire.put(f"/{bucket}/k?acl", obs)
+    assert (answer.status, answer.code) == (400, "InvalidArgument")
+
+
+def test_grants_in_headers_are_all_there_are(s3: Any, other: LabAccount, bucket: str) -> None:
+    own = s3.get_bucket_acl(Bucket=bucket)["Owner"]["ID"]
+    s3.put_object(Bucket=bucket, Key="k", Body=b"x", GrantRead=f'id="{other.domain_id}"')
+    grants = s3.get_object_acl(Bucket=bucket, Key="k")["Grants"]
+    assert [(one["Grantee"]["ID"], one["Permission"]) for one in grants] == [(other.domain_id, "READ")]
+    # Its owner needs no grant to read it and to change who may.
+    assert s3.get_object(Bucket=bucket, Key="k")["Body"].read() == b"x"
+    s3.put_object_acl(Bucket=bucket, Key="k", GrantFullControl=f'id="{own}"')
+    assert [one["Permission"] for one in s3.get_object_acl(Bucket=bucket, Key="k")["Grants"]] == ["FULL_CONTROL"]

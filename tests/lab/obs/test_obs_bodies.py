@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import hmac
 import zlib
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -187,6 +190,71 @@ def test_framed_bodies(wire: Wire, payload: str, pieces: list[bytes]) -> None:
         short = put_framed(wire, other, payload, pieces, trailers, announced=announced)
         assert (short.status, short.code) == (400, "IncompleteBody")
     assert wire.ask("HEAD", other).status == 404
+
+
+def other_head(wire: Wire, scheme: str, headers: dict[str, str]) -> bytes:
+    """Of a PUT with the OBS signature, with that of version 2, with a link, or with none."""
+    if scheme == "OBS":
+        return wire.head("PUT", "/bodies/other", headers)
+    moment = format_datetime(datetime.now(UTC), usegmt=True)
+    target, given = "/bodies/other", {"Date": moment, **headers}
+    if scheme == "AWS":
+        extra = "".join(f"{name}:{value}\n" for name, value in sorted(headers.items()) if name.startswith("x-amz-"))
+        digest = hmac.new(wire.lab.secret_key.encode(), f"PUT\n\n\n{moment}\n{extra}{target}".encode(), hashlib.sha1)
+        given["Authorization"] = f"AWS {wire.lab.access_key}:{base64.b64encode(digest.digest()).decode()}"
+    lines = [f"PUT {target} HTTP/1.1", f"Host: 127.0.0.1:{wire.port}", "Connection: close"]
+    return ("\r\n".join([*lines, *(f"{name}: {value}" for name, value in given.items())]) + "\r\n\r\n").encode()
+
+
+@pytest.mark.parametrize("scheme", ["OBS", "AWS", "nobody"])
+@pytest.mark.parametrize("announced", ["encoding", "length", "hash"])
+def test_framing_is_never_stored_whatever_the_signature(wire: Wire, scheme: str, announced: str) -> None:
+    wire.put("/bodies?acl", b"", {"x-obs-acl": "public-read-write"})
+    trailers = {"x-amz-checksum-crc32": crc32(b"content")}
+    body = framed([b"content"], trailers)
+    headers = {
+        "Content-Length": str(len(body)),
+        "x-amz-decoded-content-length": "7",
+        "x-amz-trailer": "x-amz-checksum-crc32",
+        **({"Content-Encoding": "aws-chunked"} if announced == "encoding" else {}),
+        **({"x-amz-content-sha256": PAYLOADS[0]} if announced == "hash" else {}),
+    }
+    stored = wire.exchange(other_head(wire, scheme, headers) + body)
+    assert stored.status == 200, stored.body
+    got = wire.ask("GET", "/bodies/other")
+    assert (got.body, "content-encoding" in got.headers) == (b"content", False)
+    wrong = body.replace(b"content", b"changed")
+    assert wire.exchange(other_head(wire, scheme, headers) + wrong).code == "BadDigest"
+    # Without its length a body in chunks is not taken at all.
+    headers.pop("x-amz-decoded-content-length")
+    if announced != "length":
+        assert wire.exchange(other_head(wire, scheme, headers) + body).status == 411
+    assert wire.ask("GET", "/bodies/other").body == b"content"
+
+
+@pytest.mark.parametrize("scheme", ["OBS", "AWS", "nobody"])
+def test_what_no_signature_proves_is_not_believed(wire: Wire, scheme: str) -> None:
+    wire.put("/bodies?acl", b"", {"x-obs-acl": "public-read-write"})
+    assert wire.put("/bodies/other", b"kept").status == 200
+    seed = ChunkSeed(b"key", "20260101T000000Z", "20260101/lab/s3/aws4_request", "0" * 64)
+    for payload, body in (
+        (PAYLOADS[2], framed([b"content"], {}, seed)),
+        ("STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD", framed([b"content"], {})),
+        (hashlib.sha256(b"other").hexdigest(), b"content"),
+        ("nonsense", b"content"),
+    ):
+        headers = {"Content-Length": str(len(body)), "x-amz-content-sha256": payload}
+        answer = wire.exchange(other_head(wire, scheme, {**headers, "x-amz-decoded-content-length": "7"}) + body)
+        assert answer.status == 400, (payload, answer.body)
+        if payload == hashlib.sha256(b"other").hexdigest():
+            assert wire.exchange(other_head(wire, scheme, headers) + body).code == "XAmzContentSHA256Mismatch"
+    assert wire.ask("GET", "/bodies/other").body == b"kept"
+
+
+def test_an_encoding_that_is_only_said_changes_nothing(s3: Any, bucket: str) -> None:
+    for coding, kept in (("aws-chunked", None), ("gzip, aws-chunked", "gzip")):
+        s3.put_object(Bucket=bucket, Key="k", ContentEncoding=coding)
+        assert s3.head_object(Bucket=bucket, Key="k").get("ContentEncoding") == kept
 
 
 @pytest.mark.parametrize("algorithm", sorted(set(ALGORITHMS) & {"crc32", "crc32c", "crc64nvme", "sha1", "sha256"}))

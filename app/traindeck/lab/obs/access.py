@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from traindeck.lab.obs.errors import AccessDenied, InvalidArgument, MalformedXML, NoSuchKey
+from traindeck.lab.obs.errors import (
+    AccessDenied,
+    InvalidArgument,
+    InvalidRequest,
+    MalformedXML,
+    NoSuchKey,
+    ObsError,
+)
 from traindeck.lab.obs.policy import Asker, policy_of
 from traindeck.lab.obs.records import BucketInfo, ObjectInfo
 from traindeck.lab.obs.request import ObsRequest, element, identity
@@ -120,8 +127,25 @@ GRANT_HEADERS = {
 }
 
 
-def granted_acl(headers: Mapping[str, str], owner: str) -> Acl | None:
-    """From headers such as x-obs-grant-read: id=…; None where there are none."""
+def header_acl(request: ObsRequest, owner: str, bucket: BucketInfo | None = None) -> Acl | None:
+    """The one that the headers ask for: by name, or grant by grant; None where they do not, or want the usual one."""
+    name, granted = request.ours("acl"), _granted_acl(request, owner)
+    if name and granted:
+        raise InvalidRequest("Specifying both canned ACLs and header grants is not allowed.")
+    if granted or name in (None, "", "private"):
+        return granted
+    return canned_acl(name or "", owner, bucket.owner if bucket else owner, of_object=bool(request.key))
+
+
+def check_public(bucket: BucketInfo, acl: Acl) -> None:
+    """Raise where the bucket does not take an ACL as open as this."""
+    if acl.is_public and blocks(bucket, "BlockPublicAcls"):
+        raise AccessDenied("The bucket does not take ACLs that make something public.")
+
+
+def _granted_acl(request: ObsRequest, owner: str) -> Acl | None:
+    """From headers such as x-obs-grant-read: id=…, which are all that is granted then."""
+    headers = request.our_headers()
     found: list[Grant] = []
     for name, (permission, delivered) in GRANT_HEADERS.items():
         for one in headers.get(name, "").split(","):
@@ -129,13 +153,14 @@ def granted_acl(headers: Mapping[str, str], owner: str) -> Acl | None:
             value = value.strip("\"' ")
             if not one.strip():
                 continue
-            if not equals or kind.lower() not in ("id", "uri") or not value:
+            read = _GRANTEES.get(kind.strip().lower())
+            if not equals or read is None or not value:
                 raise InvalidArgument(name, headers[name])
-            found.append(Grant(_group(value) if kind.lower() == "uri" else value, permission, delivered))
-    return Acl(owner, (Grant(owner, FULL_CONTROL), *found)) if found else None
+            found.append(Grant(read(request, value), permission, delivered))
+    return Acl(owner, tuple(found)) if found else None
 
 
-def parsed_acl(body: bytes, owner: str) -> Acl:
+def parsed_acl(request: ObsRequest, body: bytes, owner: str) -> Acl:
     """From a document of either dialect; the owner cannot be changed by it."""
     root = parsed(body, "AccessControlPolicy")
     owner_node, listed = first(root, "Owner"), first(root, "AccessControlList")
@@ -149,28 +174,41 @@ def parsed_acl(body: bytes, owner: str) -> Acl:
         if grantee is None or permission not in PERMISSIONS:
             raise MalformedXML
         delivered = (child(node, "Delivered") or "").strip().lower() == "true"
-        grants.append(Grant(_grantee(grantee), permission, delivered))
+        grants.append(Grant(_grantee(request, grantee), permission, delivered))
     if len(grants) > MAX_GRANTS:
         raise MalformedXML(f"An ACL has at most {MAX_GRANTS} grants.")
     return Acl(owner, tuple(grants))
 
 
-def _grantee(node: Node) -> str:
-    if account := (child(node, "ID") or "").strip():
-        return account
-    canned, uri = child(node, "Canned"), child(node, "URI")
-    if canned is not None and canned.strip() == "Everyone":
+def _grantee(request: ObsRequest, node: Node) -> str:
+    if (child(node, "Canned") or "").strip() == "Everyone":
         return EVERYONE
-    if canned is not None or uri is None:
-        raise MalformedXML
-    return _group(uri.strip())
+    for name, read in (("ID", _account), ("EmailAddress", _by_mail), ("URI", _group)):
+        if value := (child(node, name) or "").strip():
+            return read(request, value)
+    raise MalformedXML
 
 
-def _group(uri: str) -> str:
+def _account(request: ObsRequest, domain_id: str) -> str:
+    if not request.is_account(domain_id):
+        raise InvalidArgument("CanonicalUser/ID", domain_id, "Invalid id")
+    return domain_id
+
+
+def _by_mail(_: ObsRequest, address: str) -> str:
+    """No account of the Lab has an address."""
+    message = "The e-mail address you provided does not match any account on record."
+    raise ObsError(400, "UnresolvableGrantByEmailAddress", message, details={"EmailAddress": address})
+
+
+def _group(_: ObsRequest, uri: str) -> str:
     for name, known in _GROUPS.items():
         if uri == known or known.endswith("/" + uri.rpartition("/")[2]):
             return name
     raise InvalidArgument("Grantee", uri, "Invalid group uri")
+
+
+_GRANTEES: Mapping[str, Callable[[ObsRequest, str], str]] = {"id": _account, "emailaddress": _by_mail, "uri": _group}
 
 
 def _grant_xml(grant: Grant, dialect: Dialect, of_object: bool) -> str:
@@ -221,6 +259,11 @@ class Access:
         if not self._may_on_object(request, bucket, info, action):
             raise AccessDenied
 
+    def expected(self, bucket: BucketInfo | None, owner: str | None) -> None:
+        """Raise where the client says whose the bucket is, and it is not."""
+        if owner is not None and bucket is not None and bucket.owner != owner:
+            raise AccessDenied("The bucket is not that of the expected owner.")
+
     def missing(self, request: ObsRequest, bucket: BucketInfo, error: NoSuchKey) -> Exception:
         """What to answer about a key that is not there: only who may list learns that it is not."""
         return error if self._may(request, bucket, "ListBucket", "") else AccessDenied()
@@ -259,8 +302,10 @@ class Access:
             return None
         asker = Asker(account.domain_id if account else None, account.user_id if account else None, _context(request))
         resource = f"{bucket.name}/{key}" if key else bucket.name
-        public = is_owner or not blocks(bucket, "RestrictPublicBuckets")
-        return policy_of(text).verdict(asker, action, resource, public=public)
+        policy = policy_of(text)
+        # Blocked is whatever a public policy allows, also to those it names.
+        may_allow = is_owner or not (blocks(bucket, "RestrictPublicBuckets") and policy.is_public)
+        return policy.verdict(asker, action, resource, may_allow=may_allow)
 
 
 def read_action(version: str | None) -> str:

@@ -10,8 +10,10 @@ from functools import partial
 from aiohttp import web
 
 from traindeck.lab.accounts import Accounts
+from traindeck.lab.connections import Connections
 from traindeck.lab.faults import Faults, Kind, LostError, Trouble, spoiled
 from traindeck.lab.life import Activity, Workers
+from traindeck.lab.obs.access import Access
 from traindeck.lab.obs.body_streams import drain
 from traindeck.lab.obs.calls.bucket_calls import Buckets
 from traindeck.lab.obs.calls.form_upload import FormUploads
@@ -19,6 +21,7 @@ from traindeck.lab.obs.calls.list_calls import Listings
 from traindeck.lab.obs.calls.multipart_calls import Multipart
 from traindeck.lab.obs.calls.object_calls import Objects
 from traindeck.lab.obs.calls.setting_calls import Named, Settings, cors_headers
+from traindeck.lab.obs.conditions import refuse_unseen
 from traindeck.lab.obs.errors import AccessDenied, MethodNotAllowed, NotImplementedHere, ObsError
 from traindeck.lab.obs.request import ObsRequest, check_understood, error_answer, understood
 from traindeck.lab.obs.store import ObjectStore
@@ -31,6 +34,7 @@ READ_AHEAD = 512 * 1024
 
 # What is asked without a signature, or proves itself.
 _UNSIGNED = frozenset({"Probe", "Preflight", "PostObject"})
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _log = logging.getLogger(__name__)
 
 
@@ -39,6 +43,7 @@ class ObsApi:
 
     def __init__(self, store: ObjectStore, accounts: Accounts, activity: Activity, faults: Faults) -> None:
         self._store = store
+        self._access = Access(store)
         self._accounts = accounts
         self._activity = activity
         self._faults = faults
@@ -89,6 +94,7 @@ class ObsApi:
     async def handle(self, http: web.BaseRequest) -> web.StreamResponse:
         with self._activity.request():
             request = understood(http)
+            request.is_account = self._accounts.has_domain
             try:
                 check_understood(request)
                 response = await self._answer(request)
@@ -118,6 +124,9 @@ class ObsApi:
             self._raise_faults(request)
         if name not in _UNSIGNED:
             self._authenticate(request, lambda secret_of: verify_obs(request.raw, secret_of, request.trouble.now))
+        if request.method not in _READING:
+            refuse_unseen(name, request.raw.by_name)
+        self._access.expected(self._store.bucket(request.bucket), request.raw.header("x-amz-expected-bucket-owner"))
         return await operation(request)
 
     def _check_page(self, request: ObsRequest) -> None:
@@ -189,10 +198,11 @@ def _refusal(refused: Refused) -> ObsError:
     return AccessDenied(refused.detail) if refused.detail else AccessDenied()
 
 
-def obs_server(api: ObsApi) -> web.Server:
+def obs_server(api: ObsApi, connections: Connections) -> web.Server:
     """Bodies are taken as they come: decompressing one would store something else than was sent."""
     return web.Server(
-        api.handle,
+        lambda http: connections.serve(http, api.handle),
+        keepalive_timeout=connections.bounds.idle_s,
         auto_decompress=False,
         max_line_size=32768,
         max_field_size=16384,

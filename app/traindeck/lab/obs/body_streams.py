@@ -18,12 +18,20 @@ from traindeck.lab.life import Workers
 from traindeck.lab.obs.access import Access
 from traindeck.lab.obs.checksums import ALGORITHMS, CRC64, shown
 from traindeck.lab.obs.conditions import ByteRange
-from traindeck.lab.obs.errors import AccessDenied, BadDigest, IncompleteBody, InvalidArgument, InvalidRequest, ObsError
+from traindeck.lab.obs.errors import (
+    AccessDenied,
+    BadDigest,
+    IncompleteBody,
+    InvalidArgument,
+    InvalidRequest,
+    NotImplementedHere,
+    ObsError,
+)
 from traindeck.lab.obs.records import whole_number
 from traindeck.lab.obs.request import ObsRequest
 from traindeck.lab.obs.storage import BodyWriter
 from traindeck.lab.obs.store import ObjectStore
-from traindeck.lab.signing.request import UNSIGNED_PAYLOAD, ChunkSeed, RawRequest, is_equal
+from traindeck.lab.signing.request import UNSIGNED_PAYLOAD, ChunkSeed, RawRequest, Verified, is_equal
 from traindeck.lab.signing.v4 import chunk_signature, trailer_signature
 
 STREAM_PREFIX = "STREAMING-"
@@ -109,9 +117,17 @@ BLOCK = 1 << 20
 MANY_PIECES = 4096
 SMALL_PIECE = 64 * 1024
 STALL_S = 10.0
+# A refused client is listened to this long, whatever it still sends.
+DRAIN_S = 300.0
 Block = Sequence[bytes]
 _UNSIGNED = {"", UNSIGNED_PAYLOAD}
+UNSIGNED_STREAM = "STREAMING-UNSIGNED-PAYLOAD-TRAILER"
+_SIGNED_STREAMS = ("STREAMING-AWS4-HMAC-SHA256-PAYLOAD", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_DECODED_LENGTH = "x-amz-decoded-content-length"
 CHECKSUM_PREFIX = "x-amz-checksum-"
+_CHECKSUMS = (CHECKSUM_PREFIX, "x-obs-checksum-")
+_ABOUT_CHECKSUMS = ("algorithm", "type", "mode")
 _CRC64_HEADERS = ("x-obs-checksum-crc64ecma", "x-amz-checksum-crc64ecma")
 
 
@@ -121,7 +137,7 @@ class IncomingBody:
     def __init__(self, request: ObsRequest) -> None:
         if request.verified is None:
             raise AccessDenied
-        raw, payload = request.raw, request.verified.payload_hash
+        raw, payload = request.raw, _payload(request, request.verified)
         self._http = request.http
         # What was compared, once `finish` is through.
         self.crc64 = ""
@@ -134,21 +150,30 @@ class IncomingBody:
         # The size of the content, where the request tells it.
         self.announced_size = _announced_size(raw, payload)
         if payload.startswith(STREAM_PREFIX):
-            seed = None if payload.startswith("STREAMING-UNSIGNED") else request.verified.chunk_seed
+            seed = None if payload == UNSIGNED_STREAM else request.verified.chunk_seed
             self._decoder = ChunkDecoder(seed, signed_trailer=payload.endswith("-TRAILER"))
-        elif payload not in _UNSIGNED:
+        else:
             self._sha256 = payload
         self._expected = announced_checksums(raw)
         if crc64 := next((value for name in _CRC64_HEADERS if (value := raw.header(name)) is not None), None):
             self._expected[CRC64] = crc64
-        trailer = (raw.header("x-amz-trailer") or "").lower()
-        self._trailing = trailer.removeprefix(CHECKSUM_PREFIX) if trailer.startswith(CHECKSUM_PREFIX) else ""
+        self._trailing = self._announced_trailer(raw)
+        if raw.header("x-amz-sdk-checksum-algorithm") and not self._expected and not self._trailing:
+            raise InvalidRequest("x-amz-sdk-checksum-algorithm is there, but no checksum of the body is announced.")
         wanted = {*self._expected, self._trailing, *(["sha256"] if self._sha256 else [])}
         self._digests = {name: make() for name, make in ALGORITHMS.items() if name in wanted}
 
     @property
     def has_digest(self) -> bool:
         return self._md5 is not None or bool(self._expected) or bool(self._trailing)
+
+    def _announced_trailer(self, raw: RawRequest) -> str:
+        """The checksum behind the body, which nothing else may be."""
+        trailer = (raw.header("x-amz-trailer") or "").lower()
+        name = trailer.removeprefix(CHECKSUM_PREFIX)
+        if trailer and (name == trailer or name not in ALGORITHMS or self._decoder is None):
+            raise InvalidRequest("The value specified in the x-amz-trailer header is not supported.")
+        return name
 
     def forget_checksums(self) -> None:
         """The headers tell of something else than this body."""
@@ -208,11 +233,8 @@ class IncomingBody:
             self._decoder.finish()
         if self.announced_size is not None and self._received != self.announced_size:
             raise IncompleteBody
-        if self._trailing in ALGORITHMS and self._decoder:
-            value = self._decoder.trailers.get(CHECKSUM_PREFIX + self._trailing)
-            if value is None:
-                raise InvalidRequest("The announced trailing checksum is missing.")
-            self._expected[self._trailing] = value
+        if self._decoder:
+            self._take_trailer(self._decoder.trailers)
         if self._md5 is not None and self._md5 != md5():
             raise BadDigest("The Content-MD5 you specified did not match what we received.")
         if self._sha256 and self._digests["sha256"].digest().hex() != self._sha256:
@@ -225,10 +247,42 @@ class IncomingBody:
         self.crc64 = self._expected.get(CRC64, "")
         self.checksums = {name: value for name, value in self._expected.items() if name != CRC64}
 
+    def _take_trailer(self, trailers: Mapping[str, str]) -> None:
+        announced = [CHECKSUM_PREFIX + self._trailing] if self._trailing else []
+        if list(trailers) != announced:
+            raise InvalidRequest("The trailers are not those that were announced.")
+        if self._trailing:
+            self._expected[self._trailing] = trailers[announced[0]]
+
+
+def _payload(request: ObsRequest, verified: Verified) -> str:
+    """How the body comes: as one of the streams, with the hash that its header tells, or "" as it is."""
+    raw, payload = request.raw, verified.payload_hash
+    # Signatures other than version 4, and links, do not cover the header; it is meant all the same.
+    if payload in _UNSIGNED:
+        payload = request.in_any_dialect("content-sha256") or ""
+    if payload in _UNSIGNED:
+        return UNSIGNED_STREAM if _is_framed(raw) else ""
+    if payload in _SIGNED_STREAMS and verified.chunk_seed is None:
+        raise InvalidRequest("Chunks can be signed only where the request has a signature of version 4.")
+    if payload not in (UNSIGNED_STREAM, *_SIGNED_STREAMS):
+        if not _SHA256.fullmatch(payload):
+            raise InvalidArgument("x-amz-content-sha256", payload)
+        if raw.header(_DECODED_LENGTH) is not None:
+            raise InvalidRequest("A body in chunks needs a value of x-amz-content-sha256 that says so.")
+    return payload
+
+
+def _is_framed(raw: RawRequest) -> bool:
+    """Without a word about it in the hash: clients of version 2 send chunks, and would find the framing stored."""
+    if raw.header(_DECODED_LENGTH) is not None:
+        return True
+    return "aws-chunked" in (raw.header("content-encoding") or "") and raw.header("content-length") != "0"
+
 
 def _announced_size(raw: RawRequest, payload_hash: str) -> int | None:
     is_framed = payload_hash.startswith(STREAM_PREFIX)
-    text = raw.header("x-amz-decoded-content-length") if is_framed else raw.header("content-length")
+    text = raw.header(_DECODED_LENGTH) if is_framed else raw.header("content-length")
     if text is None:
         chunked = "chunked" in (raw.header("transfer-encoding") or "").lower()
         if is_framed or (not chunked and raw.method in {"PUT", "POST"}):
@@ -243,8 +297,17 @@ def _announced_size(raw: RawRequest, payload_hash: str) -> int | None:
 
 
 def announced_checksums(raw: RawRequest) -> dict[str, str]:
-    given = {name: raw.header(CHECKSUM_PREFIX + name) for name in ALGORITHMS}
-    return {name: value for name, value in given.items() if value is not None}
+    """Those that can be compared; one that cannot must not be passed over."""
+    found: dict[str, str] = {}
+    for header, values in raw.by_name.items():
+        if header.startswith(_CHECKSUMS):
+            name = header[len(CHECKSUM_PREFIX) :]
+            if header in _CRC64_HEADERS or name in _ABOUT_CHECKSUMS:
+                continue
+            if name not in ALGORITHMS or not header.startswith(CHECKSUM_PREFIX):
+                raise NotImplementedHere(f"the header {header}")
+            found[name] = values[0]
+    return found
 
 
 def content_md5(raw: RawRequest) -> bytes | None:
@@ -273,18 +336,22 @@ async def drain(request: web.BaseRequest) -> bool:
     """Read what a refused client still sends, as it would see a broken pipe instead of the answer; bounded."""
     left = MAX_BODY
     try:
-        while left > 0:
-            async with asyncio.timeout(STALL_S):
-                data = await request.content.readany()
-            if not data:
-                return True
-            left -= len(data)
+        async with asyncio.timeout(DRAIN_S):
+            while left > 0:
+                async with asyncio.timeout(STALL_S):
+                    data = await request.content.readany()
+                if not data:
+                    return True
+                left -= len(data)
     except TimeoutError:
         return False
     return False
 
 
 _SENT_BLOCK = 256 * 1024
+_SENT_PIECE = 8 << 20
+# Within which a piece is taken, by readers as slow as 14 kB a second too.
+TAKEN_S = 600.0
 
 
 def content_range(part: ByteRange, size: int) -> str:
@@ -303,12 +370,27 @@ async def send(
     await response.prepare(http)
     if http.transport is None:
         raise ConnectionResetError("The client has gone.")
-    sent = await asyncio.get_running_loop().sendfile(http.transport, file, part.first, part.length)
-    if sent != part.length:
+    if not await _sent_whole(http.transport, file, part):
         # The length is promised already; a closed connection is the only way to say that the rest is missing.
         http.transport.abort()
     await response.write_eof()
     return response
+
+
+async def _sent_whole(transport: asyncio.Transport, file: BinaryIO, part: ByteRange) -> bool:
+    """Piece by piece: how far the system has come within one, it does not tell, and who takes nothing must not stay."""
+    loop = asyncio.get_running_loop()
+    try:
+        for at in range(part.first, part.last + 1, _SENT_PIECE):
+            length = min(_SENT_PIECE, part.last + 1 - at)
+            if transport.is_closing():
+                raise ConnectionResetError("The client has gone.")
+            async with asyncio.timeout(TAKEN_S):
+                if await loop.sendfile(transport, file, at, length) != length:
+                    return False
+    except TimeoutError:
+        return False
+    return True
 
 
 SMALL = 256 * 1024

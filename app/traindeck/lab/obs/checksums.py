@@ -1,4 +1,4 @@
-"""The checksums a client may send with a body, and those of an object joined from parts."""
+"""The checksums a client may send with a body."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import base64
 import hashlib
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-
-from traindeck.lab.obs.records import PartInfo
 
 
 class Polynomial:
@@ -86,13 +84,13 @@ def _folded(data: bytes, state: int, size: int, shifts: Sequence[int]) -> bytes:
     return row.to_bytes(size + longer // 8, "little")
 
 
+# Computed by zlib, and only joined here.
+CRC32 = Polynomial(0xEDB88320, 32, ())
 CRC32C = Polynomial(0x82F63B78, 32, (209_720, 2_480))
 CRC64_ECMA = Polynomial(0xC96C5795D7870F42, 64, (86_064, 1_272))
 CRC64_NVME = Polynomial(0x9A6C9329AC4BC9B5, 64, (35_368, 1_656))
 
 
-FULL_OBJECT = "FULL_OBJECT"
-COMPOSITE = "COMPOSITE"
 CRC64 = "crc64ecma"
 
 
@@ -118,6 +116,8 @@ ALGORITHMS: Mapping[str, Callable[[], Crc | hashlib._Hash]] = {
     CRC64: lambda: Crc(CRC64_ECMA.crc, 64),
     "sha1": lambda: hashlib.sha1(usedforsecurity=False),
     "sha256": hashlib.sha256,
+    "sha512": hashlib.sha512,
+    "md5": lambda: hashlib.md5(usedforsecurity=False),
 }
 
 
@@ -126,24 +126,3 @@ def shown(name: str, digest: bytes) -> str:
     if name == CRC64:
         return str(int.from_bytes(digest, "big"))
     return base64.b64encode(digest).decode("ascii")
-
-
-def joined_etag(digests: bytes, count: int) -> str:
-    """Of an object made of so many pieces, from their digests one after another."""
-    return f"{hashlib.md5(digests, usedforsecurity=False).hexdigest()}-{count}"
-
-
-def joined_checksums(algorithm: str, parts: Sequence[PartInfo]) -> tuple[Mapping[str, str], str]:
-    """Those of a completed upload, and what they cover: checksums, except where the whole can be had from the parts."""
-    name = algorithm.lower()
-    if name not in ALGORITHMS or not all(name in part.checksums for part in parts):
-        return {}, ""
-    digests = [base64.b64decode(part.checksums[name]) for part in parts]
-    if name == "crc64nvme":
-        value = 0
-        for part, digest in zip(parts, digests, strict=True):
-            value = CRC64_NVME.joined(value, int.from_bytes(digest, "big"), part.size)
-        return {name: shown(name, value.to_bytes(8, "big"))}, FULL_OBJECT
-    checksum = ALGORITHMS[name]()
-    checksum.update(b"".join(digests))
-    return {name: f"{shown(name, checksum.digest())}-{len(parts)}"}, COMPOSITE

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from traindeck.lab.obs.errors import NoSuchKey, ObsError, PreconditionFailed
+from traindeck.lab.obs.errors import InvalidArgument, NoSuchKey, NotImplementedHere, ObsError, PreconditionFailed
 from traindeck.lab.obs.records import MOST, ObjectInfo, whole_number
 from traindeck.lab.signing.request import http_date
 
@@ -57,6 +57,49 @@ def check_replacement(header: HeaderOf, key: str, current: ObjectInfo | None, *,
             raise NoSuchKey(key)
         if not _names(match, current.etag):
             raise PreconditionFailed("If-Match")
+
+
+def check_deletion(
+    key: str, version: str | None, etag: str | None, size: str | None, modified: str | None
+) -> Callable[[ObjectInfo | None], None] | None:
+    """For a deletion, what it needs the object to be: as S3 has it, the current one and no other version."""
+    if etag is None and size is None and modified is None:
+        return None
+    if version is not None:
+        raise NotImplementedHere("conditions of the deletion of one version")
+    wanted_size = None if size is None else whole_number(size)
+    moment = _date(modified)
+    if (size is not None and wanted_size is None) or (modified is not None and moment is None):
+        raise InvalidArgument("if-match", size or modified or "")
+
+    def check(current: ObjectInfo | None) -> None:
+        if current is None:
+            # Only the tag says that there must be an object.
+            if etag is not None:
+                raise NoSuchKey(key)
+            return
+        if etag is not None and not _names(etag, current.etag):
+            raise PreconditionFailed("If-Match")
+        if wanted_size is not None and wanted_size != current.size:
+            raise PreconditionFailed("x-amz-if-match-size")
+        if moment is not None and moment != current.modified.replace(microsecond=0):
+            raise PreconditionFailed("x-amz-if-match-last-modified-time")
+
+    return check
+
+
+_ALL = frozenset({"if-match", "if-none-match", "if-modified-since", "if-unmodified-since"})
+_OF_WRITES = frozenset({"if-match", "if-none-match"})
+_LOOKED_AT = {
+    **dict.fromkeys(("PutObject", "CopyObject", "CompleteMultipartUpload"), _OF_WRITES),
+    "DeleteObject": frozenset({"if-match"}),
+}
+
+
+def refuse_unseen(operation: str, headers: Mapping[str, object]) -> None:
+    """Refuse a change with a condition that nobody would look at."""
+    if unseen := _ALL.intersection(headers) - _LOOKED_AT.get(operation, frozenset()):
+        raise NotImplementedHere(f"the condition {min(unseen)} of this operation")
 
 
 def byte_ranges(header: HeaderOf, info: ObjectInfo) -> list[ByteRange]:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from email.utils import format_datetime
 from urllib.parse import parse_qsl
 
-from traindeck.lab.obs.access import GRANT_HEADERS, Access, canned_acl, granted_acl
+from traindeck.lab.obs.access import GRANT_HEADERS, Access, blocks, canned_acl, check_public, header_acl
 from traindeck.lab.obs.body_streams import IncomingBody
 from traindeck.lab.obs.errors import InvalidArgument, NotImplementedHere, ObsError
 from traindeck.lab.obs.records import (
@@ -36,24 +36,26 @@ OVERRIDES = {f"response-{name.lower()}": name for name in ("Content-Type", *STOR
 GRANTS = frozenset(GRANT_HEADERS)
 _ENCRYPTION = ("server-side-encryption", "server-side-encryption-kms-key-id", "server-side-encryption-aws-kms-key-id")
 # Whatever a client says about itself or the way a body travels.
-_OF_EVERY_REQUEST = frozenset(
+OF_EVERY_REQUEST = frozenset(
     {"date", "content-sha256", "security-token", "user-agent", "request-payer", "expected-bucket-owner", "trailer"}
     | {"decoded-content-length", "sdk-checksum-algorithm", "request-id", "te", "persistent-headers"}
 )
 PUT_HEADERS = (
-    _OF_EVERY_REQUEST
+    OF_EVERY_REQUEST
     | GRANTS
     | {"acl", "storage-class", "forbid-overwrite", "website-redirect-location", "tagging", "expires"}
-    | {"checksum-algorithm", "checksum-type", "mp-object-size", *_ENCRYPTION}
+    | {"checksum-algorithm", "checksum-type", *_ENCRYPTION}
 )
 COPY_HEADERS = (
     PUT_HEADERS
     | {"copy-source", "copy-source-range", "metadata-directive", "tagging-directive", "source-expected-bucket-owner"}
     | {f"copy-source-if-{name}" for name in ("match", "none-match", "modified-since", "unmodified-since")}
 )
+DELETE_HEADERS = OF_EVERY_REQUEST | {"if-match-size", "if-match-last-modified-time"}
+COMPLETE_HEADERS = OF_EVERY_REQUEST | {"mp-object-size", "forbid-overwrite"}
 _LOCK = "bucket-object-lock-enabled"
 CREATE_HEADERS = (
-    _OF_EVERY_REQUEST
+    OF_EVERY_REQUEST
     | GRANTS
     | {_LOCK}
     | {"acl", "location", "storage-class", "az-redundancy", "bucket-redundancy", "epid", "object-ownership"}
@@ -127,11 +129,14 @@ def owner_of(request: ObsRequest, bucket: BucketInfo) -> str:
 def acl_text(request: ObsRequest, bucket: BucketInfo) -> str:
     """The ACL an upload asks for; "" for the usual one."""
     owner = owner_of(request, bucket)
-    # What nobody in particular uploads belongs to everybody, as at the service.
-    name = request.ours("acl") or ("private" if request.account else "public-read")
-    if granted := granted_acl(request.our_headers(), owner):
-        return granted.text()
-    return "" if name == "private" else canned_acl(name, owner, bucket.owner, of_object=True).text()
+    acl = header_acl(request, owner, bucket)
+    # What nobody in particular uploads belongs to everybody, as at the service, where the bucket takes that.
+    if acl is None and request.account is None and not request.ours("acl") and not blocks(bucket, "BlockPublicAcls"):
+        acl = canned_acl("public-read", owner, bucket.owner, of_object=True)
+    if acl is None:
+        return ""
+    check_public(bucket, acl)
+    return acl.text()
 
 
 def _traits(request: ObsRequest, bucket: BucketInfo) -> Traits:

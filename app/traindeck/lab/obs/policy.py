@@ -91,12 +91,9 @@ class Policy:
 
     @property
     def is_public(self) -> bool:
-        return any(
-            one["Effect"] == "Allow" and _is_everyone(one.get("Principal")) and not one.get("Condition")
-            for one in self._statements
-        )
+        return any(one["Effect"] == "Allow" and _lets_everyone_in(one) for one in self._statements)
 
-    def verdict(self, asker: Asker, action: str, resource: str, *, public: bool = True) -> bool | None:
+    def verdict(self, asker: Asker, action: str, resource: str, *, may_allow: bool = True) -> bool | None:
         """True allowed, False denied, None where the policy says nothing; denial wins."""
         allowed: bool | None = None
         for statement in self._statements:
@@ -104,7 +101,7 @@ class Policy:
                 continue
             if statement["Effect"] == "Deny":
                 return False
-            if public or not _is_everyone(statement.get("Principal")):
+            if may_allow:
                 allowed = True
         return allowed
 
@@ -129,6 +126,23 @@ def _applies(statement: Mapping[str, Any], asker: Asker, action: str, resource: 
 def _any_like(statement: Mapping[str, Any], name: str, is_like: Callable[[str], bool]) -> bool:
     is_meant = name in statement
     return any(map(is_like, _texts(statement[name if is_meant else f"Not{name}"]))) == is_meant
+
+
+def _lets_everyone_in(statement: Mapping[str, Any]) -> bool:
+    if "NotPrincipal" not in statement and not _is_everyone(statement.get("Principal")):
+        return False
+    conditions: Mapping[str, Mapping[str, Any]] = statement.get("Condition", {})
+    return not any(_names_networks(test, key, keys[key]) for test, keys in conditions.items() for key in keys)
+
+
+def _names_networks(test: str, key: str, values: object) -> bool:
+    """Of all conditions the Lab knows only this one says who asks, where it names less than a large part of the net."""
+    if test != "IpAddress" or _PREFIX.sub("", key).lower() != "sourceip":
+        return False
+    with suppress(ValueError):
+        networks = [ip_network(one, False) for one in _texts(values)]
+        return all(one.prefixlen >= (8 if one.version == 4 else 32) for one in networks)
+    return False
 
 
 def _is_everyone(principal: object) -> bool:

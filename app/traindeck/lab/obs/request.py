@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -41,6 +41,8 @@ class ObsRequest:
     verified: Verified | None = None
     account: LabAccount | None = None
     trouble: Trouble = NO_TROUBLE
+    # Whether there is an account of this id.
+    is_account: Callable[[str], bool] = lambda _: False
     # Headers that go with every answer to this request.
     with_answer: Mapping[str, str] = field(default_factory=dict)
 

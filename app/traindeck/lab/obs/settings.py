@@ -144,11 +144,15 @@ def _payer(root: Node) -> None:
         raise MalformedXML
 
 
-def _access_block(root: Node) -> None:
-    names = ("BlockPublicAcls", "IgnorePublicAcls", "BlockPublicPolicy", "RestrictPublicBuckets")
+def _access_block(root: Node) -> str:
+    """All four in one spelling: they are looked for in the text that is kept."""
+    told = dict.fromkeys(("BlockPublicAcls", "IgnorePublicAcls", "BlockPublicPolicy", "RestrictPublicBuckets"), "false")
     for node in root:
-        if local(node) not in names or (node.text or "").strip() not in ("true", "false"):
+        name, value = local(node), (node.text or "").strip().lower()
+        if name not in told or value not in ("true", "false"):
             raise MalformedXML
+        told[name] = value
+    return "".join(element(name, value) for name, value in told.items())
 
 
 def _quota(root: Node) -> str:

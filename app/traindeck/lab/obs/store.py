@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from traindeck.lab.obs.checksums import joined_etag
 from traindeck.lab.obs.errors import (
     NOTHING,
     BodyLost,
@@ -22,6 +21,7 @@ from traindeck.lab.obs.errors import (
     ObsError,
 )
 from traindeck.lab.obs.index import OBJECTS, VERSIONS, Listing, page
+from traindeck.lab.obs.joined_checksums import joined_etag
 from traindeck.lab.obs.records import NULL, Attributes, BucketInfo, ObjectInfo, VersionEntry, check_bucket_name
 from traindeck.lab.obs.storage import PLAIN, BodyWriter, Condition, Storage, now_ms, older
 from traindeck.lab.obs.uploads import Uploads
@@ -128,10 +128,14 @@ class ObjectStore(Storage):
                 raise BodyLost(key)
             return info, file
 
-    def delete(self, bucket: str, key: str, version: str | None = None) -> ObjectInfo | None:
+    def delete(
+        self, bucket: str, key: str, version: str | None = None, condition: Condition | None = None
+    ) -> ObjectInfo | None:
         """What hides the object from now on, where versions are kept; or the version, which is gone for good."""
         with self.changing() as change:
             found = self.existing(bucket)
+            if condition:
+                condition(change.current(found, key))
             if version is None:
                 return change.remove(found, key)
             return change.remove_version(found, key, "" if version == NULL else version)

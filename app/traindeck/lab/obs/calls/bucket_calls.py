@@ -7,7 +7,7 @@ from contextlib import suppress
 from aiohttp import web
 
 from traindeck.lab.life import Workers
-from traindeck.lab.obs.access import canned_acl, granted_acl
+from traindeck.lab.obs.access import header_acl
 from traindeck.lab.obs.body_streams import Operations
 from traindeck.lab.obs.calls.list_calls import max_keys
 from traindeck.lab.obs.errors import BucketAlreadyOwnedByYou, InvalidArgument, NotImplementedHere, ObsError
@@ -69,12 +69,8 @@ class Buckets(Operations):
             if zones != "3az":
                 raise InvalidArgument("az-redundancy", zones)
             settings[_ZONES] = zones
-        granted = granted_acl(request.our_headers(), owner)
-        name = request.ours("acl") or "private"
-        if granted:
-            settings["acl"] = granted.text()
-        elif name != "private":
-            settings["acl"] = canned_acl(name, owner, owner, of_object=False).text()
+        if acl := header_acl(request, owner):
+            settings["acl"] = acl.text()
         if self._store.bucket(request.bucket) is None and len(self._store.buckets(owner)) >= MAX_BUCKETS:
             raise ObsError(400, "TooManyBuckets", "You have attempted to create more buckets than allowed.")
         # The same owner asks again: the bucket is there with its first attributes, and that is a success.

@@ -9,11 +9,12 @@ from urllib.parse import unquote_plus
 from aiohttp import web
 
 from traindeck.lab.obs.body_streams import Operations
+from traindeck.lab.obs.conditions import check_deletion
 from traindeck.lab.obs.errors import InvalidArgument, MalformedXML, ObsError
-from traindeck.lab.obs.object_headers import shown_class
+from traindeck.lab.obs.object_headers import OF_EVERY_REQUEST, check_headers, shown_class
 from traindeck.lab.obs.records import NO_TRAITS, NULL, BucketInfo, ObjectInfo
 from traindeck.lab.obs.request import ObsRequest, document, element, elements, etag_element, identity, stamp, url_text
-from traindeck.lab.obs.settings import child, children, parsed
+from traindeck.lab.obs.settings import Node, child, children, parsed
 
 MAX_PAGE = 1000
 MAX_BATCH = 1000
@@ -42,6 +43,7 @@ class Listings(Operations):
 
     async def delete(self, request: ObsRequest) -> web.StreamResponse:
         request.only_these("delete")
+        check_headers(request, OF_EVERY_REQUEST)
         bucket = self._store.bucket(request.bucket)
         # Only a policy tells one key from another.
         if bucket is None or "policy" not in bucket.settings:
@@ -121,16 +123,17 @@ class Listings(Operations):
             version = child(node, "VersionId") or None
             named = element("Key", shown(key)) + (element("VersionId", version) if version else "")
             try:
-                told = self._delete_one(request, key, version)
+                told = self._delete_one(request, key, version, node)
             except ObsError as error:
                 parts.append(f"<Error>{named}{elements(Code=error.code, Message=error.message)}</Error>")
             else:
                 parts.append("" if quiet else f"<Deleted>{named}{told}</Deleted>")
         return "".join(parts)
 
-    def _delete_one(self, request: ObsRequest, key: str, version: str | None) -> str:
+    def _delete_one(self, request: ObsRequest, key: str, version: str | None, node: Node) -> str:
         self._access.bucket(request, "DeleteObject" if version is None else "DeleteObjectVersion", key=key)
-        gone = self._store.delete(request.bucket, key, version)
+        needed_to_be = (child(node, name) for name in ("ETag", "Size", "LastModifiedTime"))
+        gone = self._store.delete(request.bucket, key, version, check_deletion(key, version, *needed_to_be))
         if gone is None or not gone.is_marker:
             return ""
         return elements(DeleteMarker=True, DeleteMarkerVersionId=version or gone.version or NULL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from aiohttp import web
 
@@ -11,8 +12,10 @@ from traindeck.lab.obs.body_streams import IncomingBody, Operations, announced_c
 from traindeck.lab.obs.calls.list_calls import prefix_elements, shown_by
 from traindeck.lab.obs.calls.object_calls import Objects, replacement, source_of, source_range
 from traindeck.lab.obs.checksums import ALGORITHMS, CRC64
-from traindeck.lab.obs.errors import AccessDenied, InvalidArgument, MalformedXML
+from traindeck.lab.obs.errors import AccessDenied, InvalidArgument, InvalidRequest, MalformedXML
+from traindeck.lab.obs.joined_checksums import ToldOfWhole, upload_kind
 from traindeck.lab.obs.object_headers import (
+    COMPLETE_HEADERS,
     COPY_HEADERS,
     PUT_HEADERS,
     attributes,
@@ -55,14 +58,16 @@ class Multipart(Operations):
     async def initiate(self, request: ObsRequest) -> web.StreamResponse:
         bucket = writable(request, self._access, PUT_HEADERS, "uploads", "encoding-type")
         algorithm = (request.ours("checksum-algorithm") or "").lower()
-        if algorithm and algorithm not in ALGORITHMS:
+        if algorithm and algorithm not in _CHECKSUM_ELEMENTS:
             raise InvalidArgument("checksum-algorithm", algorithm)
+        kind = upload_kind(algorithm, (request.ours("checksum-type") or "").upper())
         given = attributes(request, bucket)
+        given = replace(given, traits=replace(given.traits, checksum_type=kind))
         await self._document(request)
         initiator = request.asker or _ANONYMOUS
         upload = await self._workers.run(self._uploads.begin, request.bucket, request.key, initiator, given, algorithm)
         content = _names(request) + element("UploadId", upload.upload_id)
-        headers = {"x-amz-checksum-algorithm": algorithm.upper()} if algorithm else {}
+        headers = {"x-amz-checksum-algorithm": algorithm.upper(), "x-amz-checksum-type": kind} if algorithm else {}
         return document(request, "InitiateMultipartUploadResult", content, headers)
 
     async def put_part(self, request: ObsRequest) -> web.StreamResponse:
@@ -112,8 +117,7 @@ class Multipart(Operations):
             MaxParts=limit,
             IsTruncated=len(found) > len(shown),
         )
-        if upload.checksum_algorithm:
-            content += element("ChecksumAlgorithm", upload.checksum_algorithm.upper())
+        content += _checksum_kind(upload)
         return document(request, "ListPartsResult", content + "".join(map(_part_xml, shown)))
 
     async def list_uploads(self, request: ObsRequest) -> web.StreamResponse:
@@ -136,12 +140,14 @@ class Multipart(Operations):
         content += element("EncodingType", "url") if shown is url_text else ""
         for upload in found.contents:
             named = elements(Key=shown(upload.key), UploadId=upload.upload_id) + _whose(request, bucket, upload)
-            content += f"<Upload>{named}{element('Initiated', stamp(upload.initiated_ms))}</Upload>"
+            told = element("Initiated", stamp(upload.initiated_ms)) + _checksum_kind(upload)
+            content += f"<Upload>{named}{told}</Upload>"
         content += prefix_elements(found.common_prefixes, shown)
         return document(request, "ListMultipartUploadsResult", content)
 
     async def complete(self, request: ObsRequest) -> web.StreamResponse:
         request.only_these("uploadId", "encoding-type")
+        check_headers(request, COMPLETE_HEADERS)
         bucket = self._access.bucket(request, "PutObject", key=request.key)
         await self._own_upload(request)
         body = await self._document(request, checksums_of_object=True)
@@ -156,9 +162,8 @@ class Multipart(Operations):
             wanted.append(WantedPart(number, needed(node, "ETag").strip('"').lower(), checksums))
         if not wanted:
             raise MalformedXML
-        told = request.in_any_dialect("checksum-crc64ecma") or "", announced_checksums(request.raw)
         condition = replacement(request)
-        info = await self._workers.run(self._uploads.complete, *_upload(request), wanted, condition, *told)
+        info = await self._workers.run(self._uploads.complete, *_upload(request), wanted, condition, _told(request))
         location = f"http://{request.raw.header('host') or ''}/{url_text(bucket.name)}/{url_text(request.key)}"
         content = element("Location", location) + _names(request) + etag_element(info.etag)
         content += _checksum_elements(info.traits.checksums)
@@ -188,6 +193,16 @@ class Multipart(Operations):
 
 def _upload(request: ObsRequest) -> tuple[str, str, str]:
     return request.bucket, request.key, request.query.get("uploadId", "")
+
+
+def _told(request: ObsRequest) -> ToldOfWhole:
+    text = request.ours("mp-object-size")
+    size = None if text is None else whole_number(text)
+    if text is not None and size is None:
+        raise InvalidRequest("Value for x-amz-mp-object-size header is invalid.")
+    kind = (request.ours("checksum-type") or "").upper()
+    crc64 = request.in_any_dialect("checksum-crc64ecma") or ""
+    return ToldOfWhole(crc64, announced_checksums(request.raw), kind, size)
 
 
 def _part_number(request: ObsRequest) -> int:
@@ -233,8 +248,16 @@ def _checksum_elements(checksums: Mapping[str, str]) -> str:
     )
 
 
+def _checksum_kind(upload: UploadInfo) -> str:
+    if not upload.checksum_algorithm:
+        return ""
+    kind = upload.attributes.traits.checksum_type
+    return elements(ChecksumAlgorithm=upload.checksum_algorithm.upper(), ChecksumType=kind)
+
+
 def _whose(request: ObsRequest, bucket: BucketInfo, upload: UploadInfo) -> str:
     dialect = request.dialect
-    initiator, owner = identity(upload.initiator, dialect), identity(bucket.owner, dialect)
-    storage = element("StorageClass", shown_class(upload.attributes.traits.storage_class, dialect))
+    traits = upload.attributes.traits
+    initiator, owner = identity(upload.initiator, dialect), identity(traits.owner or bucket.owner, dialect)
+    storage = element("StorageClass", shown_class(traits.storage_class, dialect))
     return f"<Initiator>{initiator}</Initiator><Owner>{owner}</Owner>{storage}"

@@ -14,8 +14,16 @@ from urllib.parse import unquote_plus
 from aiohttp import web
 
 from traindeck.lab.obs.access import read_action
-from traindeck.lab.obs.body_streams import SMALL, IncomingBody, Operations, content_range, send, too_large
-from traindeck.lab.obs.conditions import ByteRange, byte_ranges, check_replacement, is_not_modified
+from traindeck.lab.obs.body_streams import (
+    CHECKSUM_PREFIX,
+    SMALL,
+    IncomingBody,
+    Operations,
+    content_range,
+    send,
+    too_large,
+)
+from traindeck.lab.obs.conditions import ByteRange, byte_ranges, check_deletion, check_replacement, is_not_modified
 from traindeck.lab.obs.errors import (
     InvalidArgument,
     InvalidRequest,
@@ -27,6 +35,7 @@ from traindeck.lab.obs.errors import (
 )
 from traindeck.lab.obs.object_headers import (
     COPY_HEADERS,
+    DELETE_HEADERS,
     OVERRIDES,
     PUT_HEADERS,
     acl_text,
@@ -143,10 +152,13 @@ class Objects(Operations):
 
     async def delete(self, request: ObsRequest) -> web.StreamResponse:
         request.only_these("versionId")
+        check_headers(request, DELETE_HEADERS)
         version = request.version
         action = "DeleteObject" if version is None else "DeleteObjectVersion"
         bucket = self._access.bucket(request, action, key=request.key)
-        gone = await self._workers.run(self._store.delete, request.bucket, request.key, version)
+        etag, told_size = request.raw.header("if-match"), request.ours("if-match-size")
+        condition = check_deletion(request.key, version, etag, told_size, request.ours("if-match-last-modified-time"))
+        gone = await self._workers.run(self._store.delete, request.bucket, request.key, version, condition)
         told = version_header(request, bucket, version or (gone.version if gone else "")) if version or gone else {}
         if gone and gone.is_marker:
             told[f"{request.dialect.value}delete-marker"] = "true"
@@ -220,6 +232,7 @@ class Objects(Operations):
     ) -> ObjectInfo:
         """Fill the writer from the source, where the request may read it and its conditions hold."""
         bucket = self._store.existing(source.bucket)
+        self._access.expected(bucket, request.ours("source-expected-bucket-owner"))
         try:
             info, file = self._store.open(source.bucket, source.key, source.version)
         except NoSuchKey as error:
@@ -384,11 +397,11 @@ def _metadata_change(request: ObsRequest, *, keep_unnamed: bool) -> Callable[[Ob
     return changed
 
 
+# Checksums are those of the whole object, and a client compares them with whatever body it gets.
 def _told_of_parts(headers: dict[str, str], parts: Sequence[ByteRange], size: int) -> ByteRange | None:
     """The part, where it is one, said in the headers."""
     part = parts[0] if len(parts) == 1 else None
-    # Checksums are those of the whole object, and a client would compare them with the part.
-    for name in [name for name in headers if parts and name.startswith("x-amz-checksum-")]:
+    for name in [name for name in headers if parts and name.startswith(CHECKSUM_PREFIX)]:
         del headers[name]
     if part:
         headers["Content-Range"] = content_range(part, size)
@@ -396,5 +409,6 @@ def _told_of_parts(headers: dict[str, str], parts: Sequence[ByteRange], size: in
 
 
 def _not_modified(headers: Mapping[str, str]) -> web.Response:
-    kept = {name: value for name, value in headers.items() if name != "Content-Type"}
+    left_out = ("Content-Type", CHECKSUM_PREFIX)
+    kept = {name: value for name, value in headers.items() if not name.startswith(left_out)}
     return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=kept)

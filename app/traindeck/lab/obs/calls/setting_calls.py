@@ -12,7 +12,15 @@ from xml.etree import ElementTree
 from aiohttp import web
 
 from traindeck.lab.life import Workers
-from traindeck.lab.obs.access import blocks, bucket_acl, canned_acl, granted_acl, object_acl, parsed_acl
+from traindeck.lab.obs.access import (
+    blocks,
+    bucket_acl,
+    check_public,
+    header_acl,
+    object_acl,
+    parsed_acl,
+    stored_acl,
+)
 from traindeck.lab.obs.body_streams import Operations
 from traindeck.lab.obs.errors import AccessDenied, InvalidRequest, MalformedXML, MethodNotAllowed, NoSuchKey, ObsError
 from traindeck.lab.obs.object_headers import GRANTS, check_headers, shown_class, storage_class
@@ -230,13 +238,14 @@ class Settings(Operations):
 
     async def _wanted_acl(self, request: ObsRequest, owner: str, bucket: BucketInfo) -> str:
         body = await self._document(request)
+        told = header_acl(request, owner, bucket)
         canned = request.ours("acl")
-        granted = granted_acl(request.our_headers(), owner)
-        if sum(bool(one) for one in (canned, granted, body.strip())) != 1:
+        if bool(told or canned) == bool(body.strip()):
             raise InvalidRequest("An ACL is given either by one header, by headers of grants, or by a document.")
-        if canned:
-            return canned_acl(canned, owner, bucket.owner, of_object=bool(request.key)).text()
-        return (granted or parsed_acl(body, owner)).text()
+        if told is None:
+            told = stored_acl(owner, "") if canned else parsed_acl(request, body, owner)
+        check_public(bucket, told)
+        return told.text()
 
     async def _keep(self, request: ObsRequest, name: str, value: str) -> None:
         await self._workers.run(self._store.set_setting, request.bucket, name, value)

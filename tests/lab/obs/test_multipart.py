@@ -261,3 +261,14 @@ def test_boto3_transfers(lab: LabProcess, bucket: str, tmp_path: Path) -> None:
     pages = s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket)
     assert not [one for page in pages for one in page.get("Uploads", [])]
     s3.close()
+
+
+def test_a_copied_part_says_of_which_version_it_is(s3: Any, bucket: str) -> None:
+    s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+    versions = [s3.put_object(Bucket=bucket, Key="source", Body=body)["VersionId"] for body in (b"one", b"two")]
+    upload = s3.create_multipart_upload(Bucket=bucket, Key="k")["UploadId"]
+    part = {"Bucket": bucket, "Key": "k", "UploadId": upload, "PartNumber": 1}
+    source = {"Bucket": bucket, "Key": "source"}
+    assert s3.upload_part_copy(**part, CopySource=source)["CopySourceVersionId"] == versions[1]
+    first = s3.upload_part_copy(**part, CopySource={**source, "VersionId": versions[0]})
+    assert first["CopySourceVersionId"] == versions[0]

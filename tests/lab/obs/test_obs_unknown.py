@@ -20,14 +20,23 @@ NAMES = sorted(SPELLED.get(name, name) for name in {*SIGNED_NAMES, *DISPUTED_NAM
 MORE = ["intelligent-tiering", "ownershipControls", "attributes", "session", "ACL", "Uploads", "unheard-of", "x-foo"]
 
 _CONFIGURED = ("lifecycle", "cors", "website", "encryption", "replication", "publicAccessBlock")
-_SHOWN = ("logging", "notification", "requestPayment", "versioning", "quota", "storageClass", "storagePolicy")
+_SHOWN = (
+    "logging",
+    "notification",
+    "requestPayment",
+    "versioning",
+    "quota",
+    "storageClass",
+    "storagePolicy",
+    "object-lock",
+)
 OFFERED = {
     *(
         ("/unknown", method, name)
         for method in ("PUT", "GET", "DELETE")
         for name in (*_CONFIGURED, "tagging", "policy")
     ),
-    *(("/unknown", method, name) for method in ("PUT", "GET") for name in (*_SHOWN, "acl")),
+    *(("/unknown", method, name) for method in ("PUT", "GET") for name in (*_SHOWN, "acl", "object-lock")),
     *(
         ("/unknown", "GET", name)
         for name in ("policyStatus", "bucketStatus", "location", "storageinfo", "versions", "uploads")
@@ -39,8 +48,8 @@ OFFERED = {
     *(("/unknown/k", "GET", name) for name in ("attname", "uploadId")),
     *(("/unknown/k", method, name) for method in ("GET", "HEAD") for name in NAMES if name.startswith("response-")),
     *(("/unknown/k", "POST", name) for name in ("append", "restore", "uploads", "uploadId")),
-    ("/unknown/k", "PUT", "metadata"),
-    ("/unknown/k", "PUT", "partNumber"),
+    *(("/unknown/k", "PUT", name) for name in ("metadata", "retention")),
+    *(("/unknown/k", method, "partNumber") for method in ("PUT", "GET", "HEAD")),
     ("/unknown/k", "DELETE", "uploadId"),
 }
 
@@ -79,7 +88,7 @@ def test_two_sub_resources_are_one_too_many(wire: Wire) -> None:
 
 
 def test_headers_that_mean_something_elsewhere(wire: Wire) -> None:
-    for name in ("x-obs-object-lock-mode", "x-obs-callback", "x-obs-unheard-of", "x-obs-website-something"):
+    for name in ("x-obs-object-lock-legal-hold", "x-obs-callback", "x-obs-unheard-of", "x-obs-website-something"):
         for headers in ({}, {"x-obs-copy-source": "/unknown/k"}):
             answer = wire.put("/unknown/new", b"", {name: "x", **headers})
             assert (answer.status, answer.code) == (501, "NotImplemented")

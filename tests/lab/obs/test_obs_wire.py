@@ -198,7 +198,8 @@ def test_length_is_needed_and_chunked_transfer_is_understood(wire: Wire) -> None
         ("DELETE", "/wire/kept?retention"),
         ("DELETE", "/wire/kept?partNumber=1"),
         ("GET", "/wire/kept?torrent"),
-        ("PUT", "/wire?object-lock"),
+        ("PUT", "/wire/kept?legal-hold"),
+        ("DELETE", "/wire?object-lock"),
         ("DELETE", "/wire?inventory"),
         ("DELETE", "/wire?logging"),
         ("GET", "/wire?inventory"),
@@ -206,14 +207,14 @@ def test_length_is_needed_and_chunked_transfer_is_understood(wire: Wire) -> None
 )
 def test_unknown_sub_resources_are_refused(wire: Wire, method: str, target: str) -> None:
     wire.put("/wire/kept", b"kept")
-    resource = "/wire/kept" if "unheard" in target else target
+    resource = "/wire/kept" if "unheard" in target or "legal" in target else target
     answer = wire.ask(method, target, {"Content-Length": "0"}, resource=resource)
     assert (answer.status, answer.code) == (501, "NotImplemented")
     assert wire.ask("GET", "/wire/kept").body == b"kept"
 
 
 @pytest.mark.parametrize(
-    "name", ["x-obs-server-side-encryption-customer-algorithm", "x-obs-object-lock-mode", "x-obs-unheard-of"]
+    "name", ["x-obs-server-side-encryption-context", "x-obs-object-lock-legal-hold", "x-obs-unheard-of"]
 )
 def test_headers_the_lab_would_not_honour_are_refused(wire: Wire, name: str) -> None:
     assert wire.put("/wire/never", b"x", {name: "kms"}).code == "NotImplemented"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from traindeck.lab.obs.documents import Node, check_shape, child, children, first, needed, parsed
 from traindeck.lab.obs.errors import (
     AccessDenied,
     InvalidArgument,
@@ -19,7 +20,7 @@ from traindeck.lab.obs.errors import (
 from traindeck.lab.obs.policy import Asker, policy_of
 from traindeck.lab.obs.records import BucketInfo, ObjectInfo
 from traindeck.lab.obs.request import ObsRequest, element, identity
-from traindeck.lab.obs.settings import Node, child, children, first, needed, parsed
+from traindeck.lab.obs.setting_rules import ACL
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.signing.signatures import Dialect
 
@@ -163,6 +164,7 @@ def _granted_acl(request: ObsRequest, owner: str) -> Acl | None:
 def parsed_acl(request: ObsRequest, body: bytes, owner: str) -> Acl:
     """From a document of either dialect; the owner cannot be changed by it."""
     root = parsed(body, "AccessControlPolicy")
+    check_shape(root, ACL)
     owner_node, listed = first(root, "Owner"), first(root, "AccessControlList")
     if listed is None:
         raise MalformedXML

@@ -9,7 +9,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, TypeVar, cast
 
 from aiohttp import web
 
@@ -29,6 +29,7 @@ from traindeck.lab.obs.errors import (
 )
 from traindeck.lab.obs.records import whole_number
 from traindeck.lab.obs.request import ObsRequest
+from traindeck.lab.obs.sealing import Seal, Unsealed
 from traindeck.lab.obs.storage import BodyWriter
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.signing.request import UNSIGNED_PAYLOAD, ChunkSeed, RawRequest, Verified, is_equal
@@ -394,6 +395,7 @@ async def _sent_whole(transport: asyncio.Transport, file: BinaryIO, part: ByteRa
 
 
 SMALL = 256 * 1024
+Body = BinaryIO | Unsealed
 MAX_DOCUMENT = 8 << 20
 _R = TypeVar("_R")
 
@@ -406,12 +408,12 @@ class Operations:
         self._workers = workers
         self._access = Access(store)
 
-    async def _stored(self, incoming: IncomingBody, finish: Callable[[BodyWriter], _R]) -> _R:
+    async def _stored(self, incoming: IncomingBody, finish: Callable[[BodyWriter], _R], seal: Seal | None = None) -> _R:
         """The result of `finish`, called in a worker with the complete body, once all checksums were right."""
         if incoming.announced_size is not None and incoming.announced_size <= SMALL:
             body = await incoming.whole(SMALL)
-            return await self._workers.run(self._small, body, incoming, finish)
-        writer = await self._workers.run(self._store.new_body)
+            return await self._workers.run(self._small, body, incoming, finish, seal)
+        writer = await self._workers.run(self._store.new_body, seal)
 
         def digest(block: Block) -> None:
             writer.digest(block)
@@ -456,7 +458,7 @@ class Operations:
         return body
 
     async def _send_parts(
-        self, request: ObsRequest, headers: Mapping[str, str], file: BinaryIO, parts: Sequence[ByteRange], size: int
+        self, request: ObsRequest, headers: Mapping[str, str], file: Body, parts: Sequence[ByteRange], size: int
     ) -> web.StreamResponse:
         """Several parts as multipart/byteranges."""
         boundary = secrets.token_hex(16)
@@ -473,19 +475,37 @@ class Operations:
         await response.prepare(request.http)
         for head, part in zip(heads, parts, strict=True):
             await response.write(head)
-            file.seek(part.first)
-            left = part.length
-            while left and (block := await self._workers.run(file.read, min(_SENT_BLOCK, left))):
-                await response.write(block)
-                left -= len(block)
-            if left and request.http.transport:
-                request.http.transport.abort()
+            await self._send_part(request, response, file, part)
         await response.write(end)
         await response.write_eof()
         return response
 
-    def _small(self, body: bytes, incoming: IncomingBody, finish: Callable[[BodyWriter], _R]) -> _R:
-        with self._store.new_body() as writer:
+    async def _send_unsealed(
+        self, request: ObsRequest, status: int, headers: Mapping[str, str], file: Unsealed, part: ByteRange
+    ) -> web.StreamResponse:
+        """What the system cannot copy by itself."""
+        response = web.StreamResponse(status=status, headers=headers)
+        if request.trouble.spoils_answers:
+            # It seeks and reads, nothing else.
+            readable = cast(BinaryIO, file)
+            return await send_spoiled(request.http, response, readable, part.first, part.length, request.trouble)
+        response.content_length = part.length
+        await response.prepare(request.http)
+        await self._send_part(request, response, file, part)
+        await response.write_eof()
+        return response
+
+    async def _send_part(self, request: ObsRequest, response: web.StreamResponse, file: Body, part: ByteRange) -> None:
+        file.seek(part.first)
+        left = part.length
+        while left and (block := await self._workers.run(file.read, min(_SENT_BLOCK, left))):
+            await response.write(block)
+            left -= len(block)
+        if left and request.http.transport:
+            request.http.transport.abort()
+
+    def _small(self, body: bytes, incoming: IncomingBody, finish: Callable[[BodyWriter], _R], seal: Seal | None) -> _R:
+        with self._store.new_body(seal) as writer:
             writer.write(body)
             incoming.finish(lambda: writer.md5)
             return finish(writer)

@@ -98,6 +98,26 @@ CREATE TABLE parts (
     PRIMARY KEY (upload, number)
 ) WITHOUT ROWID;
 """,
+    # Of what is joined from parts: what each of them was. Encryption is kept in the spelling of OBS.
+    """
+ALTER TABLE parts ADD COLUMN nonce TEXT NOT NULL DEFAULT '';
+CREATE TABLE pieces (
+    body INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    nonce TEXT NOT NULL,
+    PRIMARY KEY (body, number)
+) WITHOUT ROWID;
+"""
+    + "".join(
+        f"""
+UPDATE {table} SET traits = replace(replace(traits,
+    '"server-side-encryption-aws-kms-key-id":', '"server-side-encryption-kms-key-id":'),
+    '"server-side-encryption": "aws:kms"', '"server-side-encryption": "kms"')
+    WHERE traits LIKE '%aws%kms%';
+"""
+        for table in ("objects", "versions", "uploads")
+    ),
 )
 SCHEMA_VERSION = len(_STEPS)
 
@@ -119,6 +139,9 @@ class ObjectIndex:
             # NORMAL: a killed process loses nothing, since each commit is in the system's cache; a power cut may undo
             # the last commits, each whole. FULL would flush the disk per object, ten times the rest of a small PUT.
             self._writer.execute("PRAGMA synchronous = NORMAL")
+            # What a killed Lab left in the journal goes to its place first: a full disk may have no room behind it.
+            with suppress(sqlite3.OperationalError):
+                self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._make_schema()
         except BaseException:
             self._writer.close()
@@ -165,6 +188,8 @@ class ObjectIndex:
         (version,) = self._writer.execute("PRAGMA user_version").fetchone()
         if version > SCHEMA_VERSION:
             raise StoreTooNewError(f"{self._path} was written by a newer TrainDeck (format {version}).")
+        if version == SCHEMA_VERSION:
+            return
         with self.writing():
             for script in _STEPS[version:]:
                 for statement in script.split(";\n"):
@@ -177,7 +202,7 @@ class ObjectIndex:
 _OBJECT = "key, size, etag, modified_ms, content_type, metadata, headers, body, version, sequence, traits"
 _BUCKET = "name, owner, created_ms, id, versioning"
 _UPLOAD = "id, key, initiator, initiated_ms, content_type, metadata, headers, traits, checksum_algorithm"
-_PART = "number, size, etag, modified_ms, body, crc64, checksums"
+_PART = "number, size, etag, modified_ms, body, crc64, nonce, checksums"
 # Objects as they are now; older versions of them, and the markers that hide what was deleted.
 OBJECTS, VERSIONS = "objects", "versions"
 _SELECTED = {
@@ -193,6 +218,7 @@ class Rows:
     connection: sqlite3.Connection
 
     def note_discarded(self, body: int) -> None:
+        self.connection.execute("DELETE FROM pieces WHERE body = ?", (body,))
         self.connection.execute("INSERT OR IGNORE INTO discarded_bodies VALUES (?)", (body,))
 
     def forget_discarded(self, bodies: Iterable[int]) -> None:
@@ -322,13 +348,21 @@ class Rows:
         self.connection.execute("DELETE FROM uploads WHERE id = ?", (upload_id,))
 
     def keep_part(self, upload_id: str, part: PartInfo) -> None:
-        told = (part.number, part.size, part.etag, part.modified_ms, part.body, part.crc64)
+        told = (part.number, part.size, part.etag, part.modified_ms, part.body, part.crc64, part.nonce)
         self._put("parts", f"upload, {_PART}", upload_id, *told, json_text(part.checksums))
 
     def parts(self, upload_id: str, after: int = 0, limit: int = -1) -> list[PartInfo]:
         query = f"SELECT {_PART} FROM parts WHERE upload = ? AND number > ? ORDER BY number LIMIT ?"
         rows = self.connection.execute(query, (upload_id, after, limit))
-        return [PartInfo(*(*told, mapping(checksums))) for *told, checksums in rows]
+        return [PartInfo(*(*told, mapping(checksums), nonce)) for *told, nonce, checksums in rows]
+
+    def keep_pieces(self, body: int, parts: Iterable[PartInfo]) -> None:
+        rows = [(body, number, part.size, part.nonce) for number, part in enumerate(parts, start=1)]
+        self.connection.executemany("INSERT INTO pieces VALUES (?, ?, ?, ?)", rows)
+
+    def pieces(self, body: int) -> list[tuple[int, str]]:
+        query = "SELECT size, nonce FROM pieces WHERE body = ? ORDER BY number"
+        return self.connection.execute(query, (body,)).fetchall()
 
     def _object(self, table: str, bucket: BucketInfo, key: str, further: str = "", *values: str) -> ObjectInfo | None:
         query = f"{_SELECTED[table]} WHERE bucket = ? AND key = ? {further}"

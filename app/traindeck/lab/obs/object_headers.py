@@ -9,32 +9,39 @@ from urllib.parse import parse_qsl
 
 from traindeck.lab.obs.access import GRANT_HEADERS, Access, blocks, canned_acl, check_public, header_acl
 from traindeck.lab.obs.body_streams import IncomingBody
+from traindeck.lab.obs.encryption import (
+    CUSTOMER_HEADERS,
+    SERVICE_HEADERS,
+    SOURCE_HEADERS,
+    encryption_headers,
+    wanted_encryption,
+)
 from traindeck.lab.obs.errors import InvalidArgument, NotImplementedHere, ObsError
+from traindeck.lab.obs.locks import lock_headers, wanted_end_ms
 from traindeck.lab.obs.records import (
     DEFAULT_CONTENT_TYPE,
     NO_TRAITS,
+    S3_CLASSES,
+    STORAGE_CLASSES,
     Attributes,
     BucketInfo,
     ObjectInfo,
     Traits,
     key_bytes,
+    now_ms,
     text_bytes,
     whole_number,
 )
-from traindeck.lab.obs.request import ObsRequest, answer_headers, version_header
+from traindeck.lab.obs.request import TOKEN, ObsRequest, answer_headers, version_header
 from traindeck.lab.obs.settings import check_tags
 from traindeck.lab.signing.signatures import Dialect
 
 MAX_METADATA = 8 * 1024
-# The names are those of OBS; S3 clients have their own for two of them.
-STORAGE_CLASSES = ("STANDARD", "WARM", "COLD", "DEEP_ARCHIVE", "INTELLIGENT_TIERING")
 COLD_CLASSES = ("COLD", "DEEP_ARCHIVE")
-_S3_CLASSES = {"STANDARD_IA": "WARM", "GLACIER": "COLD"}
-_TO_S3 = {name: s3 for s3, name in _S3_CLASSES.items()}
+_TO_S3 = {name: s3 for s3, name in S3_CLASSES.items()}
 STORED_HEADERS = ("Cache-Control", "Expires", "Content-Encoding", "Content-Disposition", "Content-Language")
 OVERRIDES = {f"response-{name.lower()}": name for name in ("Content-Type", *STORED_HEADERS)}
 GRANTS = frozenset(GRANT_HEADERS)
-_ENCRYPTION = ("server-side-encryption", "server-side-encryption-kms-key-id", "server-side-encryption-aws-kms-key-id")
 # Whatever a client says about itself or the way a body travels.
 OF_EVERY_REQUEST = frozenset(
     {"date", "content-sha256", "security-token", "user-agent", "request-payer", "expected-bucket-owner", "trailer"}
@@ -44,20 +51,27 @@ PUT_HEADERS = (
     OF_EVERY_REQUEST
     | GRANTS
     | {"acl", "storage-class", "forbid-overwrite", "website-redirect-location", "tagging", "expires"}
-    | {"checksum-algorithm", "checksum-type", *_ENCRYPTION}
+    | {"checksum-algorithm", "checksum-type"}
+    | {"object-lock-mode", "object-lock-retain-until-date"}
+    | SERVICE_HEADERS
+    | CUSTOMER_HEADERS
 )
 COPY_HEADERS = (
     PUT_HEADERS
+    | SOURCE_HEADERS
     | {"copy-source", "copy-source-range", "metadata-directive", "tagging-directive", "source-expected-bucket-owner"}
     | {f"copy-source-if-{name}" for name in ("match", "none-match", "modified-since", "unmodified-since")}
 )
+# What is said about an object that is there: how it is encrypted and locked stays.
+_STAYS = SERVICE_HEADERS | CUSTOMER_HEADERS | {"object-lock-mode", "object-lock-retain-until-date"}
+HEAD_HEADERS = (PUT_HEADERS - _STAYS) | {"metadata-directive"}
 DELETE_HEADERS = OF_EVERY_REQUEST | {"if-match-size", "if-match-last-modified-time"}
-COMPLETE_HEADERS = OF_EVERY_REQUEST | {"mp-object-size", "forbid-overwrite"}
-_LOCK = "bucket-object-lock-enabled"
+# Some clients send the key once more.
+COMPLETE_HEADERS = OF_EVERY_REQUEST | CUSTOMER_HEADERS | {"mp-object-size", "forbid-overwrite"}
 CREATE_HEADERS = (
     OF_EVERY_REQUEST
     | GRANTS
-    | {_LOCK}
+    | {"bucket-object-lock-enabled"}
     | {"acl", "location", "storage-class", "az-redundancy", "bucket-redundancy", "epid", "object-ownership"}
 )
 
@@ -69,9 +83,6 @@ def check_headers(request: ObsRequest, known: frozenset[str]) -> None:
             raise NotImplementedHere(f"the header {request.dialect.value}{name}")
         if name == "storage-class":
             storage_class(value)
-        # Some clients say what they do not want.
-        if name == _LOCK and value.lower() != "false":
-            raise NotImplementedHere("locks of objects")
 
 
 def writable(request: ObsRequest, access: Access, known: frozenset[str], *names: str) -> BucketInfo:
@@ -99,11 +110,11 @@ def stored_headers(request: ObsRequest) -> dict[str, str]:
 
 
 def metadata(request: ObsRequest) -> Mapping[str, str]:
-    found = {
-        name.removeprefix("meta-"): clean(name, value)
-        for name, value in request.our_headers().items()
-        if name.startswith("meta-")
-    }
+    given = {name: value for name, value in request.our_headers().items() if name.startswith("meta-")}
+    # A field of a form can have any name, and these come back as headers.
+    if odd := [name for name in given if not TOKEN.fullmatch(name)]:
+        raise InvalidArgument("x-obs-meta", ascii(odd[0]), "The name of metadata is not that of a header.")
+    found = {name.removeprefix("meta-"): clean(name, value) for name, value in given.items()}
     if sum(len(name) + len(value.encode("utf-8")) for name, value in found.items()) > MAX_METADATA:
         message = "Your metadata headers exceed the maximum allowed metadata size."
         raise ObsError(400, "MetadataTooLarge", message)
@@ -111,7 +122,7 @@ def metadata(request: ObsRequest) -> Mapping[str, str]:
 
 
 def storage_class(name: str) -> str:
-    found = _S3_CLASSES.get(name, name)
+    found = S3_CLASSES.get(name, name)
     if found not in STORAGE_CLASSES:
         raise ObsError(400, "InvalidStorageClass", "The storage class you specified is not valid.")
     return found
@@ -147,8 +158,7 @@ def _traits(request: ObsRequest, bucket: BucketInfo) -> Traits:
     redirect = request.ours("website-redirect-location") or ""
     if redirect and not redirect.startswith(("/", "http://", "https://")):
         raise InvalidArgument("website-redirect-location", redirect)
-    given = {name: request.ours(name) for name in _ENCRYPTION}
-    encryption = {name: clean(name, value) for name, value in given.items() if value is not None}
+    encryption, customer = wanted_encryption(request, bucket)
     tags = dict(parse_qsl(request.ours("tagging") or "", keep_blank_values=True))
     check_tags(tags, of_object=True)
     traits = Traits(
@@ -158,7 +168,11 @@ def _traits(request: ObsRequest, bucket: BucketInfo) -> Traits:
         tags=tags,
         expires_days=days,
         redirect=clean("website-redirect-location", redirect),
-        encryption=encryption,
+        encryption={name: clean(name, value) for name, value in encryption.items()},
+        customer=customer,
+        locked_until_ms=wanted_end_ms(
+            bucket, request.ours("object-lock-mode"), request.ours("object-lock-retain-until-date"), now_ms()
+        ),
     )
     return NO_TRAITS if traits == NO_TRAITS else traits
 
@@ -226,6 +240,7 @@ def _trait_headers(request: ObsRequest, info: ObjectInfo) -> dict[str, str]:
         "website-redirect-location": traits.redirect,
         "tagging-count": str(len(traits.tags) or ""),
     }
+    told |= lock_headers(traits)
     found = {**_kept_as(request, info), **{f"{prefix}{name}": value for name, value in told.items() if value}}
     if traits.is_appendable:
         found["x-obs-object-type"] = "Appendable"
@@ -242,7 +257,7 @@ def _trait_headers(request: ObsRequest, info: ObjectInfo) -> dict[str, str]:
 
 def _kept_as(request: ObsRequest, info: ObjectInfo) -> dict[str, str]:
     prefix, traits = request.dialect.value, info.traits
-    found = {f"{prefix}{name}": value for name, value in traits.encryption.items()}
+    found = encryption_headers(request, traits)
     if traits.storage_class != "STANDARD":
         found[f"{prefix}storage-class"] = shown_class(traits.storage_class, request.dialect)
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
@@ -12,6 +13,9 @@ from datetime import UTC, datetime
 
 from traindeck.lab.obs.errors import InvalidArgument, InvalidBucketName, KeyTooLong
 
+# The names are those of OBS; S3 clients have their own for two of them.
+STORAGE_CLASSES = ("STANDARD", "WARM", "COLD", "DEEP_ARCHIVE", "INTELLIGENT_TIERING")
+S3_CLASSES = {"STANDARD_IA": "WARM", "GLACIER": "COLD"}
 DEFAULT_CONTENT_TYPE = "binary/octet-stream"
 ENABLED = "Enabled"
 SUSPENDED = "Suspended"
@@ -51,8 +55,15 @@ class Traits:
     expires_days: str = ""
     redirect: str = ""
     encryption: Mapping[str, str] = field(default_factory=dict)
+    # Of a customer's key: what tells whether another one is the same.
+    customer: Mapping[str, str] = field(default_factory=dict)
     appended: int = 0
     restored_days: int = 0
+    locked_until_ms: int = 0
+
+    @property
+    def is_encrypted(self) -> bool:
+        return bool(self.encryption or self.customer)
 
     @property
     def is_appendable(self) -> bool:
@@ -139,6 +150,7 @@ class PartInfo:
     body: int
     crc64: str = ""
     checksums: Mapping[str, str] = field(default_factory=dict)
+    nonce: str = ""
 
 
 MAX_KEY_BYTES = 1024
@@ -169,6 +181,10 @@ def text_bytes(text: str, name: str = "text", refusal: str = "The parameter is n
         return text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise InvalidArgument(name, ascii(text), refusal) from error
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 MOST = 2**63 - 1

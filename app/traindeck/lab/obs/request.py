@@ -21,6 +21,8 @@ from traindeck.lab.ports import FOREIGN, bound_port, is_foreign_origin, loopback
 from traindeck.lab.signing.request import RawRequest, Verified, raw_request
 from traindeck.lab.signing.signatures import Dialect, dialect_of
 
+# What a name of a header is made of.
+TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 # They sign a URL or name the operation for logs; none of them is a sub-resource.
 _NOT_SUB_RESOURCES = frozenset({"accesskeyid", "awsaccesskeyid", "expires", "signature", "x-id"})
 _SIGNING_PREFIXES = ("x-amz-", "x-obs-security-token")
@@ -139,14 +141,26 @@ NAMESPACES = {
     Dialect.S3: "http://s3.amazonaws.com/doc/2006-03-01/",
 }
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
-# What a parser would change or refuse if it stood there as it is.
-_DELICATE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+# XML 1.0, section 2.2: no document holds these, not even as references.
+_UNFIT = r"\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff"
+# With them what a parser would change if it stood there as it is.
+_DELICATE = re.compile(rf"[{_UNFIT}\r\x7f]")
+_DELICATE_FIT = "\r\x7f"
 
 
 def text(value: str) -> str:
-    """Character data; most keys need no second look."""
+    """Character data; most keys need no second look. What no document can hold is percent-encoded."""
     escaped = escape(value) if "&" in value or "<" in value or ">" in value else value
-    return _DELICATE.sub(lambda match: f"&#x{ord(match[0]):X};", escaped) if _DELICATE.search(escaped) else escaped
+    return _DELICATE.sub(_written, escaped) if _DELICATE.search(escaped) else escaped
+
+
+def _written(match: re.Match[str]) -> str:
+    letter = match[0]
+    return f"&#x{ord(letter):X};" if letter in _DELICATE_FIT else quote(letter)
+
+
+def fits_xml(value: str) -> bool:
+    return not (found := _DELICATE.findall(value)) or all(letter in _DELICATE_FIT for letter in found)
 
 
 def element(name: str, value: str | int | bool) -> str:

@@ -22,7 +22,9 @@ from typing import BinaryIO
 
 from traindeck.lab.obs.errors import NoSuchBucket, QuotaExceeded, StorageFull
 from traindeck.lab.obs.index import OBJECTS, VERSIONS, ObjectIndex, Rows
-from traindeck.lab.obs.records import ENABLED, NO_BODY, Attributes, BucketInfo, ObjectInfo, VersionEntry
+from traindeck.lab.obs.locks import check_unlocked, usual_end_ms
+from traindeck.lab.obs.records import ENABLED, NO_BODY, Attributes, BucketInfo, ObjectInfo, Traits, VersionEntry, now_ms
+from traindeck.lab.obs.sealing import Seal, Unsealed, sealed_etag
 
 _log = logging.getLogger(__name__)
 _FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
@@ -181,6 +183,8 @@ class Change(Rows):
     def place(self, bucket: BucketInfo, old: ObjectInfo | None, info: ObjectInfo) -> ObjectInfo:
         """Make `info` the current object; the versioning of the bucket decides about the one before it."""
         self.check_quota(bucket, old, info.size)
+        if not info.traits.locked_until_ms and (end_ms := usual_end_ms(bucket, info.modified_ms)):
+            info = replace(info, traits=replace(info.traits, locked_until_ms=end_ms))
         if bucket.versioning:
             sequence = self._sequence(bucket, info.key, old)
             info = replace(info, sequence=sequence, version=_new_version(bucket, sequence))
@@ -209,6 +213,7 @@ class Change(Rows):
         """Delete one version for good; the newest of the rest becomes the object."""
         current = self.current(bucket, key)
         if current and current.version == version:
+            check_unlocked(current.traits, now_ms())
             self.delete_object(bucket, key)
             self.discarded.append(current.body)
             found: ObjectInfo | None = current
@@ -244,6 +249,7 @@ class Change(Rows):
         """What was that older version, gone now."""
         found = self.version(bucket, key, version)
         if found:
+            check_unlocked(found.traits, now_ms())
             self.delete_version(bucket, found)
             self.discarded += [] if found.is_marker else [found.body]
         return found
@@ -310,10 +316,10 @@ class Storage:
                 after.append(partial(self._remember, altered, change.bucket(altered)))
         self.bodies.remove(change.discarded)
 
-    def new_body(self) -> BodyWriter:
+    def new_body(self, seal: Seal | None = None) -> BodyWriter:
         """A body still without a key; leaving its `with` block without a commit discards it."""
         with full_disk_told():
-            return BodyWriter(self, *self.bodies.create())
+            return BodyWriter(self, *self.bodies.create(), seal)
 
     def _remember(self, name: str, bucket: BucketInfo | None) -> None:
         if bucket:
@@ -325,8 +331,11 @@ class Storage:
 class BodyWriter:
     """Bytes on their way in: hashed while written, then committed under a key or discarded."""
 
-    def __init__(self, storage: Storage, number: int, file: FileIO) -> None:
+    def __init__(self, storage: Storage, number: int, file: FileIO, seal: Seal | None = None) -> None:
         self._storage = storage
+        self._seal = seal
+        # Sees what is copied, before it is sealed.
+        self.watch: Callable[[bytes], None] | None = None
         self._number = number
         self._file = file
         self._is_open = True
@@ -336,6 +345,13 @@ class BodyWriter:
     @property
     def md5(self) -> bytes:
         return self._md5.digest()
+
+    @property
+    def nonce(self) -> str:
+        return self._seal.nonce if self._seal else ""
+
+    def etag(self, traits: Traits) -> str:
+        return sealed_etag(self.md5) if traits.is_encrypted else self.md5.hex()
 
     def write(self, data: bytes) -> None:
         self.digest([data])
@@ -350,14 +366,14 @@ class BodyWriter:
         """The writing half of `write`."""
         with full_disk_told():
             for piece in block:
-                left = memoryview(piece)
+                left = memoryview(self._seal.encrypt(piece) if self._seal else piece)
                 while left:
                     # A raw file may take a part only, at the end of a disk for example.
                     written = self._file.write(left) or 0
                     left = left[written:]
                 self.size += len(piece)
 
-    def take_from(self, source: BinaryIO, length: int | None = None) -> None:
+    def take_from(self, source: BinaryIO | Unsealed, length: int | None = None) -> None:
         """Copy from a file: `length` bytes, or to its end."""
         left = length
         while left is None or left > 0:
@@ -365,6 +381,8 @@ class BodyWriter:
             if not block:
                 return
             self.write(block)
+            if self.watch:
+                self.watch(block)
             left = None if left is None else left - len(block)
 
     def add_to(self, body: int, size: int) -> None:
@@ -379,7 +397,8 @@ class BodyWriter:
     def info(self, key: str, attributes: Attributes) -> ObjectInfo:
         """The object that the body will be, complete on disk."""
         said = (attributes.content_type, dict(attributes.metadata), dict(attributes.headers))
-        return ObjectInfo(key, self.size, self.md5.hex(), now_ms(), *said, self.closed(), traits=attributes.traits)
+        etag = self.etag(attributes.traits)
+        return ObjectInfo(key, self.size, etag, now_ms(), *said, self.closed(), traits=attributes.traits)
 
     def commit(
         self, bucket: str, key: str, attributes: Attributes = PLAIN, *, condition: Condition | None = None
@@ -431,10 +450,6 @@ def full_disk_told() -> Iterator[None]:
         if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
             raise StorageFull from error
         raise
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def older(entries: Sequence[VersionEntry], version: str) -> list[VersionEntry]:

@@ -22,8 +22,9 @@ from traindeck.lab.obs.errors import (
 )
 from traindeck.lab.obs.index import OBJECTS, VERSIONS, Listing, page
 from traindeck.lab.obs.joined_checksums import joined_etag
-from traindeck.lab.obs.records import NULL, Attributes, BucketInfo, ObjectInfo, VersionEntry, check_bucket_name
-from traindeck.lab.obs.storage import PLAIN, BodyWriter, Condition, Storage, now_ms, older
+from traindeck.lab.obs.records import NULL, Attributes, BucketInfo, ObjectInfo, VersionEntry, check_bucket_name, now_ms
+from traindeck.lab.obs.sealing import NO_NONCE, Unsealed, check_key
+from traindeck.lab.obs.storage import PLAIN, BodyWriter, Condition, Storage, older
 from traindeck.lab.obs.uploads import Uploads
 
 __all__ = ["BodyWriter", "BucketInfo", "Listing", "ObjectInfo", "ObjectStore"]
@@ -40,7 +41,9 @@ class ObjectStore(Storage):
         self._appending = threading.Lock()
         self.uploads = Uploads(self)
 
-    def create_bucket(self, name: str, owner: str, settings: Mapping[str, str] = NOTHING) -> BucketInfo:
+    def create_bucket(
+        self, name: str, owner: str, settings: Mapping[str, str] = NOTHING, versioning: str = ""
+    ) -> BucketInfo:
         check_bucket_name(name)
         with self.changing(name) as change:
             present = self.bucket(name)
@@ -48,6 +51,8 @@ class ObjectStore(Storage):
                 raise BucketAlreadyOwnedByYou(name) if present.owner == owner else BucketAlreadyExists(name)
             change.insert_bucket(name, owner, now_ms())
             made = change.bucket(name)
+            if made and versioning:
+                change.set_versioning(made, versioning)
             for setting, value in settings.items():
                 if made:
                     change.set_setting(made, setting, value)
@@ -106,13 +111,16 @@ class ObjectStore(Storage):
             raise NoSuchVersion(key, version)
         return info
 
-    def open(self, bucket: str, key: str, version: str | None = None) -> tuple[ObjectInfo, BinaryIO]:
+    def open(
+        self, bucket: str, key: str, version: str | None = None, customer_key: bytes | None = None
+    ) -> tuple[ObjectInfo, BinaryIO | Unsealed]:
         """The object and its bytes as they are now; a later PUT or DELETE does not change what is read."""
         missed: int | None = None
         while True:
             info = self.found(bucket, key, version)
             if info.is_marker:
                 raise ObsError(405, "MethodNotAllowed", "The version is a marker that the object was deleted.")
+            check_key(info.traits.customer, customer_key)
             try:
                 file = self.bodies.path(info.body).open("rb")
             except FileNotFoundError:
@@ -126,7 +134,14 @@ class ObjectStore(Storage):
             if size < info.size or (size > info.size and not info.traits.is_appendable):
                 file.close()
                 raise BodyLost(key)
-            return info, file
+            if customer_key is None:
+                return info, file
+            return info, Unsealed(file, customer_key, info.traits.customer, self.pieces(info))
+
+    def pieces(self, info: ObjectInfo) -> list[tuple[int, str]]:
+        """The parts it was joined from, each with its size and nonce; one where it came as a whole."""
+        with self.index.reading() as rows:
+            return rows.pieces(info.body) or [(info.size, NO_NONCE)]
 
     def delete(
         self, bucket: str, key: str, version: str | None = None, condition: Condition | None = None

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import pairwise
 
 from traindeck.lab.obs.checksums import ALGORITHMS, shown
-from traindeck.lab.obs.errors import InvalidArgument, ObsError, Texts
+from traindeck.lab.obs.errors import InvalidArgument, InvalidRequest, ObsError, Texts
 from traindeck.lab.obs.index import Listing, Rows, page
 from traindeck.lab.obs.joined_checksums import (
     DigestOf,
@@ -21,8 +21,8 @@ from traindeck.lab.obs.joined_checksums import (
     joined_etag,
     upload_kind,
 )
-from traindeck.lab.obs.records import Attributes, BucketInfo, ObjectInfo, PartInfo, UploadInfo
-from traindeck.lab.obs.storage import BodyWriter, Condition, Storage, now_ms
+from traindeck.lab.obs.records import Attributes, BucketInfo, ObjectInfo, PartInfo, UploadInfo, now_ms
+from traindeck.lab.obs.storage import BodyWriter, Condition, Storage
 
 MAX_PARTS = 10_000
 MIN_PART = 100 * 1024
@@ -61,9 +61,10 @@ class Uploads:
         self, bucket: str, key: str, upload_id: str, number: int, writer: BodyWriter, crc64: str, checksums: Texts
     ) -> PartInfo:
         """The last one given for a number counts."""
-        part = PartInfo(number, writer.size, writer.md5.hex(), now_ms(), writer.closed(), crc64, checksums)
+        told = (now_ms(), writer.closed(), crc64, checksums, writer.nonce)
         with self._storage.changing() as change:
-            change.upload(self._storage.existing(bucket), key, upload_id)
+            upload = change.upload(self._storage.existing(bucket), key, upload_id)
+            part = PartInfo(number, writer.size, writer.etag(upload.attributes.traits), *told)
             before = change.parts(upload_id, part.number - 1, 1)
             change.discarded += [one.body for one in before if one.number == part.number]
             change.keep_part(upload_id, part)
@@ -124,6 +125,7 @@ class Uploads:
                 condition(old)
                 change.discarded += [part.body for part in now_there]
                 change.delete_upload(upload_id)
+                change.keep_pieces(info.body, chosen)
                 placed = change.place(found, old, info)
             writer.keep()
         return placed
@@ -141,6 +143,9 @@ class Uploads:
     def _digest_of(self, part: PartInfo, name: str) -> bytes:
         if (told := digest_told(part, name)) is not None:
             return told
+        if part.nonce:
+            message = f"The {name} of what is encrypted can be told only where each part came with one."
+            raise InvalidRequest(message)
         digest = ALGORITHMS[name]()
         with self._storage.bodies.path(part.body).open("rb") as file:
             while block := file.read(_BLOCK):

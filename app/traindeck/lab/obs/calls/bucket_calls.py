@@ -10,10 +10,12 @@ from traindeck.lab.life import Workers
 from traindeck.lab.obs.access import header_acl
 from traindeck.lab.obs.body_streams import Operations
 from traindeck.lab.obs.calls.list_calls import max_keys
+from traindeck.lab.obs.documents import child, parsed
 from traindeck.lab.obs.errors import BucketAlreadyOwnedByYou, InvalidArgument, NotImplementedHere, ObsError
+from traindeck.lab.obs.locks import ENABLED_DOCUMENT, SETTING
 from traindeck.lab.obs.object_headers import CREATE_HEADERS, check_headers, shown_class, storage_class
+from traindeck.lab.obs.records import ENABLED
 from traindeck.lab.obs.request import ObsRequest, document, element, elements, empty, identity, stamp
-from traindeck.lab.obs.settings import child, parsed
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.signing.signatures import Dialect
 
@@ -69,13 +71,19 @@ class Buckets(Operations):
             if zones != "3az":
                 raise InvalidArgument("az-redundancy", zones)
             settings[_ZONES] = zones
+        versioning = ""
+        locking = (request.ours("bucket-object-lock-enabled") or "false").lower()
+        if locking not in ("true", "false"):
+            raise InvalidArgument("bucket-object-lock-enabled", locking)
+        if locking == "true":
+            settings[SETTING], versioning = ENABLED_DOCUMENT, ENABLED
         if acl := header_acl(request, owner):
             settings["acl"] = acl.text()
         if self._store.bucket(request.bucket) is None and len(self._store.buckets(owner)) >= MAX_BUCKETS:
             raise ObsError(400, "TooManyBuckets", "You have attempted to create more buckets than allowed.")
         # The same owner asks again: the bucket is there with its first attributes, and that is a success.
         with suppress(BucketAlreadyOwnedByYou):
-            await self._workers.run(self._store.create_bucket, request.bucket, owner, settings)
+            await self._workers.run(self._store.create_bucket, request.bucket, owner, settings, versioning)
         return empty(request, 200, {"Location": f"/{request.bucket}"})
 
     async def head(self, request: ObsRequest) -> web.StreamResponse:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 from urllib.parse import quote, urlencode
 
 from aiohttp import BodyPartReader, web
@@ -15,6 +15,7 @@ from aiohttp import BodyPartReader, web
 from traindeck.lab.life import Workers
 from traindeck.lab.obs.body_streams import MAX_BODY, Operations, too_large
 from traindeck.lab.obs.calls.object_calls import replacement
+from traindeck.lab.obs.encryption import body_seal
 from traindeck.lab.obs.errors import AccessDenied, InvalidArgument, ObsError
 from traindeck.lab.obs.object_headers import attributes, written_headers
 from traindeck.lab.obs.records import BucketInfo, ObjectInfo, key_bytes, whole_number
@@ -50,8 +51,11 @@ class FormUploads(Operations):
         fields: dict[str, str] = {}
         file = await self._read_fields(request, fields)
         key = fields.get("key", "").replace("${filename}", (file.filename or "").rpartition("/")[2])
+        if not key:
+            raise _missing("key")
         fields["key"] = request.key = key
         key_bytes(key)
+        _check_proof(fields)
         is_s3 = any(name.startswith("x-amz-") or name == "awsaccesskeyid" for name in fields)
         request.dialect = Dialect.S3 if is_s3 else Dialect.OBS
         self._authenticate(request, fields)
@@ -60,7 +64,7 @@ class FormUploads(Operations):
         request.raw = _as_headers(request, fields)
         bucket = self._access.bucket(request, "PutObject", key=key)
         given = attributes(request, bucket)
-        writer = await self._workers.run(self._store.new_body)
+        writer = await self._workers.run(self._store.new_body, body_seal(request, given.traits))
         try:
             await self._take(file, writer, limits)
             info = await self._workers.run(writer.commit, bucket.name, key, given, condition=replacement(request))
@@ -80,11 +84,13 @@ class FormUploads(Operations):
                 value = bytes(await part.read())
                 size += len(part.name) + len(value)
                 if size > _MAX_FIELDS:
-                    raise ObsError(400, "MalformedPOSTRequest", "The fields before the file are too large.")
+                    message = "Your POST request fields preceding the upload file were too large."
+                    raise ObsError(400, "MaxPostPreDataLengthExceededError", message)
                 fields[part.name.lower()] = value.decode("utf-8")
         except (ValueError, RuntimeError) as error:
             raise ObsError(400, "MalformedPOSTRequest", "The body is not a form.") from error
-        raise InvalidArgument("file", "", "POST requires exactly one file upload per request.")
+        message = "POST requires exactly one file upload per request."
+        raise ObsError(400, "IncorrectNumberOfFilesInPostRequest", message)
 
     async def _take(self, file: BodyPartReader, writer: BodyWriter, limits: tuple[int, int]) -> None:
         least, most = limits
@@ -96,16 +102,47 @@ class FormUploads(Operations):
             raise ObsError(400, "EntityTooSmall", "Your proposed upload is smaller than the policy allows.")
 
 
+_OF_V4 = ("policy", "x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-signature")
+
+
+def _check_proof(fields: Mapping[str, str]) -> None:
+    """Raise where a form that is signed leaves out some of what proves it.
+
+    "Error Codes" of the OBS reference has a code of its own for the access key; for the other fields S3 answers as for
+    any argument that is not there.
+    """
+    has_key = "accesskeyid" in fields or "awsaccesskeyid" in fields
+    is_v4 = any(name in fields for name in _OF_V4[1:] if name != "x-amz-date")
+    if "token" in fields or not (is_v4 or has_key or "policy" in fields or "signature" in fields):
+        return
+    for name in _OF_V4 if is_v4 else ("policy", "signature"):
+        if not fields.get(name):
+            raise _missing(name)
+    if not is_v4 and not has_key:
+        raise ObsError(400, "UserKeyMustBeSpecified", "The access key of the user is not in the form.")
+
+
+def _missing(name: str) -> ObsError:
+    message = f"Bucket POST must contain a field named '{name}'. If it is specified, check the order of the fields."
+    return InvalidArgument(name, "", message)
+
+
+# "Authentication of Signature in a Table" of the OBS reference: ISO 8601 in UTC, with a fraction or without.
+_EXPIRATION = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z")
+
+
 def _checked(fields: Mapping[str, str], bucket: str) -> tuple[int, int]:
     """Raise where the form does not keep to its own policy."""
     encoded = fields["token"].split(":", 2)[2] if "token" in fields else fields["policy"]
     try:
         policy = json.loads(base64.b64decode(encoded))
-        expires = datetime.fromisoformat(policy["expiration"])
-        conditions: list[Any] = policy["conditions"]
+        moment, conditions = policy["expiration"], policy["conditions"]
+        if not _EXPIRATION.fullmatch(moment) or not isinstance(conditions, list):
+            raise ValueError("no policy")
+        expires = datetime.fromisoformat(moment)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ObsError(400, "InvalidPolicyDocument", "The policy of the form is not valid.") from error
-    if datetime.now(UTC) > (expires if expires.tzinfo else expires.replace(tzinfo=UTC)):
+    if datetime.now(UTC) > expires:
         raise AccessDenied("Invalid according to Policy: Policy expired.")
     given = {**fields, "bucket": bucket}
     named = {"bucket"}
@@ -128,12 +165,13 @@ def _checked(fields: Mapping[str, str], bucket: str) -> tuple[int, int]:
 def _condition(condition: object) -> list[str]:
     if isinstance(condition, dict) and len(condition) == 1:
         ((name, value),) = condition.items()
-        return ["eq", str(name).lower(), str(value)]
+        if isinstance(value, str):
+            return ["eq", name.lower(), value]
     if isinstance(condition, list) and len(condition) == 3:
         kind, name, value = (str(one) for one in condition)
         if kind.lower() == "content-length-range" and None not in (whole_number(name), whole_number(value)):
             return [kind.lower(), name, value]
-        if kind.lower() in ("eq", "starts-with") and name.startswith("$"):
+        if kind.lower() in ("eq", "starts-with") and name.startswith("$") and isinstance(condition[2], str):
             return [kind.lower(), name[1:].lower(), value]
     raise ObsError(400, "InvalidPolicyDocument", "The policy of the form holds a condition of no known kind.")
 

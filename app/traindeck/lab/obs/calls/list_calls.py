@@ -10,11 +10,21 @@ from aiohttp import web
 
 from traindeck.lab.obs.body_streams import Operations
 from traindeck.lab.obs.conditions import check_deletion
+from traindeck.lab.obs.documents import Node, child, children, parsed
 from traindeck.lab.obs.errors import InvalidArgument, MalformedXML, ObsError
 from traindeck.lab.obs.object_headers import OF_EVERY_REQUEST, check_headers, shown_class
 from traindeck.lab.obs.records import NO_TRAITS, NULL, BucketInfo, ObjectInfo
-from traindeck.lab.obs.request import ObsRequest, document, element, elements, etag_element, identity, stamp, url_text
-from traindeck.lab.obs.settings import Node, child, children, parsed
+from traindeck.lab.obs.request import (
+    ObsRequest,
+    document,
+    element,
+    elements,
+    etag_element,
+    fits_xml,
+    identity,
+    stamp,
+    url_text,
+)
 
 MAX_PAGE = 1000
 MAX_BATCH = 1000
@@ -155,7 +165,16 @@ def shown_by(request: ObsRequest) -> Callable[[str], str]:
     encoding = request.query.get("encoding-type", "")
     if encoding not in ("", "url"):
         raise InvalidArgument("encoding-type", encoding, "Invalid Encoding Method specified in Request")
-    return url_text if encoding else str
+    return url_text if encoding else _as_it_is
+
+
+def _as_it_is(key: str) -> str:
+    """The service writes a document that no parser takes, and has `encoding-type` against it ("Listing Objects in a
+    Bucket" of the API reference). A refusal can be read, and an encoding nobody asked for would name other keys."""
+    if not fits_xml(key):
+        message = "A key here holds characters that XML cannot carry. Ask again with encoding-type=url."
+        raise InvalidArgument("encoding-type", "", message)
+    return key
 
 
 def prefix_elements(prefixes: Sequence[str], shown: Callable[[str], str]) -> str:

@@ -11,7 +11,9 @@ from traindeck.lab.life import Workers
 from traindeck.lab.obs.body_streams import IncomingBody, Operations, announced_checksums
 from traindeck.lab.obs.calls.list_calls import prefix_elements, shown_by
 from traindeck.lab.obs.calls.object_calls import Objects, replacement, source_of, source_range
-from traindeck.lab.obs.checksums import ALGORITHMS, CRC64
+from traindeck.lab.obs.checksums import ALGORITHMS, CRC64, shown
+from traindeck.lab.obs.documents import child, children, needed, parsed
+from traindeck.lab.obs.encryption import encryption_headers, part_seal
 from traindeck.lab.obs.errors import AccessDenied, InvalidArgument, InvalidRequest, MalformedXML
 from traindeck.lab.obs.joined_checksums import ToldOfWhole, upload_kind
 from traindeck.lab.obs.object_headers import (
@@ -25,7 +27,7 @@ from traindeck.lab.obs.object_headers import (
     writable,
     written_headers,
 )
-from traindeck.lab.obs.records import BucketInfo, PartInfo, UploadInfo, whole_number
+from traindeck.lab.obs.records import BucketInfo, ObjectInfo, PartInfo, UploadInfo, whole_number
 from traindeck.lab.obs.request import (
     ObsRequest,
     document,
@@ -33,11 +35,11 @@ from traindeck.lab.obs.request import (
     elements,
     empty,
     etag_element,
+    fits_xml,
     identity,
     stamp,
     url_text,
 )
-from traindeck.lab.obs.settings import child, children, needed, parsed
 from traindeck.lab.obs.storage import BodyWriter
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.obs.uploads import MAX_PARTS, WantedPart
@@ -68,6 +70,7 @@ class Multipart(Operations):
         upload = await self._workers.run(self._uploads.begin, request.bucket, request.key, initiator, given, algorithm)
         content = _names(request) + element("UploadId", upload.upload_id)
         headers = {"x-amz-checksum-algorithm": algorithm.upper(), "x-amz-checksum-type": kind} if algorithm else {}
+        headers |= encryption_headers(request, given.traits)
         return document(request, "InitiateMultipartUploadResult", content, headers)
 
     async def put_part(self, request: ObsRequest) -> web.StreamResponse:
@@ -76,31 +79,39 @@ class Multipart(Operations):
         check_headers(request, PUT_HEADERS)
         self._access.bucket(request, "PutObject", key=request.key)
         incoming = IncomingBody(request)
-        await self._own_upload(request)
+        traits = (await self._own_upload(request)).attributes.traits
 
         def keep(writer: BodyWriter) -> PartInfo:
             return self._uploads.put_part(*_upload(request), number, writer, incoming.crc64, incoming.checksums)
 
-        part = await self._stored(incoming, keep)
-        return empty(request, 200, {"ETag": f'"{part.etag}"', **checksum_headers(request, incoming)})
+        part = await self._stored(incoming, keep, part_seal(request, traits))
+        told = {**checksum_headers(request, incoming), **encryption_headers(request, traits)}
+        return empty(request, 200, {"ETag": f'"{part.etag}"', **told})
 
     async def copy_part(self, request: ObsRequest) -> web.StreamResponse:
         request.only_these("partNumber", "uploadId")
         number = _part_number(request)
         check_headers(request, COPY_HEADERS)
         self._access.bucket(request, "PutObject", key=request.key)
-        await self._own_upload(request)
+        upload = await self._own_upload(request)
+        traits, algorithm = upload.attributes.traits, upload.checksum_algorithm
+        seal = part_seal(request, traits)
         await self._document(request)
         source, chosen = source_of(request), source_range(request)
+        # Of what is sealed it cannot be had later, when the upload is completed.
+        digest = ALGORITHMS[algorithm]() if seal and algorithm else None
 
-        def copied() -> PartInfo:
-            with self._store.new_body() as writer:
-                self._copies.read(request, source, writer, chosen)
-                return self._uploads.put_part(*_upload(request), number, writer, "", {})
+        def copied() -> tuple[ObjectInfo, PartInfo]:
+            with self._store.new_body(seal) as writer:
+                writer.watch = digest.update if digest else None
+                read = self._copies.read(request, source, writer, chosen)
+                checksums = {algorithm: shown(algorithm, digest.digest())} if digest else {}
+                return read, self._uploads.put_part(*_upload(request), number, writer, "", checksums)
 
-        part = await self._workers.run(copied)
+        read, part = await self._workers.run(copied)
         content = element("LastModified", stamp(part.modified_ms)) + etag_element(part.etag)
-        return document(request, "CopyPartResult", content)
+        headers = {**encryption_headers(request, traits), **self._copies.source_version(request, source, read)}
+        return document(request, "CopyPartResult", content, headers)
 
     async def list_parts(self, request: ObsRequest) -> web.StreamResponse:
         request.only_these("uploadId", "max-parts", "part-number-marker", "encoding-type")
@@ -149,6 +160,8 @@ class Multipart(Operations):
         request.only_these("uploadId", "encoding-type")
         check_headers(request, COMPLETE_HEADERS)
         bucket = self._access.bucket(request, "PutObject", key=request.key)
+        # Completed twice: "Completing a Multipart Upload" of the OBS reference answers NoSuchUpload where there is none
+        # any more, and lets a client that missed the first answer look at the uploadId of the object.
         await self._own_upload(request)
         body = await self._document(request, checksums_of_object=True)
         root = parsed(body, "CompleteMultipartUpload")
@@ -230,7 +243,8 @@ def _page(request: ObsRequest, name: str) -> int:
 
 
 def _names(request: ObsRequest) -> str:
-    shown = shown_by(request)
+    # The client knows the key, so encoding it unasked misleads nobody, and the upload can go on.
+    shown = shown_by(request) if fits_xml(request.key) else url_text
     announced = element("EncodingType", "url") if shown is url_text else ""
     return elements(Bucket=request.bucket, Key=shown(request.key)) + announced
 

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import BinaryIO
 from urllib.parse import unquote_plus
 
 from aiohttp import web
@@ -17,6 +16,7 @@ from traindeck.lab.obs.access import read_action
 from traindeck.lab.obs.body_streams import (
     CHECKSUM_PREFIX,
     SMALL,
+    Body,
     IncomingBody,
     Operations,
     content_range,
@@ -24,18 +24,24 @@ from traindeck.lab.obs.body_streams import (
     too_large,
 )
 from traindeck.lab.obs.conditions import ByteRange, byte_ranges, check_deletion, check_replacement, is_not_modified
+from traindeck.lab.obs.documents import child, first, needed, parsed
+from traindeck.lab.obs.encryption import CUSTOMER_HEADERS, SERVICE_HEADERS, body_seal, customer_key, reading_key
 from traindeck.lab.obs.errors import (
+    AccessDenied,
     InvalidArgument,
     InvalidRequest,
     MalformedXML,
     MethodNotAllowed,
     NoSuchKey,
+    NotImplementedHere,
     ObsError,
     PreconditionFailed,
 )
+from traindeck.lab.obs.locks import is_locking
 from traindeck.lab.obs.object_headers import (
     COPY_HEADERS,
     DELETE_HEADERS,
+    HEAD_HEADERS,
     OVERRIDES,
     PUT_HEADERS,
     acl_text,
@@ -58,11 +64,13 @@ from traindeck.lab.obs.records import (
     BucketInfo,
     ObjectInfo,
     Traits,
+    now_ms,
     whole_number,
 )
 from traindeck.lab.obs.request import ObsRequest, document, element, empty, etag_element, stamp, version_header
-from traindeck.lab.obs.settings import child, first, needed, parsed
-from traindeck.lab.obs.storage import BodyWriter, Condition, now_ms
+from traindeck.lab.obs.sealing import Unsealed, check_key
+from traindeck.lab.obs.storage import BodyWriter, Condition
+from traindeck.lab.obs.uploads import MAX_PARTS
 
 MAX_COPY = 5 * 1024**3
 _RANGE = re.compile(r"bytes=(\d{1,18})-(\d{1,18})")
@@ -78,8 +86,10 @@ class Source:
 
 
 PartOf = Callable[[ObjectInfo], ByteRange | None]
-# Made ready to be sent, with the parts that are asked for: small ones as bytes, None where it is not modified.
-_Opened = tuple[ObjectInfo, list[ByteRange], bytes | BinaryIO | None]
+_Chosen = tuple[list[ByteRange], Mapping[str, str]]
+# Made ready to be sent, with the parts that are asked for and what is told of them: small ones as bytes, None where it
+# is not modified.
+_Opened = tuple[ObjectInfo, list[ByteRange], bytes | Body | None, Mapping[str, str]]
 
 
 class Objects(Operations):
@@ -95,7 +105,7 @@ class Objects(Operations):
             complete = replace(given, traits=traits)
             return writer.commit(request.bucket, request.key, complete, condition=replacement(request))
 
-        info = await self._stored(incoming, commit)
+        info = await self._stored(incoming, commit, body_seal(request, given.traits))
         return empty(request, 200, written_headers(request, bucket, info, incoming))
 
     async def append(self, request: ObsRequest) -> web.StreamResponse:
@@ -105,6 +115,10 @@ class Objects(Operations):
         if position is None:
             raise InvalidArgument("position", text)
         given = attributes(request, bucket)
+        if is_locking(bucket):
+            raise AccessDenied("What is locked cannot be appended to.")
+        if given.traits.customer:
+            raise NotImplementedHere("appending to what is encrypted with a customer's key")
         incoming = IncomingBody(request)
 
         def add(writer: BodyWriter) -> tuple[str, ObjectInfo]:
@@ -115,15 +129,16 @@ class Objects(Operations):
         return empty(request, 200, {**headers, "ETag": f'"{etag}"', "x-obs-next-append-position": str(info.size)})
 
     async def get(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("versionId", "attname", *OVERRIDES)
+        request.only_these("versionId", "partNumber", "attname", *OVERRIDES)
         overridden = overrides(request)
+        key = reading_key(request)
         # With the object comes the decision; without the bucket there is nothing to decide.
         bucket = self._store.existing(request.bucket)
-        info, parts, body = await self._workers.run(self._opened, request, bucket)
+        info, parts, body, told = await self._workers.run(self._opened, request, bucket, key)
         with ExitStack() as stack:
             if body and not isinstance(body, bytes):
                 stack.callback(body.close)
-            headers = {**object_headers(request, bucket, info), **overridden}
+            headers = {**object_headers(request, bucket, info), **overridden, **told}
             if body is None:
                 return _not_modified(headers)
             if info.traits.redirect and request.account is None:
@@ -134,18 +149,22 @@ class Objects(Operations):
                 return web.Response(status=status, body=body, headers=headers)
             if len(parts) > 1:
                 return await self._send_parts(request, headers, body, parts, info.size)
-            whole = ByteRange(0, info.size - 1)
-            return await send(request, status, headers, body, part or whole)
+            chosen = part or ByteRange(0, info.size - 1)
+            if isinstance(body, Unsealed):
+                return await self._send_unsealed(request, status, headers, body, chosen)
+            return await send(request, status, headers, body, chosen)
 
     async def head(self, request: ObsRequest) -> web.StreamResponse:
-        request.only_these("versionId", *OVERRIDES)
+        request.only_these("versionId", "partNumber", *OVERRIDES)
         overridden = overrides(request)
+        key = reading_key(request)
         bucket = self._store.existing(request.bucket)
-        info = await self._workers.run(self._found, request, bucket)
+        info, chosen = await self._workers.run(self._described, request, bucket, key)
         headers = {**object_headers(request, bucket, info), **overridden}
-        if is_not_modified(request.raw.header, info, now=datetime.now(UTC)):
+        if chosen is None:
             return _not_modified(headers)
-        parts = byte_ranges(request.raw.header, info)
+        parts, told = chosen
+        headers |= told
         part = _told_of_parts(headers, parts if len(parts) == 1 else [], info.size)
         headers["Content-Length"] = str(part.length if part else info.size)
         return web.Response(status=206 if part else 200, headers=headers)
@@ -167,7 +186,7 @@ class Objects(Operations):
     async def set_metadata(self, request: ObsRequest) -> web.StreamResponse:
         """Replace what is said about an object; REPLACE_NEW keeps the standard headers that are not named."""
         request.only_these("metadata", "versionId")
-        check_headers(request, PUT_HEADERS | {"metadata-directive"})
+        check_headers(request, HEAD_HEADERS)
         directive = request.ours("metadata-directive") or "REPLACE_NEW"
         if directive not in ("REPLACE", "REPLACE_NEW"):
             raise InvalidArgument("metadata-directive", directive)
@@ -206,35 +225,42 @@ class Objects(Operations):
         directive = request.ours("metadata-directive") or "COPY"
         if directive not in ("COPY", "REPLACE", "REPLACE_NEW"):
             raise InvalidArgument("metadata-directive", directive)
-        changes = directive != "COPY" or request.ours("storage-class") or request.ours("website-redirect-location")
+        named = ("storage-class", "website-redirect-location", *SERVICE_HEADERS, *CUSTOMER_HEADERS)
+        changes = directive != "COPY" or any(request.ours(name) for name in named)
         if not changes and (source.bucket, source.key) == (request.bucket, request.key) and source.version is None:
             raise InvalidRequest("An object can be copied onto itself only with new metadata.")
         given = attributes(request, bucket)
+        seal = body_seal(request, given.traits)
         await self._document(request)
 
         def copied() -> tuple[ObjectInfo, ObjectInfo]:
-            with self._store.new_body() as writer:
+            with self._store.new_body(seal) as writer:
                 read = self.read(request, source, writer)
                 kept = _kept(request, bucket, read, given, directive)
                 return read, writer.commit(request.bucket, request.key, kept, condition=replacement(request))
 
         read, info = await self._workers.run(copied)
         content = element("LastModified", stamp(info.modified_ms)) + etag_element(info.etag)
-        headers = written_headers(request, bucket, info)
+        headers = {**written_headers(request, bucket, info), **self.source_version(request, source, read)}
         del headers["ETag"]
-        source_bucket = self._store.bucket(source.bucket)
-        if source_bucket and source_bucket.versioning:
-            headers[f"{request.dialect.value}copy-source-version-id"] = read.version or NULL
         return document(request, "CopyObjectResult", content, headers)
+
+    def source_version(self, request: ObsRequest, source: Source, read: ObjectInfo) -> dict[str, str]:
+        """Which version was copied, where there are versions: told of copies and of copied parts."""
+        bucket = self._store.bucket(source.bucket)
+        if not bucket or not bucket.versioning:
+            return {}
+        return {f"{request.dialect.value}copy-source-version-id": read.version or NULL}
 
     def read(
         self, request: ObsRequest, source: Source, writer: BodyWriter, part: PartOf = lambda info: None
     ) -> ObjectInfo:
         """Fill the writer from the source, where the request may read it and its conditions hold."""
         bucket = self._store.existing(source.bucket)
+        key = customer_key(request, of_source=True)
         self._access.expected(bucket, request.ours("source-expected-bucket-owner"))
         try:
-            info, file = self._store.open(source.bucket, source.key, source.version)
+            info, file = self._store.open(source.bucket, source.key, source.version, key)
         except NoSuchKey as error:
             raise self._access.missing(request, bucket, error) from error
         with file:
@@ -265,23 +291,52 @@ class Objects(Operations):
         self._access.object(request, bucket, info, read_action(request.version))
         return info
 
-    def _opened(self, request: ObsRequest, bucket: BucketInfo) -> _Opened:
+    def _described(
+        self, request: ObsRequest, bucket: BucketInfo, key: bytes | None
+    ) -> tuple[ObjectInfo, _Chosen | None]:
+        info = self._found(request, bucket)
+        check_key(info.traits.customer, key)
+        if is_not_modified(request.raw.header, info, now=datetime.now(UTC)):
+            return info, None
+        return info, self._asked_for(request, info)
+
+    def _asked_for(self, request: ObsRequest, info: ObjectInfo) -> _Chosen:
+        """The parts of the object that are asked for, none where it is the whole, and what is told of them."""
+        text = request.query.get("partNumber")
+        if text is None:
+            return byte_ranges(request.raw.header, info), {}
+        number = whole_number(text, MAX_PARTS)
+        if not number:
+            message = f"Part number must be an integer between 1 and {MAX_PARTS}, inclusive"
+            raise InvalidArgument("partNumber", text, message)
+        if request.raw.header("range") is not None:
+            raise InvalidRequest("Cannot specify both Range header and partNumber query parameter")
+        sizes = [size for size, _ in self._store.pieces(info)]
+        if number > len(sizes):
+            raise ObsError(416, "InvalidPartNumber", "The requested partnumber is not satisfiable")
+        first = sum(sizes[: number - 1])
+        # "GetObject" of the S3 reference: the number of parts is told where the object was made of parts.
+        told = {f"{request.dialect.value}mp-parts-count": str(len(sizes))} if "-" in info.etag else {}
+        length = sizes[number - 1]
+        return [ByteRange(first, first + length - 1)] if length else [], told
+
+    def _opened(self, request: ObsRequest, bucket: BucketInfo, key: bytes | None) -> _Opened:
         self._found(request, bucket)
-        info, file = self._store.open(request.bucket, request.key, request.version)
+        info, file = self._store.open(request.bucket, request.key, request.version, key)
         with ExitStack() as stack:
             stack.callback(file.close)
             if is_not_modified(request.raw.header, info, now=datetime.now(UTC)):
-                return info, [], None
+                return info, [], None, {}
             if is_frozen(info):
                 message = "The operation is not valid for the object's storage class."
                 raise ObsError(403, "InvalidObjectState", message)
-            parts = byte_ranges(request.raw.header, info)
+            parts, told = self._asked_for(request, info)
             length = parts[0].length if parts else info.size
             if length <= SMALL and len(parts) <= 1:
                 file.seek(parts[0].first if parts else 0)
-                return info, parts, file.read(length)
+                return info, parts, file.read(length), told
             stack.pop_all()
-            return info, parts, file
+            return info, parts, file, told
 
 
 def source_of(request: ObsRequest) -> Source:
@@ -335,7 +390,10 @@ def _kept(request: ObsRequest, bucket: BucketInfo, source: ObjectInfo, given: At
             upload_id="",
             appended=0,
             restored_days=0,
-            encryption=given.traits.encryption or old.encryption,
+            # "CopyObject" of the S3 reference: where the request is silent, the target's bucket decides.
+            encryption=given.traits.encryption,
+            customer=given.traits.customer,
+            locked_until_ms=given.traits.locked_until_ms,
         )
         return Attributes(source.content_type, source.metadata, source.headers, _of_copy(traits))
     traits = replace(given.traits, tags=tags, crc64=old.crc64, checksums=old.checksums, checksum_type=old.checksum_type)

@@ -22,24 +22,15 @@ from traindeck.lab.obs.access import (
     stored_acl,
 )
 from traindeck.lab.obs.body_streams import Operations
+from traindeck.lab.obs.documents import check_shape, child, children, inner, needed, parsed, texts
 from traindeck.lab.obs.errors import AccessDenied, InvalidRequest, MalformedXML, MethodNotAllowed, NoSuchKey, ObsError
+from traindeck.lab.obs.locks import SETTING, is_locking, prolonged, read_retention
 from traindeck.lab.obs.object_headers import GRANTS, check_headers, shown_class, storage_class
 from traindeck.lab.obs.policy import checked_policy, policy_of
-from traindeck.lab.obs.records import ENABLED, SUSPENDED, BucketInfo, ObjectInfo
+from traindeck.lab.obs.records import ENABLED, NULL, SUSPENDED, BucketInfo, ObjectInfo, now_ms
 from traindeck.lab.obs.request import ObsRequest, answer_headers, document, element, empty, version_header
-from traindeck.lab.obs.settings import (
-    MAX_LIFECYCLE,
-    SETTINGS,
-    Setting,
-    child,
-    children,
-    inner,
-    needed,
-    parsed,
-    tags_of,
-    tags_xml,
-    texts,
-)
+from traindeck.lab.obs.setting_rules import VERSIONING
+from traindeck.lab.obs.settings import MAX_LIFECYCLE, SETTINGS, Setting, tags_of, tags_xml
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.signing.signatures import Dialect
 
@@ -86,6 +77,7 @@ class Settings(Operations):
             ("PUT", "tagging", "PutObjectTagging", self._put_object_tags),
             ("GET", "tagging", "GetObjectTagging", self._get_object_tags),
             ("DELETE", "tagging", "DeleteObjectTagging", self._delete_object_tags),
+            ("PUT", "retention", "PutObjectRetention", self._put_retention),
         )
         for method, name, action, of_object in object_calls:
             self.object_calls[method, name] = action, self._of_object(action, of_object, name)
@@ -125,7 +117,8 @@ class Settings(Operations):
         await self._keep(request, name, "")
         return empty(request, 204)
 
-    async def _put_setting(self, setting: Setting, request: ObsRequest, _: BucketInfo) -> web.StreamResponse:
+    async def _put_setting(self, setting: Setting, request: ObsRequest, bucket: BucketInfo) -> web.StreamResponse:
+        self._check_locking(setting, bucket)
         body = await self._document(request, digest_needed=setting.digest_needed)
         if setting.name == "lifecycle" and len(body) > MAX_LIFECYCLE:
             raise MalformedXML("A lifecycle configuration has at most 20 KB.")
@@ -136,8 +129,13 @@ class Settings(Operations):
         return empty(request, setting.put_status)
 
     async def _get_setting(self, setting: Setting, request: ObsRequest, bucket: BucketInfo) -> web.StreamResponse:
+        self._check_locking(setting, bucket)
         content = _kept(bucket, setting.name, setting.missing, setting.usual).strip()
         return document(request, setting.root, element(setting.element, content) if setting.element else content)
+
+    def _check_locking(self, setting: Setting, bucket: BucketInfo) -> None:
+        if setting.name == SETTING and not is_locking(bucket):
+            raise InvalidRequest("Object lock is not enabled for this bucket.")
 
     async def _put_acl(self, request: ObsRequest) -> web.StreamResponse:
         of_object = bool(request.key)
@@ -182,9 +180,13 @@ class Settings(Operations):
 
     async def _put_versioning(self, request: ObsRequest, bucket: BucketInfo) -> web.StreamResponse:
         root = parsed(await self._document(request), "VersioningConfiguration")
+        check_shape(root, VERSIONING)
         state = needed(root, "Status")
         if state not in (ENABLED, SUSPENDED):
             raise MalformedXML
+        if state == SUSPENDED and is_locking(bucket):
+            message = "An Object Lock configuration is present on this bucket, so the versioning state cannot change."
+            raise ObsError(409, "InvalidBucketState", message)
         await self._workers.run(self._store.set_versioning, bucket.name, state)
         return empty(request, 200)
 
@@ -215,6 +217,18 @@ class Settings(Operations):
         self, request: ObsRequest, bucket: BucketInfo, info: ObjectInfo
     ) -> web.StreamResponse:
         return await self._change_traits(request, bucket, info, 204, tags={})
+
+    async def _put_retention(self, request: ObsRequest, bucket: BucketInfo, info: ObjectInfo) -> web.StreamResponse:
+        body = await self._document(request)
+        if not is_locking(bucket):
+            raise InvalidRequest("Object lock is not enabled for the bucket.")
+        end_ms = read_retention(parsed(body, "Retention"), now_ms())
+
+        def changed(there: ObjectInfo) -> ObjectInfo:
+            return replace(there, traits=replace(there.traits, locked_until_ms=prolonged(there.traits, end_ms)))
+
+        await self._workers.run(self._store.update, request.bucket, request.key, info.version or NULL, changed)
+        return empty(request, 200, version_header(request, bucket, info.version))
 
     async def _object(self, request: ObsRequest, action: str) -> tuple[BucketInfo, ObjectInfo]:
         bucket = self._store.existing(request.bucket)

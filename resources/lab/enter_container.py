@@ -1,36 +1,69 @@
-"""Enters a container of this computer's own root folder with some folders put in, then becomes the command.
+"""Enters a container of some of this computer's folders, closes what leads out of it, then becomes the command.
 
-    python enter_container.py PLAN -- COMMAND...
+    python -I -S enter_container.py < PLAN
 
-The plan is JSON. Works with Python 3.7 and later on Linux, for an ordinary user who may have namespaces. The process
-keeps its number, so signals and the exit code are the command's own.
+The plan is JSON. Works with Python 3.7 and later on Linux, for an ordinary user who may have namespaces. Where the
+container has process numbers of its own, this process stays outside and ends as the command did; otherwise it becomes
+the command and keeps its number.
 """
 
 import ctypes
 import json
 import os
+import re
+import signal
 import sys
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
 CLONE_NEWUSER = 0x10000000
-MS_REC = 0x4000
+CLONE_NEWPID = 0x20000000
+MS_RDONLY = 0x1
+MS_NOSUID = 0x2
+MS_NODEV = 0x4
+MS_NOEXEC = 0x8
+MS_REMOUNT = 0x20
 MS_BIND = 0x1000
+MS_REC = 0x4000
 MS_PRIVATE = 0x40000
 MNT_DETACH = 2
+# Those a mount may have for good; to leave one out is refused.
+KEPT = {
+    "nosuid": MS_NOSUID, "nodev": MS_NODEV, "noexec": MS_NOEXEC, "noatime": 0x400, "nodiratime": 0x800,
+    "relatime": 0x200000, "nosymfollow": 0x100,
+}  # fmt: skip
+PR_SET_PDEATHSIG = 1
+PR_CAPBSET_DROP = 24
+PR_SET_NO_NEW_PRIVS = 38
+# The same on all processors.
+LANDLOCK_CREATE_RULESET = 444
+LANDLOCK_RESTRICT_SELF = 446
+LANDLOCK_VERSION = 1
+LANDLOCK_WITH_SCOPES = 6
+SCOPE_ABSTRACT_SOCKETS = 1
+SCOPE_SIGNALS = 2
+ASKED_TO_END = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+NO_SUCH_COMMAND = 127
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def checked(result, what):
-    if result != 0:
+    if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), what)
+    return result
 
 
-def mount(source, target, kind, flags):
-    texts = [None if text is None else os.fsencode(text) for text in (source, target, kind)]
-    checked(libc.mount(texts[0], texts[1], texts[2], ctypes.c_ulong(flags), None), target)
+def mount(source, target, kind, flags, options=None):
+    texts = [None if text is None else os.fsencode(text) for text in (source, target, kind, options)]
+    checked(libc.mount(texts[0], texts[1], texts[2], ctypes.c_ulong(flags), texts[3]), target)
+
+
+def prctl(option, value):
+    return libc.prctl(option, ctypes.c_ulong(value), ctypes.c_ulong(0), ctypes.c_ulong(0), ctypes.c_ulong(0))
 
 
 def write(path, text):
@@ -38,30 +71,50 @@ def write(path, text):
         file.write(text)
 
 
-def enter_namespaces(host):
+def enter_namespaces(plan):
     user, group = os.getuid(), os.getgid()
-    checked(libc.unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS), "unshare")
+    kinds = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC
+    checked(libc.unshare(kinds | (CLONE_NEWPID if plan["own_processes"] else 0)), "unshare")
     write("/proc/self/setgroups", "deny")
     write("/proc/self/uid_map", "%d %d 1" % (user, user))
     write("/proc/self/gid_map", "%d %d 1" % (group, group))
-    name = host.encode("ascii")
+    name = plan["host"].encode("ascii")
     checked(libc.sethostname(name, ctypes.c_size_t(len(name))), "sethostname")
+
+
+# The folders
 
 
 def bind(ground, source, path):
     target = ground + path
     if os.path.isdir(source):
         os.makedirs(target, exist_ok=True)
-    else:
-        with open(target, "a", encoding="ascii"):
-            pass
+    elif not os.path.exists(target):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        write(target, "")
     mount(source, target, None, MS_BIND | MS_REC)
+
+
+def put(ground, kind, source, path):
+    """Lay one thing over what is there; they come with what lies deeper after what it lies in."""
+    if kind == "hide":
+        if os.path.isdir(path):
+            os.makedirs(ground + path, exist_ok=True)
+            mount("tmpfs", ground + path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755")
+        else:
+            mount("/dev/null", ground + path, None, MS_BIND)
+    elif kind == "link":
+        if not os.path.lexists(ground + path):
+            os.makedirs(os.path.dirname(ground + path), exist_ok=True)
+            os.symlink(source, ground + path)
+    else:
+        bind(ground, source, path)
 
 
 def build(plan):
     ground = plan["ground"]
     mount("none", "/", None, MS_REC | MS_PRIVATE)
-    mount("tmpfs", ground, "tmpfs", 0)
+    mount("tmpfs", ground, "tmpfs", MS_NOSUID, "mode=755")
     for path in plan["folders"]:
         os.makedirs(ground + path, exist_ok=True)
     for target, path in plan["links"]:
@@ -72,33 +125,145 @@ def build(plan):
         except OSError:
             # A folder this user may not even look at; nothing of the job can be there.
             continue
-    for source, path in plan["own"]:
-        bind(ground, source, path)
-    hosts = ground + os.path.realpath("/etc/hosts")
-    if os.path.exists(hosts):
-        mount(plan["hosts"], hosts, None, MS_BIND)
+    build_devices(ground, plan["devices"])
+    if plan["own_processes"]:
+        mount("proc", ground + "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    else:
+        bind(ground, "/proc", "/proc")
+    for kind, source, path in plan["layers"]:
+        put(ground, kind, source, path)
+    writable = {ground + path for kind, _, path in plan["layers"] if kind == "own"}
+    close_for_writing(ground, writable)
+
+
+def build_devices(ground, devices):
+    for name in ("pts", "shm"):
+        os.makedirs(ground + "/dev/" + name)
+    for path in devices:
+        bind(ground, path, path)
+    # Terminals of its own; those of the user take what is typed there.
+    mount("devpts", ground + "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+    os.symlink("pts/ptmx", ground + "/dev/ptmx")
+    for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
+        os.symlink("/proc/self/fd" + target, ground + "/dev/" + name)
+
+
+def close_for_writing(ground, writable):
+    """All that was put in, mount by mount, but what is the job's own."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+        rows = [line.split() for line in file]
+    kernels = (ground + "/proc", ground + "/dev/pts")
+    for row in rows:
+        path = re.sub(r"\\(\d{3})", lambda found: chr(int(found.group(1), 8)), row[4])
+        if path in writable or not (path + "/").startswith(ground + "/") or row[row.index("-") + 1] == "autofs":
+            continue
+        if any((path + "/").startswith(place + "/") for place in kernels):
+            continue
+        flags = sum(KEPT.get(name, 0) for name in row[5].split(","))
+        try:
+            mount(None, path, None, MS_REMOUNT | MS_BIND | MS_RDONLY | flags)
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            # Covered by another one, or a file system of another user's, where nothing can be written.
+            if os.path.exists(path) and os.access(path, os.W_OK):
+                raise
 
 
 def move_in(ground):
     os.chdir(ground)
-    if hasattr(libc, "pivot_root"):
-        # The old root ends up on top of the new one, and is taken away from there.
-        checked(libc.pivot_root(b".", b"."), "pivot_root")
-        checked(libc.umount2(b".", MNT_DETACH), "umount2")
-    else:
-        os.chroot(".")
+    # The old root ends up on top of the new one, and is taken away from there.
+    checked(libc.pivot_root(b".", b"."), "pivot_root")
+    checked(libc.umount2(b".", MNT_DETACH), "umount2")
     os.chdir("/")
 
 
+# What leads out of the container past its folders
+
+
+def drop_rights():
+    """Root's power over the namespace would take the covers away again."""
+    for capability in range(64):
+        prctl(PR_CAPBSET_DROP, capability)
+    checked(prctl(PR_SET_NO_NEW_PRIVS, 1), "no_new_privs")
+
+
+def has_scopes():
+    return libc.syscall(LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), LANDLOCK_VERSION) >= LANDLOCK_WITH_SCOPES
+
+
+def keep_inside():
+    """Abstract sockets belong to the network, which is shared: no folder hides those of a session bus."""
+    if not has_scopes():
+        return
+    rules = (ctypes.c_uint64 * 3)(0, 0, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS)
+    handle = checked(
+        libc.syscall(LANDLOCK_CREATE_RULESET, rules, ctypes.c_size_t(ctypes.sizeof(rules)), 0), "landlock"
+    )
+    checked(libc.syscall(LANDLOCK_RESTRICT_SELF, handle, 0), "landlock")
+    os.close(handle)
+
+
+# The command
+
+
+def become(plan):
+    """The command takes the place of this process."""
+    drop_rights()
+    keep_inside()
+    for number in (*ASKED_TO_END, *IGNORED_BY_PYTHON):
+        signal.signal(number, signal.SIG_DFL)
+    os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+    try:
+        os.chdir(plan["folder"])
+        os.execvpe(plan["command"][0], plan["command"], plan["variables"])
+    except OSError as error:
+        print("%s cannot be started: %s" % (plan["command"][0], error), file=sys.stderr)
+        sys.exit(NO_SUCH_COMMAND)
+
+
+def exit_code(process):
+    """As a shell counts it; on the way all that ends in the meantime is let go."""
+    while True:
+        ended, status = os.wait()
+        if ended == process:
+            return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def forked(work):
+    """The exit code of a child that does this."""
+    child = os.fork()
+    if child:
+        return exit_code(child)
+    work()
+    os._exit(0)
+
+
 def main():
-    with open(sys.argv[1], encoding="utf-8") as file:
-        plan = json.load(file)
-    command = sys.argv[3:]
-    enter_namespaces(plan["host"])
-    build(plan)
-    move_in(plan["ground"])
-    os.chdir(plan["folder"])
-    os.execvp(command[0], command)
+    plan = json.load(sys.stdin)
+    if plan["is_inside"]:  # another tool made the container
+        become(plan)
+    enter_namespaces(plan)
+
+    def enter():
+        build(plan)
+        move_in(plan["ground"])
+
+    def command():
+        os.setsid()  # so that a request to end reaches it once
+        become(plan)
+
+    def first_process():
+        checked(prctl(PR_SET_PDEATHSIG, signal.SIGKILL), "parent death signal")
+        enter()
+        # With the first process of a container all others end.
+        os._exit(forked(command))
+
+    if not plan["own_processes"]:
+        enter()
+        become(plan)
+    # The command hears for itself that it is asked to end.
+    for number in ASKED_TO_END:
+        signal.signal(number, signal.SIG_IGN)
+    os._exit(forked(first_process))
 
 
 main()

@@ -71,6 +71,15 @@ def test_commands_find_accounts_and_runs(old: Path) -> None:
     assert runs[0]["reason"] == "[worker-0] training process ended with exit code 2"
 
 
+def test_without_its_current_account_nothing_falls_to_the_lab(old: Path) -> None:
+    said("profile", "remove", "work", "--yes")
+    assert not [entry["name"] for entry in answer("profile", "list") if entry["current"]]
+    command = [sys.executable, "-m", "traindeck", "--language", "en", "obs", "ls"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SLOWEST_S)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"No account is selected" in done.stderr
+
+
 def test_commands_work_in_its_lab(old: Path) -> None:
     """Its buckets are listed, an output is fetched, and the code of then runs once more."""
     with serving():

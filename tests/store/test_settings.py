@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from traindeck.domain.accounts.profiles import Profile, Provider, Signature
+from traindeck.domain.accounts.profiles import NO_PROFILE, Profile, Provider, Signature
 from traindeck.domain.errors import LocalTrouble
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.store.paths import Paths
@@ -27,7 +27,7 @@ def disk() -> Iterator[BlockingCalls]:
         yield calls
 
 
-async def test_profiles_come_back_and_the_current_one_falls_back_to_the_lab(
+async def test_profiles_come_back_and_the_none_is_current_after_the_current_one_is_removed(
     tmp_path: Path, disk: BlockingCalls
 ) -> None:
     shelf = ProfileStore(SettingsFile(tmp_path / "settings.json"), disk)
@@ -42,7 +42,10 @@ async def test_profiles_come_back_and_the_current_one_falls_back_to_the_lab(
     await again.remove("work")
     assert shelf.current == "work"
     await shelf.read()
-    assert shelf.current == "lab"
+    assert shelf.current == NO_PROFILE
+    await shelf.put(profile("next"))
+    await again.read()
+    assert again.current == NO_PROFILE
 
 
 async def test_two_programs_do_not_undo_each_other(tmp_path: Path, disk: BlockingCalls) -> None:

@@ -9,13 +9,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+import psutil
 import pytest
 from aiohttp import web
 from huaweicloudsdkcore.auth.credentials import BasicCredentials
@@ -34,6 +35,7 @@ from traindeck.lab.training.api import modelarts_api
 from traindeck.lab.training.jobs import JobService
 from traindeck.lab.training.running.containers import Containers, Means
 from traindeck.lab.training.running.job_outcome import Timing
+from traindeck.lab.training.running.process_tree import JOB_VARIABLE, job_mark
 from traindeck.lab.training.running.worker_places import WorkerPlaces
 
 BUCKET = "lab-bucket"
@@ -217,6 +219,20 @@ class Jobs:
 
     def run(self, body: Mapping[str, Any]) -> dict[str, Any]:
         return self.ended(self.create(body)["metadata"]["id"])
+
+
+def processes_of(job_id: str) -> list[psutil.Process]:
+    """All that carry the mark of this job; what they call themselves may be numbers of their own."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get(JOB_VARIABLE) == job_mark(job_id):
+                found.append(process)
+    return found
+
+
+def are_gone(processes: Iterable[psutil.Process]) -> bool:
+    return all(not process.is_running() or process.status() == psutil.STATUS_ZOMBIE for process in processes)
 
 
 @contextmanager

@@ -60,8 +60,9 @@ class Call:
         return AccountCore.for_command()
 
     def profile(self, core: AccountCore) -> str:
-        name: str = self.options.profile or core.book.current
-        return name
+        """What was asked for, else the current one; raises InvalidInput where there is none."""
+        name: str | None = self.options.profile
+        return core.connections.profile(core.book.current).name if name is None else name
 
 
 Handler = Callable[[Call], Awaitable[int]]

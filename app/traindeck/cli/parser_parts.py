@@ -95,11 +95,17 @@ class Parser(ArgumentParser):
         raise UsageError(message, self.format_usage().rstrip())
 
 
+def _profile_name(name: str) -> str:
+    if not name:  # an unset variable of a script must not choose the current account
+        raise argparse.ArgumentTypeError(say("the name of the account is empty"))
+    return name
+
+
 def add_common(parser: Parser) -> None:
     """Options every command takes, before or after its name."""
     without: Any = {"default": argparse.SUPPRESS}  # else it would undo what stood before the name
     parser.add_argument(
-        "--profile", metavar="NAME", **without,
+        "--profile", metavar="NAME", type=_profile_name, **without,
         help=say("the account to use; without it the current one; “environment”: that of HUAWEICLOUD_SDK_AK and _SK"),
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", **without, help=say("print JSON on standard output"))

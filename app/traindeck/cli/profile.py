@@ -133,17 +133,25 @@ async def check(call: Call) -> int:
 
 async def remove(call: Call) -> int:
     name = call.options.name
-    question = say("Remove “{name}” and its keys from this computer?", name=name)
-    if terminal.somebody_is_there() and not call.options.yes and not terminal.confirmed(question):
-        call.output.note(say("Nothing was removed."))
-        return DONE
     async with call.accounts() as core:
-        keys_are_gone = await core.profile_service().remove(name)
+        profiles = core.profile_service()
+        profiles.refuse_to_remove(name)
+        was_current = profiles.current == name
+        refusal = text("This would remove “{name}” and its keys from this computer.", name=name)
+        question = say("Remove “{name}” with its settings and keys from this computer? Its runs stay.", name=name)
+        if not terminal.is_meant(call.options, refusal, question):
+            call.output.note(say("Nothing was removed."))
+            return DONE
+        keys_are_gone = await profiles.remove(name)
     words = say("Removed “{name}” and its keys.", name=name) if keys_are_gone else say("Removed “{name}”.", name=name)
     call.output.result({"name": name, "removed": True, "keys_removed": keys_are_gone}, words)
     if not keys_are_gone:
         call.output.note(
             say("No keyring answered: the entry “profile:{name}” of TrainDeck may be left in it.", name=name)
+        )
+    if was_current:
+        call.output.note(
+            say("No account is selected now. Select one with “traindeck profile use NAME”, or specify --profile NAME.")
         )
     return DONE
 

@@ -42,6 +42,7 @@ STEPS = (
             reason TEXT NOT NULL DEFAULT '')""",
         "CREATE INDEX transitions_by_run ON transitions (run_id, at)",
     ),
+    ("ALTER TABLE runs ADD COLUMN isolation TEXT NOT NULL DEFAULT ''",),
 )
 LOCK_S = 10.0
 

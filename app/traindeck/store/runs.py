@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from traindeck.domain import errors as kept_errors
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.job import JobSpec, Run, RunState
+from traindeck.domain.jobs.job import Isolation, JobSpec, Run, RunState
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.store.database import database_errors, transaction
@@ -145,6 +145,7 @@ def _run(row: sqlite3.Row) -> Run:
     read("state", RunState, RunState.UNKNOWN)
     read("tasks", _tasks, ("worker-0",))
     read("reason", kept_errors.words_from_json, "")
+    read("isolation", Isolation, Isolation.UNKNOWN)
     read("duration_ms", lambda value: None if value is None else int(value), None)
     for name in _TIMES:
         read(name, lambda value: datetime.fromisoformat(value) if value else None, None)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from traindeck.domain.accounts.profiles import LAB, Profile, Provider, Signature
+from traindeck.domain.accounts.profiles import LAB, NO_PROFILE, Profile, Provider, Signature
 from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
@@ -111,7 +111,7 @@ class ProfileStore:
     async def remove(self, name: str) -> None:
         def edit(settings: Settings) -> Settings:
             left = tuple(profile for profile in settings.profiles if profile.name != name)
-            current = LAB if settings.current_profile == name else settings.current_profile
+            current = NO_PROFILE if settings.current_profile == name else settings.current_profile
             return replace(settings, profiles=left, current_profile=current)
 
         await self._change(edit)

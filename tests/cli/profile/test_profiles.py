@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support.cli_commands import Traindeck
+import pytest
+
+from support.cli_commands import Answer, Traindeck
 from support.servers.secret_service import SecretService
 
 
@@ -53,7 +55,11 @@ def test_an_account_is_added_checked_used_and_removed_and_its_secret_is_in_the_k
     assert own_files
     assert not [path for path in own_files if secret.encode() in path.read_bytes()]
 
-    traindeck("profile", "remove", "mine", environment=environment).must_be(0)
+    unsaid = traindeck("profile", "remove", "mine", environment=environment).must_be(2)
+    assert "“mine” and its keys" in unsaid.said and "--yes" in unsaid.said
+    assert "mine" in traindeck("profile", "list", environment=environment).must_be(0).out
+    removed = traindeck("profile", "remove", "mine", "--yes", environment=environment).must_be(0)
+    assert "No account is selected now" in removed.said
     assert "mine" not in traindeck("profile", "list", environment=environment).must_be(0).out
     traindeck("obs", "ls", "--profile", "mine", environment=environment).must_be(4)
 
@@ -89,7 +95,7 @@ def test_the_account_of_the_environment_is_there_while_it_is_set(traindeck: Trai
     assert "keyring" not in away.said and "not-a-real-one" not in away.said
     wrong = traindeck("engines", "--profile", "environment", environment={**keys, "HUAWEICLOUD_SDK_REGION": "a b"})
     assert "a b" in wrong.must_be(2).said
-    traindeck("profile", "remove", "environment", environment=keys).must_be(2)
+    traindeck("profile", "remove", "environment", "--yes", environment=keys).must_be(2)
     taken = traindeck("profile", "add", "environment", "--region", "cn-north-4", given=b"AK\nSK\n").must_be(2)
     assert "cannot be the name" in taken.said
 
@@ -101,6 +107,52 @@ def test_a_profile_can_be_removed_where_no_keyring_answers(
     traindeck(
         "profile", "add", "mine", "--region", "lab", *endpoints(lab), given=lines, environment=keyring.environment
     ).must_be(0)
-    removed = traindeck("profile", "remove", "mine").must_be(0)
+    removed = traindeck("profile", "remove", "mine", "--yes").must_be(0)
     assert "may be left" in removed.said and "and its keys" not in removed.out
     assert "mine" not in traindeck("profile", "list").must_be(0).out
+
+
+WITHOUT_PROFILE = (
+    ("obs", "ls"), ("obs", "sync", ".", "obs://b-1/"), ("obs", "cp", "file", "obs://b-1/"), ("obs", "rm", "-r", "-y", "obs://b-1/"),
+    ("engines",), ("flavors",), ("profile", "check"), ("job", "submit", "cloud.toml"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("was_current", [True, False])
+def test_a_script_without_its_account_never_reaches_the_lab(
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str], keyring: SecretService, was_current: bool
+) -> None:
+    def run(*words: str) -> Answer:
+        return traindeck(*words, environment=keyring.environment)
+
+    lines = f"{lab['access_key']}\n{lab['secret_key']}\n".encode()
+    for name in ("mine", "other"):
+        traindeck(
+            "profile", "add", name, "--region", "lab", *endpoints(lab), given=lines, environment=keyring.environment
+        ).must_be(0)
+    run("profile", "use", "mine" if was_current else "other").must_be(0)
+    run("obs", "mb", "obs://b-1", "--profile", "lab").must_be(0)
+    (tmp_path / "file").write_text("for nobody", encoding="utf-8")
+    (tmp_path / "train.py").touch()
+    (tmp_path / "cloud.toml").write_text(
+        '[job]\nname = "n"\ntarget = "modelarts"\n[code]\nfolder = "."\nboot = "train.py"\n'
+        '[engine]\nname = "E"\nversion = "v"\n[resources]\nflavor = "f"\nstop_after = "1h"\n'
+        '[outputs]\ntrain_url = "obs://b-1/out/"\n',
+        encoding="utf-8",
+    )
+    run("profile", "remove", "mine", "--yes").must_be(0)
+    current = [row["name"] for row in run("profile", "list", "--json").must_be(0).document if row["current"]]
+    if not was_current:
+        assert current == ["other"]
+        run("obs", "ls").must_be(0)
+        return
+    assert current == []
+    for words in WITHOUT_PROFILE:
+        refused = run(*words).must_be(2)
+        assert "No account is selected" in refused.said and "--profile" in refused.said, words
+    assert not run("obs", "ls", "obs://b-1/", "--profile", "lab", "--json").must_be(0).rows
+    assert run("job", "ls", "--json").must_be(0).document == []
+    # An unset variable of a script is no choice either.
+    assert "empty" in run("obs", "ls", "--profile", "").must_be(2).said
+    run("profile", "use", "other").must_be(0)
+    run("obs", "ls").must_be(0)

@@ -133,7 +133,8 @@ def test_buckets_have_owners_and_rules(store: ObjectStore) -> None:
 def test_files_go_in_and_damage_from_outside_is_noticed(store: ObjectStore, tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.write_bytes(os.urandom(3_000_000))
-    info = store.put_file("bkt", "k", source)
+    with source.open("rb") as file:
+        info = store.put_file("bkt", "k", file)
     assert info.size == 3_000_000
     assert content(store, "k") == source.read_bytes()
     (body,) = body_files(tmp_path)

@@ -3,10 +3,9 @@
 import urllib.request
 from pathlib import Path
 
-import psutil
 from huaweicloudsdkmodelarts.v1 import ModelArtsClient
 
-from support.lab_app import BUCKET, Jobs, job_body, prepared, sdk_client, wait_for
+from support.lab_app import BUCKET, Jobs, are_gone, job_body, prepared, processes_of, sdk_client, wait_for
 from support.servers.lab_process import LabProcess
 from support.waiting import PATIENT_S
 from traindeck.lab import disk_usage
@@ -28,18 +27,15 @@ def with_two_processes(client: ModelArtsClient) -> tuple[Jobs, str]:
     return jobs, job_id
 
 
-def orphans_in(log: str) -> list[psutil.Process]:
-    return [psutil.Process(int(line.split()[1])) for line in log.splitlines() if line.startswith("pid ")]
-
-
 def test_a_job_of_a_killed_lab_ends_as_lost_with_all_its_processes(tmp_path: Path) -> None:
     account = prepared(tmp_path / "lab", CODE)
     with LabProcess(tmp_path / "lab") as lab:
         with sdk_client(lab.modelarts, account) as client:
             jobs, job_id = with_two_processes(client)
             log = jobs.log(job_id)
-        orphans = orphans_in(log)
+        orphans = processes_of(job_id)
         lab.kill()
+        assert len(orphans) >= 2
         assert all(orphan.is_running() for orphan in orphans)
 
         lab.restart()
@@ -48,7 +44,7 @@ def test_a_job_of_a_killed_lab_ends_as_lost_with_all_its_processes(tmp_path: Pat
             job = jobs.show(job_id)
             assert (job["status"]["phase"], job["status"]["secondary_phase"]) == ("Abnormal", "Lost")
             assert "ended unexpectedly" in jobs.messages(job_id, level="Error")
-            assert not any(orphan.is_running() and orphan.status() != "zombie" for orphan in orphans)
+            assert are_gone(orphans)
             assert jobs.log(job_id).startswith(log)
             short = f"/{BUCKET}/code/job/short.py"
             assert jobs.run(job_body("job-2", algorithm__boot_file=short))["status"]["phase"] == "Completed"
@@ -59,11 +55,12 @@ def test_what_a_killed_lab_left_running_ends_when_its_folder_is_emptied(tmp_path
     account = prepared(tmp_path / "lab", CODE)
     with LabProcess(tmp_path / "lab") as lab:
         with sdk_client(lab.modelarts, account) as client:
-            jobs, job_id = with_two_processes(client)
-            orphans = orphans_in(jobs.log(job_id))
+            _, job_id = with_two_processes(client)
+            orphans = processes_of(job_id)
+        assert len(orphans) >= 2
         lab.kill()
         disk_usage.empty(tmp_path / "lab")
-        assert not any(orphan.is_running() and orphan.status() != "zombie" for orphan in orphans)
+        assert are_gone(orphans)
 
 
 def test_the_log_link_opens_the_log_without_keys(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import io
 import json
-import os
 import subprocess
 import sys
 import zipfile
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.lab_app import Jobs, job_body, wait_for
+from support.lab_app import Jobs, are_gone, job_body, processes_of, wait_for
 
 SHOW = "import sys, tiny_pack; print('TINY', tiny_pack.VERSION, sys.prefix)"
 
@@ -107,15 +106,24 @@ def test_the_packages_of_a_chosen_environment_stay_visible(jobs: Jobs, tmp_path:
     assert "BOTH chosen 1.0" in jobs.log(job["metadata"]["id"])
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a pipe with a name")
-def test_a_stop_reaches_the_installation(jobs: Jobs, tmp_path: Path) -> None:
-    fifo = tmp_path / "never"
-    os.mkfifo(fifo)
-    # pip reads a list that never ends.
-    jobs.script(f"-r {fifo}\n", name="pip-requirements.txt")
+BACKEND = """
+import time
+def build_wheel(*_, **__): time.sleep(600)
+prepare_metadata_for_build_wheel = build_wheel
+"""
+
+
+def test_a_stop_reaches_the_installation(jobs: Jobs) -> None:
+    jobs.script("./never\n", name="pip-requirements.txt")
     jobs.script("print('never')")
+    build = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    jobs.script(f'{build}[project]\nname = "never"\nversion = "1"\n', "code/job/never", "pyproject.toml")
+    jobs.script(BACKEND, "code/job/never", "backend.py")
     job_id = jobs.create(job_body())["metadata"]["id"]
-    wait_for(lambda: "Installing the packages" in jobs.messages(job_id))
+    wait_for(lambda: "Preparing metadata" in jobs.log(job_id))
+    processes = processes_of(job_id)
     jobs.stop(job_id)
     assert jobs.ended(job_id)["status"]["phase"] == "Terminated"
     assert jobs.lab.service.live_jobs() == 0
+    assert processes
+    assert are_gone(processes)

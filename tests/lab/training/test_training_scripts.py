@@ -7,12 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import boto3
-import psutil
 import pytest
 from botocore.config import Config
 
 from lab.training.test_packages import wheel
-from support.lab_app import BUCKET, Jobs, channel, job_body, needs_containers, sdk_client, wait_for
+from support.lab_app import (
+    BUCKET,
+    Jobs,
+    are_gone,
+    channel,
+    job_body,
+    needs_containers,
+    processes_of,
+    sdk_client,
+    wait_for,
+)
 from support.servers.lab_process import LabProcess
 from traindeck.lab.accounts import Accounts
 from traindeck.lab.obs.store import ObjectStore
@@ -121,8 +130,8 @@ class Cloud:
         objects.create_bucket(BUCKET, self.account.domain_id)
         sample = resource("sample", "digits")
         for name in ("single", "nodes"):
-            objects.put_file(BUCKET, f"code/{name}/train.py", sample / "train.py")
-        objects.put_file(BUCKET, "data/digits.txt", sample / "data" / "digits.txt")
+            objects.put(BUCKET, f"code/{name}/train.py", (sample / "train.py").read_bytes())
+        objects.put(BUCKET, "data/digits.txt", (sample / "data" / "digits.txt").read_bytes())
         for name, script in {"old": OLD_STYLE, "old-urls": OLD_STYLE, "cards": CARDS, "stubborn": STUBBORN}.items():
             objects.put(BUCKET, f"code/{name}/train.py", script.encode())
         objects.put(BUCKET, "rows/rows.txt", "\n".join(map(str, range(100))).encode())
@@ -283,12 +292,12 @@ def test_packages(jobs: Jobs, cloud: Cloud) -> None:
 def test_forked_children_that_ignore_a_request_to_end(jobs: Jobs, cloud: Cloud) -> None:
     job_id = jobs.create(body_of("stubborn"))["metadata"]["id"]
     wait_for(lambda: jobs.log(job_id).count(" pid ") == 4)
-    pids = [int(line.rpartition(" ")[2]) for line in jobs.log(job_id).splitlines() if " pid " in line]
-    processes = [psutil.Process(pid) for pid in pids]
+    processes = processes_of(job_id)
+    assert len(processes) >= 4
     assert jobs.stop(job_id)["status"]["phase"] == "Terminating"
     job = jobs.ended(job_id)
     assert job["status"]["phase"] == "Terminated"
-    assert not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in processes)
+    assert are_gone(processes)
     assert cloud.kept("out/stubborn/") == {"begun.txt": b"begun"}
     # It was stopped, so there is no exit code; its log is kept all the same.
     assert "task_statuses" not in job["status"]

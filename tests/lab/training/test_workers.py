@@ -227,24 +227,33 @@ def test_what_runs_away_at_once_meets_the_fence(tmp_path: Path) -> None:
 
 @needs_containers
 @pytest.mark.parametrize("tool", ["unshare", "bwrap"])
-def test_either_tool_makes_the_same_container(tmp_path: Path, tool: str) -> None:
+@pytest.mark.parametrize("own_processes", [True, False])
+def test_either_tool_makes_the_same_container(tmp_path: Path, tool: str, own_processes: bool) -> None:
     found = tool if tool == "unshare" else shutil.which(tool)
     if found is None:
         pytest.skip(f"{tool} is not installed")
     places = WorkerPlaces(tmp_path / "worker", is_mapped=True)
-    for place in (places.home, places.cache, places.user):
-        place.mkdir(parents=True)
-    box = Box(places, "worker-7", "127.9.9.9 worker-7\n", "/cache")
+    places.make_own()
+    python = Path(getattr(sys, "_base_executable", "") or sys.executable)
+    containers = Containers(tmp_path)
+    variables = {"ONLY": "this", "PATH": os.environ["PATH"]}
+    box = Box(places, "worker-7", "127.9.9.9 worker-7\n", "/cache", containers.layers(python), variables)
     ask = (
         "import os, pathlib, socket, sys; pathlib.Path('made').touch()\n"
+        "def closed(path):\n"
+        "    try: os.mkdir(path + '/new')\n"
+        "    except OSError: return True\n"
         "print(socket.gethostname(), socket.gethostbyname('worker-7'), os.getcwd(), os.path.isdir('/usr'),\n"
-        "      os.path.isdir(sys.argv[1]), sorted(os.listdir('/home/ma-user')), os.getuid())\n"
+        "      os.path.isdir(sys.argv[1]), sorted(os.listdir('/home/ma-user')), os.getuid(), os.environ['ONLY'],\n"
+        "      'HOME' in os.environ, all(map(closed, ['', '/usr', '/etc', '/home', '/dev'])), os.getpid() < 10,\n"
+        "      sys.stdin.read() == '', os.path.exists('/dev/null'), os.openpty()[0] > 0)\n"
         "sys.exit(7)"
     )
-    python = Path(getattr(sys, "_base_executable", "") or sys.executable)
-    command = Containers(tmp_path).command(Means(found), python, box, (str(python), "-c", ask, str(tmp_path)))
-    run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENT_S, check=False)
-    assert run.stdout == f"worker-7 127.9.9.9 /cache True True [] {os.getuid()}\n", run.stderr
+    means = Means(found, own_processes=own_processes)
+    command, plan = containers.command(means, python, box, (str(python), "-c", ask, str(tmp_path)))
+    run = subprocess.run(command, input=plan, capture_output=True, timeout=PATIENT_S, check=False)
+    seen = f"worker-7 127.9.9.9 /cache True False [] {os.getuid()} this False True {own_processes} True True True\n"
+    assert run.stdout.decode() == seen, run.stderr
     assert run.returncode == 7
     assert (places.cache / "made").exists()
     assert not Path("/cache/made").exists()

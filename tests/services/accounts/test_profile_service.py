@@ -12,7 +12,7 @@ from support.servers.secret_service import SecretService, is_installed
 from support.stores.way import Way
 from support.work_bench import Bench
 from traindeck.domain.accounts.keys import Credentials, Secret
-from traindeck.domain.accounts.profiles import LAB, CheckUp, Profile, Provider
+from traindeck.domain.accounts.profiles import LAB, NO_PROFILE, CheckUp, Profile, Provider
 from traindeck.domain.errors import AccessRefused, Conflict, InvalidInput, KeyringMissing, NotFound
 
 needs_keyring = pytest.mark.skipif(not is_installed, reason="needs dbus-daemon and gnome-keyring-daemon")
@@ -59,7 +59,7 @@ async def test_keys_outlive_the_program_in_the_keyring_alone(
         assert verdicts(told) == ALL_GOOD
         assert told.accepted is True and str(told.verdict) == "The credential is valid."
         await bench.profiles.remove("mine")
-        assert bench.profiles.current == LAB
+        assert bench.profiles.current == NO_PROFILE
         assert await bench.secrets.read("mine") is None
         with pytest.raises(NotFound):
             await bench.connections.open("mine")

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from support.folder_cloud import FolderCloud, code_folder, digits_spec
 from support.panel_bench import User, light_theme
 from support.waiting import until
-from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.job import Isolation, Run, RunState
 from traindeck.ui.jobs.run_list_view import RunListView, RunTable, RunTableModel
 from traindeck.ui.jobs.run_page_view import RunPageView
 from traindeck.ui.kit.table_models import RowsModel
@@ -248,6 +248,16 @@ async def test_the_page_of_a_run_shows_it_and_acts_on_it(tmp_path: Path, theme: 
         runs.log_wanted.connect(logs.append)
         qtbot.mouseClick(view.log, Qt.MouseButton.LeftButton)
         assert logs[0].id == run.id
+        assert not view.isolation.isVisible()
+        for isolation, words in (
+            (Isolation.NONE, "keys in your keyring"),
+            (Isolation.PARTIAL, "cannot read your files"),
+        ):
+            cloud.watch.tell(replace(run, isolation=isolation))
+            assert view.isolation.isVisible()
+            assert words in view.isolation.text()
+        cloud.watch.tell(run)
+        assert not view.isolation.isVisible()
         assert not view.fetch.isEnabled()
         cloud.watch_runs()
         qtbot.mouseClick(view.stop, Qt.MouseButton.LeftButton)

@@ -39,6 +39,7 @@ def document(run: Run) -> dict[str, object]:
         "checked": run.checked,
         "seconds": run.run_seconds(datetime.now(UTC)),
         "rerun_of": run.resubmission_of,
+        "isolation": run.isolation.value,
     }
 
 
@@ -88,6 +89,7 @@ def page(run: Run) -> list[str]:
         (say("Name"), run.name),
         (say("State"), state_words(run)),
         (say("Reason"), str(run.reason)),
+        (say("Isolation"), str(run.isolation.warning or "")),
         (say("Profile"), run.profile),
         (say("Job at the service"), run.job_id),
         (say("Submitted"), _local(run.submitted)),

@@ -14,6 +14,8 @@ from traindeck.domain.errors import InvalidInput
 from traindeck.domain.texts import Text, moment_words, text
 
 LAB = "lab"
+NO_PROFILE = ""
+"""Where the current profile was removed and no other was chosen since; it is never the Lab's by itself."""
 _PUBLIC = (".myhuaweicloud.com", ".myhuaweicloud.cn")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _REGION = re.compile(r"[a-z0-9][a-z0-9_-]{1,39}")

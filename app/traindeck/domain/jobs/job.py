@@ -150,6 +150,30 @@ def usual_boots(scripts: Collection[str]) -> list[str]:
     return [name for name in USUAL_BOOTS if name in scripts]
 
 
+class Isolation(StrEnum):
+    """How far a job of the Lab is kept from the rest of this computer."""
+
+    UNKNOWN = ""
+    FULL = "full"
+    PARTIAL = "partial"
+    NONE = "none"
+
+    @property
+    def warning(self) -> Text | None:
+        """What it means for whoever runs code of others."""
+        if self is Isolation.NONE:
+            return text(
+                "This job is not isolated, because this computer does not allow it: "
+                "its code can read your files and the keys in your keyring. Run only code that you trust."
+            )
+        if self is Isolation.PARTIAL:
+            return text(
+                "This job cannot read your files, but this computer does not allow it to be isolated from all "
+                "running programs: its code may end them, or reach a keyring that listens on an abstract socket."
+            )
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One submission with all that belongs to it."""
@@ -173,6 +197,7 @@ class Run:
     resubmission_of: str = ""
     checked: datetime | None = None  # when the service last answered about it
     tasks: tuple[str, ...] = field(default=("worker-0",))
+    isolation: Isolation = Isolation.UNKNOWN
 
     def run_seconds(self, now: datetime) -> float | None:
         """Run time now; None while it is not known."""
@@ -204,6 +229,7 @@ class RemoteJob:
     duration_ms: int | None = None
     tasks: tuple[str, ...] = ()
     exit_message: str = ""
+    isolation: Isolation = Isolation.UNKNOWN
 
     @property
     def state(self) -> RunState:

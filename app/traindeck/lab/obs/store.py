@@ -85,8 +85,8 @@ class ObjectStore(Storage):
             writer.write(body)
             return writer.commit(bucket, key, attributes, condition=condition)
 
-    def put_file(self, bucket: str, key: str, path: Path) -> ObjectInfo:
-        with self.new_body() as writer, path.open("rb") as source:
+    def put_file(self, bucket: str, key: str, source: BinaryIO) -> ObjectInfo:
+        with self.new_body() as writer:
             writer.take_from(source)
             return writer.commit(bucket, key)
 

@@ -28,6 +28,7 @@ def completed(
     sandbox: Sandbox,
     account: LabAccount,
     create_time: int,
+    isolation: str,
     experiment: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What is stored of a job: every field of the request, known or not, and the defaults."""
@@ -46,6 +47,8 @@ def completed(
             **(metadata.get("annotations") or {}),
             # Not the service's: whether the job sees its folders under the names the service gives them.
             "lab/container-paths": "true" if sandbox.is_mapped else "false",
+            # Whether it is kept apart from the rest of this computer: full, partial or none.
+            "lab/isolation": isolation,
         },
     )
     metadata["tags"] = merged([], read_tags(list_in(metadata, "tags")))

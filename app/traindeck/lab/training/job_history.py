@@ -138,6 +138,20 @@ NO_CONTAINER_PATHS = EventText(
     "The job has no /cache and no /home/ma-user, for {reason}; its folders have other names here.",
     "作业没有 /cache 和 /home/ma-user（{reason}）；其目录在本机使用其他名称。",
 )
+ISOLATED = EventText(
+    "Isolated: the job sees neither the files nor the programs nor the keyring of this computer's user.",
+    "已隔离：作业无法看到本机用户的文件、程序和密钥环。",
+)
+PARTLY_ISOLATED = EventText(
+    "Partly isolated: the job does not see the files of this computer's user, but this system cannot keep it from all"
+    " running programs: it may end them, or reach a keyring that listens on an abstract socket.",
+    "部分隔离：作业看不到本机用户的文件，但此系统无法将其与所有运行中的程序隔离：作业可能结束这些程序，"
+    "或访问监听抽象套接字的密钥环。",
+)
+NOT_ISOLATED = EventText(
+    "Not isolated, for {reason}: the job can read the files and use the keyring of this computer's user.",
+    "未隔离（{reason}）：作业可以读取本机用户的文件并使用其密钥环。",
+)
 LIMITED = EventText(
     "Each worker is kept to {processors} processors and {memory_gb} GB of memory.",
     "每个节点限用 {processors} 个处理器和 {memory_gb} GB 内存。",

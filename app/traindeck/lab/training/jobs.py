@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import shutil
 import threading
 import time
@@ -26,7 +27,7 @@ from traindeck.lab.training.job_document import completed
 from traindeck.lab.training.job_form import MPI_ENGINES, JobForm, read_form
 from traindeck.lab.training.job_records import STOPPABLE_PHASES, EventText, JobRecord, JobRecords
 from traindeck.lab.training.lab_settings import SETTINGS, LabSettings, SettingsError, read_settings
-from traindeck.lab.training.running.containers import Containers
+from traindeck.lab.training.running.containers import Containers, Means
 from traindeck.lab.training.running.interpreters import (
     Interpreters,
     PackageEnvironments,
@@ -87,6 +88,8 @@ class JobQueue:
 
 log = logging.getLogger(__name__)
 
+_NO_PYTHON = EventText("it cannot be started", "作业无法启动")
+_BY_SETTING = EventText(f"{SETTINGS} says so", f"{SETTINGS} 如此设置")
 JOBS = "job-num"
 _LINK_LIFE_S = 300
 _CALL_WORKERS = 8
@@ -119,6 +122,7 @@ class JobService:
 
         `warn` gets, from a thread of its own, what the check of that file at the start finds wrong.
         """
+        root = Path(os.path.realpath(root))  # what jobs see of it has no other name
         settings = _settings(root)
         self.obs_url = ""
         self.catalogue = Catalogue(catalogue or resource("lab", "catalogue.toml"))
@@ -177,8 +181,8 @@ class JobService:
         reference = object_in(object_in(body, "metadata"), "training_experiment_reference")
         experiment = self.experiments.of_job(account.project_id, form.workspace_id, reference)
         job_id = str(uuid.uuid4())
-        python, obstacle = self._python(form)
-        sandbox = self.sandbox(job_id, is_mapped=not obstacle)
+        python, means, obstacle = self._python(form)
+        sandbox = Sandbox(job_id, self._folder / job_id, is_mapped=obstacle is None, is_apart=bool(means.tool))
         created = now_ms()
         job = JobRecord(
             id=job_id,
@@ -188,7 +192,7 @@ class JobService:
             name=form.name,
             create_time=created,
             tasks=form.tasks,
-            document=completed(body, form, sandbox, account, created, experiment),
+            document=completed(body, form, sandbox, account, created, means.isolation, experiment),
         )
         access = ObsAccess(self.obs_url, account.access_key, account.secret_key, self._moxing)
         work = Work(
@@ -215,7 +219,7 @@ class JobService:
             self.records.add_event(job_id, events.CREATED)
             self.records.begin_stage(job_id, "scheduling")
             self.records.move(job_id, "Pending", "Queuing", only_from=("Creating",), event=events.QUEUED)
-            self._tell_differences(job, work, obstacle)
+            self._tell_differences(job, work, means, obstacle)
             unfinished = {known: other for known, other in self._runs.items() if not other.is_over}
             self._runs = {**unfinished, job_id: run}
             # Whoever finds the run may dismiss it from the queue, so it must be there.
@@ -258,8 +262,8 @@ class JobService:
         if run is not None and priority is not None:
             run.priority = priority
 
-    def sandbox(self, job_id: str, *, is_mapped: bool = False) -> Sandbox:
-        return Sandbox(job_id, self._folder / job_id, is_mapped)
+    def sandbox(self, job_id: str) -> Sandbox:
+        return Sandbox(job_id, self._folder / job_id)
 
     def log(self, job: JobRecord, task: str) -> Path:
         """The log of a task, where it is or will be."""
@@ -298,10 +302,16 @@ class JobService:
             if job.user_id == account.user_id and flavor_id == form.flavor.id:
                 raise RefusedError("2833", f"the free flavor {flavor_id} is in use by the job {job.name}")
 
-    def _tell_differences(self, job: JobRecord, work: Work, obstacle: str) -> None:
+    def _tell_differences(self, job: JobRecord, work: Work, means: Means, obstacle: EventText | None) -> None:
         form, spec = work.form, job.document["spec"]
         warnings = []
-        if obstacle:
+        if not means.tool:
+            warnings.append(events.NOT_ISOLATED.of(reason=means.reason))
+        elif means.isolation == "partial":
+            warnings.append(events.PARTLY_ISOLATED)
+        else:
+            work.tell(events.ISOLATED)
+        if obstacle is not None:
             warnings.append(events.NO_CONTAINER_PATHS.of(reason=obstacle))
         else:
             work.tell(events.CONTAINER_PATHS)
@@ -321,15 +331,16 @@ class JobService:
         for warning in (*warnings, *(events.IGNORED_FIELD.of(name=name) for name in ignored)):
             work.tell(warning, level="Warning")
 
-    def _python(self, form: JobForm) -> tuple[Path | EventText, str]:
-        """The Python of the job, and what keeps it from seeing the service's folders, if anything does."""
+    def _python(self, form: JobForm) -> tuple[Path | EventText, Means, EventText | None]:
+        """The Python of the job, how it is kept apart, and what keeps it from seeing the service's folders."""
         try:
             python = self._interpreters.for_engine(form.engine.id)
         except SettingsError as error:
-            return error.reason, "it cannot be started"
+            return error.reason, Means("", _NO_PYTHON), _NO_PYTHON
+        means = self._containers.means(python)
         if not _settings(self._root).container_paths:
-            return python, f"{SETTINGS} says so"
-        return python, self._containers.means(python).reason
+            return python, means, _BY_SETTING
+        return python, means, self._containers.paths_obstacle(python)
 
     def _check_pythons(self) -> None:
         for problem in self._interpreters.problems(self.catalogue.engines):

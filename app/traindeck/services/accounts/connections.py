@@ -11,8 +11,8 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 
 from traindeck.domain.accounts.keys import Credentials
-from traindeck.domain.accounts.profiles import LAB, Profile, Provider
-from traindeck.domain.errors import AccessRefused, AppError, KeyringMissing, KeysRefused, NotFound
+from traindeck.domain.accounts.profiles import LAB, NO_PROFILE, Profile, Provider
+from traindeck.domain.errors import AccessRefused, AppError, InvalidInput, KeyringMissing, KeysRefused, NotFound
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Listeners
@@ -143,6 +143,14 @@ class Connections:
 
     def profile(self, name: str) -> Profile:
         """The profile of that name; the Lab's is always there."""
+        if name == NO_PROFILE:
+            raise InvalidInput(
+                text("No account is selected."),
+                text(
+                    "Select one in the Account menu or with “traindeck profile use NAME”, "
+                    "or specify --profile NAME for a command."
+                ),
+            )
         if name == LAB:
             return Profile(LAB, Provider.LAB, "lab")
         if name == ENVIRONMENT and (found := environment_profile()) is not None:

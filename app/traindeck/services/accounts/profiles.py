@@ -111,8 +111,8 @@ class ProfileService:
     def get(self, name: str) -> Profile:
         return self._connections.profile(name)
 
-    async def remove(self, name: str) -> bool:
-        """Whether its keys are certainly gone too; where no keyring answers, they may be left in it."""
+    def refuse_to_remove(self, name: str) -> None:
+        """Raises for what is not kept here."""
         if name == LAB:
             raise InvalidInput(text("The Lab's own profile cannot be removed."), text("It costs nothing and stays."))
         self._connections.profile(name)
@@ -121,6 +121,10 @@ class ProfileService:
                 text("The account of the environment is not kept on this computer."),
                 text("Unset {access} and {secret}; then it is gone.", access=ACCESS, secret=SECRET),
             )
+
+    async def remove(self, name: str) -> bool:
+        """Whether its keys are certainly gone too; where no keyring answers, they may be left in it."""
+        self.refuse_to_remove(name)
         keys_are_gone = True
         try:
             await self._secrets.remove(name)

@@ -269,6 +269,7 @@ class RunWatch:
             "ended": ended,
             "duration_ms": job.duration_ms if job.state.is_over else run.duration_ms,
             "tasks": job.tasks or run.tasks,
+            "isolation": job.isolation or run.isolation,
             "checked": self.clock(),
         }
 

@@ -72,8 +72,8 @@ class Submission:
     def profile_for(self, spec: JobSpec, profile: str | None) -> str:
         """Where this job goes: what was asked for, else the Lab for a Lab job, else the current profile."""
         if profile is None:
-            return LAB if spec.target is Target.LAB else self.book.current
-        if spec.target is Target.LAB and not self.connections.profile(profile).is_lab:
+            profile = LAB if spec.target is Target.LAB else self.book.current
+        if not self.connections.profile(profile).is_lab and spec.target is Target.LAB:
             raise InvalidInput(
                 text("This job is meant for the Lab, but “{profile}” is a paid account.", profile=profile),
                 text('Set target = "modelarts" in the job file, or leave the profile out.'),

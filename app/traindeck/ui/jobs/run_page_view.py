@@ -28,6 +28,7 @@ class RunPageView(QWidget):
         self.chip = StateChip()
         self.title = plain("title")
         self.reason = plain("dim")
+        self.isolation = plain("warn")
         self.busy = plain("dim")
         self._theme = theme
         self.log = QPushButton(say("Show log"))
@@ -47,6 +48,7 @@ class RunPageView(QWidget):
         column = column_of(
             head,
             self.reason,
+            self.isolation,
             acts,
             self.busy,
             margins=(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE),
@@ -89,6 +91,9 @@ class RunPageView(QWidget):
         self.reason.setVisible(bool(run.reason))
         role = "error" if tone_of(run) is Tone.BAD else "dim"
         set_role(self.reason, role)
+        warning = run.isolation.warning
+        self.isolation.setText(str(warning or ""))
+        self.isolation.setVisible(warning is not None)
         busy = self._page.busy
         self.busy.setText(str(busy or ""))
         self.busy.setVisible(busy is not None)

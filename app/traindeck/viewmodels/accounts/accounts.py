@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
-from traindeck.domain.accounts.profiles import LAB
+from traindeck.domain.accounts.profiles import LAB, NO_PROFILE
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.accounts.connections import Connections
@@ -58,7 +58,11 @@ class Accounts(QObject):
         self._tell()
 
     async def _remove(self, name: str, confirm: Confirm) -> None:
-        question = text("Remove “{name}” and its keys from this computer? Its runs stay in the list.", name=name)
+        question = text(
+            "Remove “{name}” with its settings and keys from this computer? Its runs stay in the list. "
+            "No account is selected then, until you select another one in the Account menu.",
+            name=name,
+        )
         if await confirm(question, text("Remove")):
             await self._book.remove(name)
             self._tell()
@@ -96,4 +100,4 @@ class KeyNews(QObject):
 
 def is_kept_here(name: str) -> bool:
     """Neither the Lab's account nor that of the environment can be given other keys."""
-    return name not in (LAB, ENVIRONMENT)
+    return name not in (LAB, ENVIRONMENT, NO_PROFILE)

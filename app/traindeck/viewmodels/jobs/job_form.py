@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
-from traindeck.domain.accounts.profiles import Profile
+from traindeck.domain.accounts.profiles import LAB, Profile
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.job import Choices, Engine, FieldError, Flavor, JobSpec, Run, Target, usual_boots, validate
@@ -96,7 +96,7 @@ class FormState:
         """Where the button will send the job."""
         if self.spec.target is Target.LAB:
             return text("the Lab")
-        return text("{profile}", profile=self.profile)
+        return text("{profile}", profile=self.profile or "–")
 
 
 class JobForm(QObject):
@@ -141,7 +141,7 @@ class JobForm(QObject):
 
     def choose_profile(self, name: str) -> None:
         """Where the job goes; also decides which engines and specifications there are."""
-        is_lab = next((profile.is_lab for profile in self.state.profiles if profile.name == name), True)
+        is_lab = next((profile.is_lab for profile in self.state.profiles if profile.name == name), name == LAB)
         spec = self.state.spec
         if (spec.target is Target.LAB) != is_lab:
             spec = replace(spec, target=Target.LAB if is_lab else Target.MODELARTS)
@@ -327,7 +327,7 @@ class JobForm(QObject):
     def _follow_target(self, profile: str | None) -> None:
         known = [entry.name for entry in self.state.profiles]
         if profile not in known:
-            profile = self._sender.profile_for(self.state.spec, None)
+            profile = LAB if self.state.spec.target is Target.LAB else self._profiles.current
         if profile != self.state.profile:
             self.choose_profile(profile)
             self._clean = replace(self._clean, target=self.state.spec.target)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from traindeck.domain.accounts.profiles import LAB, REGIONS, Profile
+from traindeck.domain.accounts.profiles import LAB, NO_PROFILE, REGIONS, Profile
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import Run, duration_words
 from traindeck.domain.storage.objects import size_words
@@ -154,7 +154,7 @@ class Status(QObject):
     def profile_words(self) -> str:
         profile = self.state.profile
         if profile is None:
-            return "–"
+            return say("No account selected") if self._profiles.current == NO_PROFILE else "–"
         if profile.is_lab:
             return say("Lab (not running)") if self.state.lab_is_stopped else say("Lab on this computer")
         return say("{profile} · {region}", profile=profile.name, region=region_words(profile.region))

@@ -1,26 +1,54 @@
-"""Gives the processes of a worker the folders of the service's containers at their very paths, where Linux lets us."""
+"""Keeps the processes of a worker apart from this computer, with the service's folders, as far as Linux lets us."""
 
 import json
 import logging
+import os
+import secrets
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from traindeck.lab.training.job_form import USER_HOME
+from traindeck.lab.training.job_records import EventText
+from traindeck.lab.training.running.host_places import PRIVATE, Closed, Layer, PythonPlaces
 from traindeck.lab.training.running.worker_places import WorkerPlaces
 from traindeck.runtime.resources import resource
 
 log = logging.getLogger(__name__)
 
 _ENTER = ("lab", "enter_container.py")
+_ENTER_INSIDE = "/run/enter_container.py"
 _PROBE_LIMIT_S = 20.0
-_PROBE = "import os, sys; sys.exit(not os.path.exists('/cache/here') or not os.path.exists('/home/ma-user/here'))"
+# That it has what it must have, has not what it must not have, and whether it reaches somebody's abstract socket.
+_PROBE = """
+import os, socket, sys
+own, hidden = sys.argv[2:-1], sys.argv[-1]
+if os.path.exists(hidden) or not all(map(os.path.exists, own)):
+    sys.exit("the folders are not as wanted")
+try:
+    socket.socket(socket.AF_UNIX).connect("\\0" + sys.argv[1])
+except PermissionError:
+    print("apart")
+"""
+# Beside what every program needs, what computes.
+_DEVICES = (
+    "null", "zero", "full", "random", "urandom", "tty", "nvidia*", "nvhost*", "nvmap", "dri", "kfd", "accel",
+    "davinci*", "devmm_svm", "hisi_hdc", "infiniband",
+)  # fmt: skip
+_ORDER = {"hide": 0, "link": 1, "show": 2, "own": 3}
+_NO_NAMESPACES = EventText("this system has no user namespaces", "此系统没有用户命名空间")
+_NOT_ALLOWED = EventText(
+    "this computer does not let an ordinary user have namespaces", "本机不允许普通用户使用命名空间"
+)
+_SOMEBODYS_HOME = EventText("{path} is somebody's home on this computer", "{path} 是本机某个用户的主目录")
+_IN_USE = EventText("{path} is in use on this computer", "本机正在使用 {path}")
 
 
 @dataclass(frozen=True)
@@ -28,108 +56,178 @@ class Means:
     """How a process gets its container: by this tool, or not at all for this reason."""
 
     tool: str
-    reason: str = ""
+    reason: EventText | None = None
+    own_processes: bool = False
+    """Whether it sees only processes of its own."""
+    own_sockets: bool = False
+    """Whether it reaches no abstract sockets of other programs."""
 
-
-class Containers:
-    """Finds out once for each Python what this computer allows."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._lock = threading.Lock()
-        self._means: dict[Path, Means] = {}
-
-    def means(self, python: Path) -> Means:
-        with self._lock:
-            if python not in self._means:
-                self._means[python] = self._found(python)
-                log.info("container paths with %s: %s", python, self._means[python])
-            return self._means[python]
-
-    def command(self, means: Means, python: Path, box: "Box", command: Sequence[str]) -> tuple[str, ...]:
-        """The command that runs `command` inside the box."""
-        if means.tool == "unshare":
-            # Isolated, so that neither the job's variables nor its packages reach the launcher.
-            return (str(python), "-I", "-S", str(resource(*_ENTER)), box.written(), "--", *command)
-        return (means.tool, *box.arguments(), "--", *command)
-
-    def _found(self, python: Path) -> Means:
-        if sys.platform != "linux":
-            return Means("", "this system has no user namespaces")
-        if Path(USER_HOME).exists():
-            return Means("", f"{USER_HOME} is somebody's home on this computer")
-        for hidden in (Path("/cache"), Path("/user")):
-            if self._root.is_relative_to(hidden) or python.is_relative_to(hidden):
-                return Means("", f"{hidden} is in use on this computer")
-        reason = "this computer does not let an ordinary user have namespaces"
-        for tool in filter(None, ("unshare", shutil.which("bwrap"))):
-            problem = self._problem(tool, python)
-            if not problem:
-                return Means(tool)
-            log.info("container paths by %s with %s: %s", tool, python, problem)
-        return Means("", reason)
-
-    def _problem(self, tool: str, python: Path) -> str:
-        with tempfile.TemporaryDirectory(dir=self._root, prefix=".probe-") as folder:
-            places = WorkerPlaces(Path(folder), is_mapped=True)
-            for place in (places.home, places.cache, places.user):
-                place.mkdir()
-                (place / "here").touch()
-            box = Box(places, "probe", "127.0.0.1 localhost\n", "/cache")
-            try:
-                command = self.command(Means(tool), python, box, (str(python), "-I", "-c", _PROBE))
-                run = subprocess.run(
-                    command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROBE_LIMIT_S, check=False
-                )
-            except (OSError, subprocess.TimeoutExpired) as error:
-                return str(error)
-            if run.returncode == 0:
-                return ""
-            return run.stderr.decode("utf-8", "replace").strip() or f"exit code {run.returncode}"
+    @property
+    def isolation(self) -> str:
+        """As the job's document tells it."""
+        if not self.tool:
+            return "none"
+        return "full" if self.own_processes and self.own_sockets else "partial"
 
 
 @dataclass(frozen=True)
 class Box:
-    """What one process finds: this computer's root folder, with the worker's own folders put in."""
+    """What one process finds: its worker's own folders, and of this computer what `layers` leaves."""
 
     places: WorkerPlaces
     host: str
     hosts: str
     folder: str
-    name: str = ""
+    layers: Sequence[Layer]
+    variables: Mapping[str, str] = field(default_factory=dict)
 
-    def written(self) -> str:
-        """The plan on disk, for our own launcher."""
+    def plan(self, means: Means, command: Sequence[str]) -> dict[str, Any]:
+        """For our own launcher."""
         ground = self.places.root / "ground"
         ground.mkdir(exist_ok=True)
-        path = self.places.root / f"container{self.name}.json"
-        plan = {"ground": str(ground), **self._plan(), "host": self.host, "folder": self.folder}
-        path.write_text(json.dumps(plan), encoding="utf-8")
-        return str(path)
+        return {
+            "is_inside": means.tool != "unshare",
+            "ground": str(ground),
+            "host": self.host,
+            "own_processes": means.own_processes,
+            **self._view(),
+            "folder": self.folder,
+            "command": list(command),
+            "variables": dict(self.variables),
+        }
 
-    def arguments(self) -> Iterator[str]:
-        """The same plan as options of bubblewrap."""
-        plan = self._plan()
-        yield from ("--unshare-user-try", "--unshare-uts", "--hostname", self.host, "--tmpfs", "/")
-        for folder in plan["folders"]:
+    def arguments(self, means: Means) -> Iterator[str]:
+        """The same as options of bubblewrap."""
+        view = self._view()
+        yield from ("--unshare-user-try", "--unshare-uts", "--unshare-ipc", "--hostname", self.host, "--tmpfs", "/")
+        for folder in view["folders"]:
             yield from ("--dir", folder)
-        for option, kind in (("--symlink", "links"), ("--dev-bind-try", "binds"), ("--bind", "own")):
-            for source, path in plan[kind]:
-                yield from (option, source, path)
-        yield from ("--bind", plan["hosts"], str(Path("/etc/hosts").resolve()), "--chdir", self.folder)
+        for target, path in view["links"]:
+            yield from ("--symlink", target, path)
+        for source, path in view["binds"]:
+            yield from ("--ro-bind-try", source, path)
+        yield from ("--dev", "/dev")
+        for path in view["devices"]:
+            yield from ("--dev-bind-try", path, path)
+        yield from ("--unshare-pid", "--proc", "/proc") if means.own_processes else ("--dev-bind", "/proc", "/proc")
+        covers = []
+        for kind, source, path in view["layers"]:
+            if kind != "hide":
+                yield from ({"link": "--symlink", "show": "--ro-bind", "own": "--bind"}[kind], source, path)
+            elif Path(path).is_dir():
+                covers.append(path)
+                yield from ("--tmpfs", path)
+            else:
+                yield from ("--ro-bind", "/dev/null", path)
+        yield from ("--ro-bind", str(resource(*_ENTER)), _ENTER_INSIDE)
+        for path in (*covers, "/dev", "/"):
+            yield from ("--remount-ro", path)
 
-    def _plan(self) -> dict[str, Any]:
+    def _view(self) -> dict[str, Any]:
         hosts = self.places.root / "hosts"
         hosts.write_text(self.hosts, encoding="utf-8")
-        own = {str(source): str(inside) for source, inside in self.places.mapping.items()}
-        # All of the root folder and of /home that is not replaced.
-        folders = [folder for folder in (Path("/"), Path("/home")) if folder.is_dir()]
-        entries = [path for folder in folders for path in sorted(folder.iterdir())]
-        entries = [path for path in entries if str(path) not in ("/home", *own.values())]
+        own = [(source, inside) for source, inside in self.places.own]
+        entries = [path for path in sorted(Path("/").iterdir()) if path not in PRIVATE]
+        entries = [path for path in entries if str(path) not in {inside for _, inside in own}]
+        layers = {*self.layers, *(("own", str(source), inside) for source, inside in own)}
+        layers.add(("show", str(hosts), os.path.realpath("/etc/hosts")))
+        layers = {layer for layer in layers if layer[0] != "hide" or _is_there(layer[2], layers)}
         return {
-            "folders": ["/home", *own.values()],
+            "folders": ["/home", "/root", "/run", "/tmp", "/dev", "/proc"],
             "links": [(str(path.readlink()), str(path)) for path in entries if path.is_symlink()],
             "binds": [(str(path), str(path)) for path in entries if not path.is_symlink()],
-            "own": [*own.items()],
-            "hosts": str(hosts),
+            "devices": sorted({str(path) for name in _DEVICES for path in Path("/dev").glob(name)}),
+            # What lies deeper comes after what it lies in.
+            "layers": sorted(layers, key=lambda layer: (len(Path(layer[2]).parts), _ORDER[layer[0]], layer[2])),
         }
+
+
+def _is_there(place: str, layers: Iterable[Layer]) -> bool:
+    """Whether what is to be hidden would be seen, or something that lies in it is shown."""
+    if not any(Path(place).is_relative_to(private) for private in PRIVATE):
+        return True
+    return any(path.startswith(f"{place}/") for kind, _, path in layers if kind != "hide")
+
+
+class Containers:
+    """Finds out once for each Python what this computer allows, and what that Python needs."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._lock = threading.Lock()
+        self._means: dict[Path, Means] = {}
+        self._places: dict[Path, PythonPlaces] = {}
+
+    def means(self, python: Path) -> Means:
+        with self._lock:
+            if python not in self._means:
+                self._means[python] = self._found(python)
+                log.info("containers with %s: %s", python, self._means[python])
+            return self._means[python]
+
+    def places(self, python: Path) -> PythonPlaces:
+        if python not in self._places:
+            self._places[python] = PythonPlaces.asked(python)
+        return self._places[python]
+
+    def paths_obstacle(self, python: Path) -> EventText | None:
+        """What keeps the folders of the job from having the service's names."""
+        if not self.means(python).tool:
+            return self.means(python).reason
+        if Path(USER_HOME).exists():
+            return _SOMEBODYS_HOME.of(path=USER_HOME)
+        for hidden in (Path("/cache"), Path("/user")):
+            if self._root.is_relative_to(hidden) or python.is_relative_to(hidden):
+                return _IN_USE.of(path=hidden)
+        return None
+
+    def layers(self, python: Path, *more: Path) -> list[Layer]:
+        """What is hidden from the jobs of this Python, and what they need nevertheless."""
+        closed = Closed(self._root)
+        return list(closed.layers([*self.places(python).needed(closed), *more]))
+
+    def command(self, means: Means, python: Path, box: Box, command: Sequence[str]) -> tuple[tuple[str, ...], bytes]:
+        """What starts `command` inside the box, and what it wants to read first."""
+        # Isolated, so that neither the job's variables nor its packages reach the launcher.
+        launcher = (str(python), "-I", "-S", "-X", "utf8")
+        plan = json.dumps(box.plan(means, command)).encode("ascii")
+        if means.tool == "unshare":
+            return (*launcher, str(resource(*_ENTER))), plan
+        return (means.tool, *box.arguments(means), "--", *launcher, _ENTER_INSIDE), plan
+
+    def _found(self, python: Path) -> Means:
+        if sys.platform != "linux":
+            return Means("", _NO_NAMESPACES)
+        for tool in filter(None, ("unshare", shutil.which("bwrap"))):
+            # Where somebody else made a container around us, /proc may be one that nobody may have anew.
+            for own_processes in (True, False):
+                found = self._tried(Means(tool, own_processes=own_processes), python)
+                if found is not None:
+                    return found
+        return Means("", _NOT_ALLOWED)
+
+    def _tried(self, means: Means, python: Path) -> Means | None:
+        assert sys.platform == "linux"
+        with (
+            tempfile.TemporaryDirectory(dir=self._root, prefix=".probe-") as folder,
+            socket.socket(socket.AF_UNIX) as others,
+        ):
+            name = f"traindeck-{secrets.token_hex(8)}"
+            others.bind(f"\0{name}")
+            others.listen()
+            places = WorkerPlaces(Path(folder), is_mapped=False)
+            places.make_own()
+            box = Box(places, "probe", "127.0.0.1 localhost\n", "/", self.layers(python))
+            own = [path for _, path in places.own]
+            command, plan = self.command(
+                means, python, box, (str(python), "-I", "-c", _PROBE, name, *own, f"{folder}/hosts")
+            )
+            try:
+                run = subprocess.run(command, input=plan, capture_output=True, timeout=_PROBE_LIMIT_S, check=False)
+            except (OSError, subprocess.TimeoutExpired) as error:
+                log.info("no container by %s with %s: %s", means, python, error)
+                return None
+        if run.returncode != 0:
+            log.info("no container by %s with %s: %s", means, python, run.stderr.decode("utf-8", "replace").strip())
+            return None
+        return replace(means, own_sockets=run.stdout.strip() == b"apart")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from traindeck.lab.training.job_form import ASCEND_ENGINE, Channel, JobForm
 from traindeck.lab.training.job_records import EventText
-from traindeck.lab.training.running.interpreters import NoInterpreterError
+from traindeck.lab.training.running.interpreters import NoInterpreterError, has_password
 from traindeck.lab.training.running.process_tree import JOB_VARIABLE, job_mark
 from traindeck.lab.training.running.worker_places import Sandbox, WorkerPlaces, host_name
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 BEFORE_TRAINING = ("ma-pre-start.sh", "ma-pre-start.py")
 
-# What would tie a job to the environment TrainDeck itself runs in, or hand it keys that are not its own.
-_WITHHELD = {
-    "VIRTUAL_ENV",
-    "VIRTUAL_ENV_PROMPT",
-    "PYTHONPATH",
-    "PYTHONHOME",
-    "PYTHONEXECUTABLE",
-    "__PYVENV_LAUNCHER__",
-    "ACCESS_KEY_ID",
-    "SECRET_ACCESS_KEY",
-    "SECURITY_TOKEN",
-}
-_WITHHELD_PREFIXES = ("TRAINDECK_", "HUAWEICLOUD_SDK_")
+# All that a job gets of the Lab's own variables; whatever else a user has set may hold keys or lead to them.
+_HANDED_ON = {
+    "PATH", "LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "USERNAME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
+    # Without these hardly a program starts on Windows.
+    "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "OS", "NUMBER_OF_PROCESSORS", "PROGRAMDATA",
+    "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432", "COMMONPROGRAMFILES", "PROCESSOR_ARCHITECTURE",
+}  # fmt: skip
+_HANDED_ON_PREFIXES = (
+    "LC_", "CUDA_", "NVIDIA_", "NCCL_", "GLOO_", "ASCEND_", "HCCL_", "ROCR_", "HIP_", "OMP_", "MKL_", "OPENBLAS_",
+)  # fmt: skip
+_PROXIES = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
+# Where a container has a folder of its own for it.
+_TEMPORARY = {"TMPDIR", "TEMP", "TMP"}
 
 
 @dataclass(frozen=True)
@@ -104,14 +104,24 @@ def launch_before(work: Work, rank: Rank, python: Path) -> Launch | None:
     return None
 
 
-def base_variables(sandbox: Sandbox) -> dict[str, str]:
-    """The variables of the Lab that a process of the job may have, and the mark by which it is found."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in _WITHHELD and not name.startswith(_WITHHELD_PREFIXES)
-    }
-    return {**kept, JOB_VARIABLE: job_mark(sandbox.job_id)}
+def base_variables(sandbox: Sandbox, places: WorkerPlaces) -> dict[str, str]:
+    """The variables of the Lab that a process of the job may have, its home, and the mark by which it is found."""
+    kept = {name: value for name, value in os.environ.items() if _is_handed_on(name, value)}
+    if sandbox.is_apart:
+        kept = {name: value for name, value in kept.items() if name not in _TEMPORARY}
+    home = places.seen(places.home)
+    kept |= {"HOME": home, JOB_VARIABLE: job_mark(sandbox.job_id)}
+    if os.name == "nt":
+        roaming, local = (str(places.home / "AppData" / name) for name in ("Roaming", "Local"))
+        kept |= {"USERPROFILE": home, "APPDATA": roaming, "LOCALAPPDATA": local}
+    return kept
+
+
+def _is_handed_on(name: str, value: str) -> bool:
+    name = name.upper()
+    if name in _PROXIES:
+        return not has_password(value)
+    return name in _HANDED_ON or name in _TEMPORARY or name.startswith(_HANDED_ON_PREFIXES)
 
 
 def write_rank_tables(form: JobForm, sandbox: Sandbox) -> None:
@@ -199,7 +209,7 @@ def _url(channel: Channel) -> str:
 
 def _variables(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access: ObsAccess) -> dict[str, str]:
     places = sandbox.worker(form.tasks[rank.node])
-    kept = base_variables(sandbox)
+    kept = base_variables(sandbox, places)
     job = f"modelarts-job-{sandbox.job_id}"
     scheme, _, address = access.url.partition("://")
     # Where the names of the cloud's hosts mean nothing, scripts get what they can connect to.

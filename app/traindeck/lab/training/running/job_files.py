@@ -2,10 +2,10 @@
 
 import os
 import re
-import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from traindeck.lab.obs.errors import ObsError
 from traindeck.lab.obs.store import ObjectInfo, ObjectStore
@@ -84,7 +84,7 @@ class OwnBuckets:
                 keep_going()
                 file.write(block)
 
-    def store(self, bucket: str, key: str, source: Path) -> None:
+    def store(self, bucket: str, key: str, source: BinaryIO) -> None:
         if not self.has_bucket(bucket):
             raise TransferError(f"the bucket {bucket} does not exist")
         self._objects.put_file(bucket, key, source)
@@ -130,45 +130,3 @@ def _safe_parts(key: str) -> tuple[str, ...]:
         if part == ".." or "\0" in part or (os.name == "nt" and _UNUSABLE_ON_WINDOWS.search(part)):
             raise TransferError(f"the object {key!r} cannot be a file here")
     return parts
-
-
-class OutputFolders:
-    """The folders that the workers of a job have for one output; what is new in them goes to one place in a bucket."""
-
-    def __init__(self, buckets: OwnBuckets, folders: Sequence[Path], target: ObsPath) -> None:
-        self.target = target
-        self._buckets = buckets
-        self._folders = tuple(folders)
-        self._sent: dict[Path, tuple[int, int]] = {}
-
-    def send_changes(self, keep_going: KeepGoing) -> None:
-        """Upload what changed since the last call.
-
-        Of files with the same name the one written last arrives last, so it is the one that stays.
-        """
-        for folder, path, state in sorted(self._changed(), key=lambda found: found[2][1]):
-            keep_going()
-            try:
-                key = self.target.folder + path.relative_to(folder).as_posix()
-                self._buckets.store(self.target.bucket, key, path)
-            except FileNotFoundError:
-                continue  # removed by the script while we looked
-            except ObsError as error:
-                raise TransferError(f"{path.name} cannot be stored at {self.target}: {error.message}") from error
-            except OSError as error:
-                raise TransferError(f"{path} cannot be read: {error.strerror}") from error
-            self._sent[path] = state
-
-    def _changed(self) -> Iterator[tuple[Path, Path, tuple[int, int]]]:
-        for root in self._folders:
-            for folder, _, names in os.walk(root):
-                for name in names:
-                    path = Path(folder, name)
-                    try:
-                        status = path.stat()
-                    except OSError:
-                        continue  # removed, or a link to nowhere
-                    state = (status.st_size, status.st_mtime_ns)
-                    # A pipe or a socket would block the reader for ever.
-                    if stat.S_ISREG(status.st_mode) and self._sent.get(path) != state:
-                        yield root, path, state

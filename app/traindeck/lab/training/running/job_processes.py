@@ -14,12 +14,9 @@ import psutil
 from traindeck.lab.training import job_history as events
 from traindeck.lab.training.catalogue import Flavor
 from traindeck.lab.training.job_form import ASCEND_ENGINE
-from traindeck.lab.training.running.containers import Box
 from traindeck.lab.training.running.interpreters import NoInterpreterError
 from traindeck.lab.training.running.job_environment import (
-    Launch,
     Rank,
-    hosts_file,
     launch,
     launch_before,
     ranks,
@@ -31,9 +28,8 @@ from traindeck.lab.training.running.process_tree import (
     ProcessId,
     ProcessTree,
     exit_code,
-    start_process,
 )
-from traindeck.lab.training.running.worker_places import host_name
+from traindeck.lab.training.running.starting import start_in_worker
 
 _GIB = 1024**3
 # Frameworks reserve much more address space than they use, so this only stops what runs away between two looks.
@@ -54,7 +50,14 @@ class FlavorLimits:
         self._place = place
 
     def apply(self, process: psutil.Process) -> None:
-        """For a process just started; what it starts inherits the limits."""
+        """For a process just started; what it starts inherits the limits, and what it has started gets them."""
+        with suppress(psutil.NoSuchProcess):
+            self._apply(process)
+            # From the top down: each has its limits before its children are looked for.
+            for child in process.children():
+                self.apply(child)
+
+    def _apply(self, process: psutil.Process) -> None:
         if self.is_processor_bound:
             known = sorted(process.cpu_affinity() or range(self.own_processors))
             first = self._place * self.processors % len(known)
@@ -218,7 +221,8 @@ class JobProcesses:
 
     def _start_one(self, rank: Rank, python: Path, output: BinaryIO) -> None:
         try:
-            process = self._opened(launch(self._work, rank, python), rank, output)
+            wanted = launch(self._work, rank, python)
+            process = start_in_worker(self._work, rank.node, wanted, output, python=python)
         except (OSError, ValueError, NoInterpreterError) as error:
             raise self._not_started(rank, error) from error
         self._started.append((rank, process))
@@ -232,7 +236,7 @@ class JobProcesses:
             if wanted is None:
                 return
             with self._work.sandbox.log(task).open("ab") as output:
-                process = self._opened(wanted, rank, output)
+                process = start_in_worker(self._work, rank.node, wanted, output, python=python)
         except (OSError, ValueError, NoInterpreterError) as error:
             raise self._not_started(rank, error) from error
         self.own(process)
@@ -244,17 +248,6 @@ class JobProcesses:
 
     def _not_started(self, rank: Rank, error: Exception) -> EndedError:
         return EndedError(not_created(events.NOT_STARTED.of(task=self._work.form.tasks[rank.node], cause=error)))
-
-    def _opened(self, wanted: Launch, rank: Rank, output: BinaryIO) -> subprocess.Popen[bytes]:
-        """Start the process, where it can be had in a container of its worker."""
-        work = self._work
-        places = work.sandbox.worker(work.form.tasks[rank.node])
-        if not places.is_mapped:
-            return start_process(wanted.command, wanted.folder, wanted.variables, output)
-        hosts = hosts_file(work.form, work.sandbox)
-        box = Box(places, host_name(work.id, rank.node), hosts, wanted.folder, str(rank.number))
-        command = work.containers.command(work.containers.means(work.base), work.base, box, wanted.command)
-        return start_process(command, places.root, wanted.variables, output)
 
     def _tell_limits(self) -> None:
         limits = self._workers[0].limits

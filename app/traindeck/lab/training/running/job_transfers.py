@@ -13,18 +13,19 @@ from traindeck.lab.obs.errors import ObsError
 from traindeck.lab.training import job_history as events
 from traindeck.lab.training.job_form import ASCEND_ENGINE
 from traindeck.lab.training.job_records import EventText
-from traindeck.lab.training.running.interpreters import REQUIREMENTS, PackagesError
-from traindeck.lab.training.running.job_environment import base_variables, ranks, write_rank_tables
+from traindeck.lab.training.running.interpreters import REQUIREMENTS, PackagesError, package_sources
+from traindeck.lab.training.running.job_environment import Launch, base_variables, ranks, write_rank_tables
 from traindeck.lab.training.running.job_files import (
     GivenUpError,
     KeepGoing,
     ObsPath,
-    OutputFolders,
     TransferError,
     fetch,
 )
 from traindeck.lab.training.running.job_outcome import EndedError, Work, failed, not_created
-from traindeck.lab.training.running.process_tree import exit_code, start_process
+from traindeck.lab.training.running.job_outputs import OutputFolders
+from traindeck.lab.training.running.process_tree import exit_code
+from traindeck.lab.training.running.starting import start_in_worker
 
 log = logging.getLogger(__name__)
 
@@ -49,21 +50,27 @@ class Preparation:
                 raise EndedError(failed(form.tasks[0], event))
         for task in form.tasks:
             self._fetch_code(task)
-        python = self._with_packages(base)
         if form.has_obs_urls:
             work.tell(events.OBS_URLS)
         else:
             for task in form.tasks:
                 self._fetch_inputs(task)
-        return python
+        # Last: packages may run code of the job, and nothing of ours goes into its folders after that.
+        return self._with_packages(base)
 
     def _make_folders(self) -> None:
         form, sandbox = self.work.form, self.work.sandbox
         try:
             sandbox.make(form)
             write_rank_tables(form, sandbox)
+            places = self.work.containers.places(self.work.base)
             for task in form.tasks:
+                places.join(sandbox.worker(task).home)
                 self.work.say(task, f"job {form.name} ({sandbox.job_id}) is being prepared")
+                if not sandbox.is_apart:
+                    self.work.say(
+                        task, "the job is not isolated: it can read the files and use the keyring of its user"
+                    )
         except OSError as error:
             raise EndedError(not_created(events.NOT_PREPARED.of(cause=error))) from error
 
@@ -97,8 +104,10 @@ class Preparation:
             return base
         began = time.monotonic()
         self._tell(events.PACKAGES_STARTED.of(task=task))
-        variables = base_variables(work.sandbox)
-        run = partial(self._run, code, {**variables, "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"})
+        variables = base_variables(work.sandbox, work.sandbox.worker(task))
+        run = partial(
+            self._run, code, {**variables, **package_sources(base), "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
+        )
         try:
             python, was_kept = work.environments.python(code, base, variables, run)
         except (PackagesError, OSError) as error:
@@ -109,10 +118,12 @@ class Preparation:
             work.say(other, f"packages as on {task}")
         return python
 
-    def _run(self, folder: Path, variables: Mapping[str, str], command: tuple[str, ...]) -> int:
+    def _run(self, folder: Path, variables: Mapping[str, str], environment: Path, command: tuple[str, ...]) -> int:
         """Run one command of the installation, its output in the log of the first worker."""
-        with self.work.sandbox.log(self.work.form.tasks[0]).open("ab") as output:
-            process = start_process(command, folder, variables, output)
+        work, task = self.work, self.work.form.tasks[0]
+        wanted = Launch(command, work.sandbox.worker(task).seen(folder), variables)
+        with work.sandbox.log(task).open("ab") as output:
+            process = start_in_worker(work, 0, wanted, output, python=work.base, writable=environment)
         self.own(process)
         return exit_code(process, self.keep_going)
 
@@ -129,7 +140,8 @@ class Delivery:
         # Every worker has a folder of its own for each output; all of them go to the same place.
         self._outputs: dict[str, OutputFolders] = {}
         for channel in () if work.form.has_obs_urls else work.form.outputs:
-            folders = [work.sandbox.worker(task).of(channel) for task in work.form.tasks]
+            workers = [work.sandbox.worker(task) for task in work.form.tasks]
+            folders = [(places, places.of(channel)) for places in workers]
             self._outputs[channel.name] = OutputFolders(work.buckets, folders, channel.path)
         self._log_sizes: dict[Path, int] = {}
         self._running: dict[str, Future[None]] = {}
@@ -170,7 +182,8 @@ class Delivery:
                 size = path.stat().st_size
                 if self._log_sizes.get(path) == size:
                     continue
-                self._work.buckets.store(self._form.log.bucket, self._form.log.folder + path.name, path)
+                with path.open("rb") as file:
+                    self._work.buckets.store(self._form.log.bucket, self._form.log.folder + path.name, file)
                 self._log_sizes[path] = size
             except FileNotFoundError:
                 continue  # of a process that was not started

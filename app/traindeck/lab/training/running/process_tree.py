@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -43,15 +44,15 @@ class ProcessId:
 
 
 def start_process(
-    command: Sequence[str], folder: Path | str, variables: Mapping[str, str], output: BinaryIO
+    command: Sequence[str], folder: Path | str, variables: Mapping[str, str], output: BinaryIO, given: bytes = b""
 ) -> "subprocess.Popen[bytes]":
-    """Start one process of a job; all of them come from here."""
+    """Start one process of a job, which finds `given` on its standard input; all of them come from here."""
     flags = 0
     if sys.platform == "win32":  # no console window, and a group that can be asked to end
         flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
-    return subprocess.Popen(
+    process = subprocess.Popen(
         command,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE if given else subprocess.DEVNULL,
         stdout=output,
         stderr=subprocess.STDOUT,
         cwd=folder,
@@ -59,6 +60,10 @@ def start_process(
         start_new_session=True,
         creationflags=flags,
     )
+    if process.stdin is not None:
+        with suppress(BrokenPipeError), process.stdin as stream:  # it ends before it reads all: its output says why
+            stream.write(given)
+    return process
 
 
 def exit_code(process: "subprocess.Popen[bytes]", keep_going: Callable[[], None]) -> int:

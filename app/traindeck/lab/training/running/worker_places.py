@@ -11,9 +11,11 @@ from traindeck.lab.training.job_form import USER_HOME, Channel, JobForm
 class WorkerPlaces:
     """The folders of one worker; where they are mapped, its processes see those of the service's containers."""
 
-    def __init__(self, root: Path, is_mapped: bool) -> None:
+    def __init__(self, root: Path, is_mapped: bool, *, is_apart: bool = False) -> None:
+        """`is_apart`: the processes see nothing but these folders of what is not everybody's."""
         self.root = root
         self.is_mapped = is_mapped
+        self.is_apart = is_apart
         self.home = root / "home"
         self.mount = self.home / "modelarts"
         self.job_dir = self.mount / "user-job-dir"
@@ -21,9 +23,21 @@ class WorkerPlaces:
         self.workspace = self.mount / "workspace"
         self.cache = root / "cache"
         self.user = root / "user"
+        self.tmp = root / "tmp"
+        self.shared_memory = root / "shm"
         self.rank_table = self.home / "rank_table" / "jobstart_hccl.json"
         # Folders of this computer and the names they have inside.
         self.mapping = {self.home: USER_HOME, self.cache: PurePosixPath("/cache"), self.user: PurePosixPath("/user")}
+
+    @property
+    def own(self) -> tuple[tuple[Path, str], ...]:
+        """Folders of this computer and where a container has them; all else in it is not the job's to change."""
+        folders = ((folder, self.seen(folder)) for folder in self.mapping)
+        return (*folders, (self.tmp, "/tmp"), (self.tmp, "/var/tmp"), (self.shared_memory, "/dev/shm"))
+
+    def make_own(self) -> None:
+        for folder, _ in self.own:
+            folder.mkdir(parents=True, exist_ok=True)
 
     def code(self, form: JobForm) -> Path:
         return self.wanted(form, form.local_code_dir) or (self.job_dir / form.code.name if form.code else self.job_dir)
@@ -45,7 +59,8 @@ class WorkerPlaces:
         return str(path)
 
     def make(self, form: JobForm) -> None:
-        folders = [self.job_dir, self.log_dir, self.workspace, self.cache, self.user / "config"]
+        self.make_own()
+        folders = [self.job_dir, self.log_dir, self.workspace, self.user / "config"]
         folders += [self.of(channel) for channel in form.outputs]
         for folder in folders:
             folder.mkdir(parents=True, exist_ok=True)
@@ -65,13 +80,15 @@ class Sandbox:
     job_id: str
     root: Path
     is_mapped: bool = False
+    is_apart: bool = False
+    """Whether its processes are kept apart from this computer; only then their folders can be mapped."""
 
     @property
     def log_dir(self) -> Path:
         return self.root / "log"
 
     def worker(self, task: str) -> WorkerPlaces:
-        return WorkerPlaces(self.root / task, self.is_mapped)
+        return WorkerPlaces(self.root / task, self.is_mapped, is_apart=self.is_apart)
 
     def log(self, task: str) -> Path:
         return self.log_dir / log_name(self.job_id, task)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from traindeck.domain.jobs.job import Engine, Flavor, JobSpec, RemoteJob, stop_hours, wire_value
+from traindeck.domain.jobs.job import Engine, Flavor, Isolation, JobSpec, RemoteJob, stop_hours, wire_value
 from traindeck.domain.storage.objects import ObjectPath
 
 Document = Mapping[str, Any]
@@ -82,7 +82,13 @@ def remote_job(document: Document) -> RemoteJob:
         duration_ms=duration_ms if duration_ms or started else None,
         tasks=tuple(str(task) for task in status.get("tasks") or ()),
         exit_message=_exit_message(status),
+        isolation=_isolation(_part(metadata, "annotations").get("lab/isolation")),
     )
+
+
+def _isolation(word: object) -> Isolation:
+    """Only the Lab says it."""
+    return next((known for known in Isolation if known == word), Isolation.UNKNOWN)
 
 
 def engine_of(document: Document) -> Engine:

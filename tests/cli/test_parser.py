@@ -4,27 +4,16 @@ from __future__ import annotations
 
 import inspect
 import sys
-from argparse import _SubParsersAction
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from traindeck.cli import lab, parser
+from support.cli_commands import typed_commands
+from traindeck.cli import lab
 from traindeck.cli.main import command
 from traindeck.cli.parser import read
-from traindeck.cli.parser_parts import Parser, UsageError
-
-
-def leaves(of: Parser, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    of.complete()
-    below = [action for action in of._actions if isinstance(action, _SubParsersAction)]
-    if not below:
-        yield words
-    for action in below:
-        for name, inner in action.choices.items():
-            yield from leaves(inner, (*words, name))
+from traindeck.cli.parser_parts import UsageError
 
 
 def commands_in(module: ModuleType) -> set[str]:
@@ -38,7 +27,7 @@ def commands_in(module: ModuleType) -> set[str]:
 
 
 def test_every_command_that_can_be_typed_exists_and_none_is_hidden() -> None:
-    typed = set(leaves(parser.build()))
+    typed = set(typed_commands())
     of_lab = {*lab.COMMANDS, *(f"account {name}" for name in lab._OF_ACCOUNTS)} - {"account"}
     assert {" ".join(words[1:]) for words in typed if words[0] == "lab"} == of_lab
     for words in typed:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from argparse import _SubParsersAction
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -22,6 +23,8 @@ from botocore.config import Config
 
 from support.waiting import PATIENT_S
 from traindeck.__main__ import main
+from traindeck.cli import parser
+from traindeck.cli.parser_parts import Parser
 from traindeck.domain import texts
 
 LIMIT_S = PATIENT_S
@@ -62,6 +65,18 @@ class Answer:
 
 
 Traindeck = Callable[..., Answer]
+
+
+def typed_commands(of: Parser | None = None, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """All that can be typed, as the words that name each command."""
+    of = of or parser.build()
+    of.complete()
+    below = [action for action in of._actions if isinstance(action, _SubParsersAction)]
+    if not below:
+        yield words
+    for action in below:
+        for name, inner in action.choices.items():
+            yield from typed_commands(inner, (*words, name))
 
 
 def as_program(

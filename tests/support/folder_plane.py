@@ -79,6 +79,7 @@ class FolderPlane(ObjectShelf):
         length: int | None = None,
         if_match: str = "",
         version: str = "",
+        listed_bytes: int | None = None,
     ) -> ObjectHead:
         await self._gate()
         found = self._found(source)

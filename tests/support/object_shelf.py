@@ -105,6 +105,7 @@ class ObjectShelf(DataPlane):
         length: int | None = None,
         if_match: str = "",
         version: str = "",
+        listed_bytes: int | None = None,
     ) -> ObjectHead:
         self.asked.append(f"get {source.key} {offset}")
         kept = self._pinned(source, if_match)

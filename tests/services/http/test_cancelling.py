@@ -17,9 +17,8 @@ from traindeck.domain.accounts.profiles import Profile, Provider
 from traindeck.domain.jobs.job import JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.jobs.modelarts import client as modelarts_client
+from traindeck.services.http import bounds
 from traindeck.services.jobs.modelarts.adapter import ModelArtsTraining
-from traindeck.services.storage.sdk import client as obs_client
 from traindeck.services.storage.sdk.buckets import ObsStorage
 
 SPEC = JobSpec(name="job", boot="train.py", engine="e", engine_version="v", flavor="f", stop_after="1h")
@@ -80,8 +79,8 @@ async def test_a_silent_handshake_ends_when_nobody_waits(which: str, calls: Bloc
 async def test_a_connection_that_is_never_made_ends_when_nobody_waits(
     which: str, calls: BlockingCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(obs_client, "CONNECT_S", PATIENT_S)
-    monkeypatch.setattr(modelarts_client, "TIMEOUT_S", (PATIENT_S, PATIENT_S))
+    monkeypatch.setattr(bounds, "CONNECT_S", PATIENT_S)
+    monkeypatch.setattr(bounds, "SILENCE_S", PATIENT_S)
     with unreachable_port() as port, adapters(f"http://127.0.0.1:{port}", calls) as (storage, training):
         task = asyncio.ensure_future(ask(which, storage, training))
         done, _ = await asyncio.wait([task], timeout=1.5)  # by then the SDK is loaded and waits for the network

@@ -33,9 +33,10 @@ from traindeck.domain.errors import (
 from traindeck.domain.jobs.job import JobSpec, RunState
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.accounts.connections import Connection
+from traindeck.services.http import bounds
 from traindeck.services.jobs.modelarts import adapter as modelarts
-from traindeck.services.jobs.modelarts import client as modelarts_client
 from traindeck.services.jobs.modelarts.adapter import find_project
+from traindeck.services.jobs.modelarts.documents import engine_of, flavor_of, remote_job
 
 SCRIPT = """
 import argparse, sys, time
@@ -199,7 +200,7 @@ async def test_a_lost_answer_to_a_create_is_told_as_such(
 async def test_a_slow_answer_to_a_create_is_lost_too(
     way: Way, lab: LabProcess, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(modelarts_client, "TIMEOUT_S", (2, 0.3))
+    monkeypatch.setattr(bounds, "SILENCE_S", 0.3)
     code = await code_in(way, name)
     async with FaultyProxy(lab.modelarts, way.resign) as proxy:
         proxy.faults.append(Stall())
@@ -460,3 +461,17 @@ def test_the_link_to_a_log_is_in_no_error(lab: LabProcess, unused_port: int, kin
         fetched(link, 0, 10, "")
     told = "".join(traceback.format_exception(caught.value)) + caught.value.detail
     assert "SOMEBODY" not in told and "c2lnbmVk" not in told
+
+
+ODD = [None, 7, "x", [], {}, [1], {"a": 1}, 1e999, "9" * 400, -1, True]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda value: repr(value)[:20])
+def test_a_document_of_odd_values_is_read_as_far_as_it_makes_sense(odd: object) -> None:
+    names = ("phase", "start_time", "duration", "tasks", "task_statuses")
+    job = remote_job({"metadata": {"id": odd, "name": odd, "create_time": odd}, "status": dict.fromkeys(names, odd)})
+    assert isinstance(job.tasks, tuple) and isinstance(job.exit_message, str)
+    assert remote_job({"metadata": odd, "status": odd}).id == ""
+    flavor = flavor_of({"flavor_id": odd, "flavor_info": {"cpu": odd, "memory": odd, "npu": odd, "max_num": odd}})
+    assert flavor.max_nodes is not None
+    assert isinstance(engine_of({"engine_version": odd, "engine_name": odd}).version, str)

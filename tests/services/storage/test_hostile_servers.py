@@ -14,11 +14,12 @@ from support.servers.lab_process import LabProcess
 from support.stores.way import Way
 from support.stores.written import Line, Script, WrittenServer
 from support.waiting import PATIENT_S
-from traindeck.domain.errors import AppError, LedAway
+from traindeck.domain.errors import AppError, LedAway, ServiceTrouble
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.accounts.connections import Connection
-from traindeck.services.http.proxies import may_follow
-from traindeck.services.storage.sdk import account as sdk
+from traindeck.services.http import bounds
+from traindeck.services.http.proxies import LED_AWAY, LED_ON, led, may_follow
+from traindeck.services.storage.documents import document, page_of
 from traindeck.services.storage.wire import connection as wire
 
 OBS = "https://obs.cn-north-4.myhuaweicloud.com"
@@ -48,6 +49,21 @@ OBS = "https://obs.cn-north-4.myhuaweicloud.com"
 )
 def test_only_the_same_service_is_followed(service: str, location: str, may: bool) -> None:
     assert may_follow(service, location) is may
+
+
+@pytest.mark.parametrize(
+    ("location", "code"),
+    [
+        ("https://evil.example/k", LED_AWAY),
+        ("https://obs.cn-north-4.myhuaweicloud.com/k", LED_ON),
+        ("https://b.obs.cn-north-4.myhuaweicloud.com/k", LED_ON),
+        ("https://b.obs.cn-south-1.myhuaweicloud.com/k", ""),
+        ("", ""),
+    ],
+)
+def test_an_answer_that_sends_us_on_is_told_by_where_to(location: str, code: str) -> None:
+    assert led(307, OBS, location) == code
+    assert led(200, OBS, location) == ""
 
 
 def connected(way: Way) -> AbstractContextManager[Connection]:
@@ -156,8 +172,8 @@ SERVERS: dict[str, Script] = {
 async def test_it_ends_with_a_sentence(
     way: Way, server: str, call: str, no_waiting: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wire, "_ANSWER_S", 0.3)
-    monkeypatch.setattr(sdk, "ANSWER_S", 0.5 if server == "drops" else 60)
+    monkeypatch.setattr(bounds, "ANSWER_S", 0.5 if server == "drops" else 60)
+    monkeypatch.setattr(bounds, "LOOK_S", 0.1)
     async with WrittenServer(SERVERS[server]) as hostile:
         with connected(way.at(obs_endpoint=hostile.url)) as connection:
             async with asyncio.timeout(PATIENT_S):
@@ -176,3 +192,65 @@ def test_a_large_body_behind_a_head_in_two_pieces_is_no_head_without_end() -> No
         assert line._error is None and line._has_head
     finally:
         loop.close()
+
+
+async def _content(line: Line, pause_s: float) -> None:
+    await line.head()
+    await line.say(b'HTTP/1.1 200 OK\r\nETag: "x"\r\nContent-Length: 40\r\n\r\n')
+    for _ in range(40):
+        await line.say(b"x")
+        await asyncio.sleep(pause_s)
+
+
+async def _slow_content(line: Line) -> None:
+    await _content(line, 0.1)
+
+
+async def _quick_content(line: Line) -> None:
+    await _content(line, 0.0)
+
+
+async def test_content_that_drips_is_given_up(way: Way, no_waiting: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "ANSWER_S", 0.4)
+    monkeypatch.setattr(bounds, "LOOK_S", 0.05)
+    async with WrittenServer(_slow_content) as server, way.at(obs_endpoint=server.url).plane() as plane:
+        with pytest.raises(ServiceTrouble) as caught:
+            await plane.get(ObjectPath("for-nobody", "x"), lambda piece: None)
+    assert "fewer than" in caught.value.detail
+
+
+async def test_who_takes_content_slowly_is_not_given_up(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "ANSWER_S", 0.1)
+    monkeypatch.setattr(bounds, "SILENCE_S", 0.1)
+    monkeypatch.setattr(bounds, "LOOK_S", 0.02)
+    looked = asyncio.Event()
+    asyncio.get_running_loop().call_later(0.5, looked.set)
+
+    async def slowly(piece: bytes) -> None:
+        await looked.wait()
+
+    async with WrittenServer(_quick_content) as server, way.at(obs_endpoint=server.url).plane() as plane:
+        found = await plane.get(ObjectPath("for-nobody", "x"), slowly)
+    assert found.size_bytes == 40
+
+
+@pytest.mark.parametrize(
+    "xml",
+    [
+        "<ListBucketResult>" + "<a>" * 65 + "</a>" * 65 + "</ListBucketResult>",
+        "<!DOCTYPE ListBucketResult><ListBucketResult/>",
+        "<!doctype x [<!entity a 'b'>]><ListBucketResult>&a;</ListBucketResult>",
+        "<ListBucketResult>" + "<a/>" * 200_001 + "</ListBucketResult>",
+        "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>",
+        "<ListBucketResult><Contents><Key>a</Key><Size>-1</Size></Contents></ListBucketResult>",
+        f"<ListBucketResult><Contents><Key>a</Key><Size>{2**63}</Size></Contents></ListBucketResult>",
+    ],
+    ids=["deep", "declared", "entity", "wide", "without a marker", "negative", "too large"],
+)
+def test_such_a_page_is_not_believed(xml: str) -> None:
+    with pytest.raises(ValueError):
+        page_of(xml)
+
+
+def test_an_error_of_usual_depth_is_read() -> None:
+    assert document("<Error>" + "<a>" * 60 + "</a>" * 60 + "</Error>", "Error") is not None

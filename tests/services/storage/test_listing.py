@@ -14,6 +14,7 @@ from support.listed_names import ListedNames
 from traindeck.domain.errors import ServiceTrouble
 from traindeck.domain.storage.objects import ObjectPath, ObjectRow
 from traindeck.domain.texts import text
+from traindeck.services.http import bounds
 from traindeck.services.storage.data_ports import ListingPage
 from traindeck.services.storage.listing import (
     AT_ONCE,
@@ -131,18 +132,21 @@ async def test_a_level_comes_page_by_page_with_its_folders() -> None:
     assert [entry.path.key for page in pages for entry in page] == ["a/1", "a/b/", "a/c", "a/d/"]
 
 
-async def test_a_service_that_repeats_itself_is_not_listed_for_ever() -> None:
-    class Repeating:
+@pytest.mark.parametrize("names", [0, 1])
+async def test_a_list_without_end_is_left(names: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Endless:
         async def page(
             self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
         ) -> ListingPage:
-            return ListingPage([ObjectRow("a", 1, None, "")], [], "a")
+            return ListingPage([ObjectRow(f"{marker}a", 1, None, "")] * names, [], f"{marker}a")
 
-    with pytest.raises(ServiceTrouble):
-        await Sweep(Repeating(), BUCKET).run(Taken())
-    with pytest.raises(ServiceTrouble):
-        async for _ in pieces_of(Repeating(), BUCKET):
-            pass
+    monkeypatch.setattr(bounds, "PAGES" if names else "EMPTY_PAGES", 40)
+    with pytest.raises(ServiceTrouble, match="has no end"):
+        await Sweep(Endless(), BUCKET).run(Taken())
+    for pages in (pieces_of(Endless(), BUCKET), pages_ahead(Endless(), BUCKET, is_strict=True)):
+        with pytest.raises(ServiceTrouble, match="has no end"):
+            async for _ in pages:
+                pass
 
 
 async def test_folders_of_a_page_each_cost_hardly_more_than_their_pages() -> None:

@@ -31,11 +31,10 @@ from traindeck.domain.errors import (
     Unreachable,
 )
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
+from traindeck.services.http import bounds
 from traindeck.services.http import calls as retrying
-from traindeck.services.storage.sdk import client as obs_client
 from traindeck.services.storage.sdk.access import ObsAccess
 from traindeck.services.storage.sdk.buckets import ObsStorage
-from traindeck.services.storage.wire import connection
 
 ODD_NAMES = ["a b", "ü/中文.txt", "plus+and%25", "q?#&=;,'()", "control\x01\r\n\t", "<x>&amp;", "tilde~", "a//b"]
 
@@ -330,8 +329,7 @@ async def test_a_page_of_the_network_is_no_success(way: Way, lab: LabProcess, pl
 async def test_a_service_that_says_nothing_is_given_up(
     way: Way, lab: LabProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(obs_client, "SOCKET_S", 0.2)
-    monkeypatch.setattr(connection, "NO_PROGRESS_S", 0.2)
+    monkeypatch.setattr(bounds, "SILENCE_S", 0.2)
     async with FaultyProxy(lab.obs) as proxy:
         proxy.faults.extend([Stall()] * 8)
         with way.at(obs_endpoint=proxy.url).storage() as storage:

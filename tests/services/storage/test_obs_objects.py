@@ -41,9 +41,9 @@ from traindeck.domain.errors import (
 from traindeck.domain.storage.object_facts import HeadChange, RestoreSpeed, RestoreState, Restoring
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.storage.sdk import objects as obs_copies
-from traindeck.services.storage.sdk import objects as obs_objects
 from traindeck.services.storage.sdk.buckets import ObsStorage
 from traindeck.services.storage.sdk.objects import ObsObjects
+from traindeck.services.storage.wire import versions
 
 DIALECTS = ["obs", "v2", "v4"]
 CONTENT = b"what is in it"
@@ -318,7 +318,7 @@ async def test_versions_are_listed_fetched_brought_back_and_removed(dialect: str
 
 
 async def test_versions_of_many_pages(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(obs_objects, "_PAGE_ROWS", 2)
+    monkeypatch.setattr(versions, "PAGE_KEYS", 2)
     shop = opened(way, f"b-{secrets.token_hex(6)}")
     await shop.storage.create_bucket(shop.place.bucket)
     await shop.account.ask(lambda client: client.setBucketVersioning(shop.place.bucket, "Enabled"), shop.place)

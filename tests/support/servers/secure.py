@@ -15,8 +15,9 @@ from support.servers.served import Served
 class SecureServer(Served):
     """Answers every request with 404; `requests` counts what got through the handshake."""
 
-    def __init__(self, folder: Path, *names: str) -> None:
-        self.ca_file = _certificate(folder, names or ("localhost",))
+    def __init__(self, folder: Path, *names: str, ended: bool = False) -> None:
+        """`ended`: the certificate is no longer good."""
+        self.ca_file = _certificate(folder, names or ("localhost",), ended)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.ca_file, folder / "key.pem")
         super().__init__(context)
@@ -66,7 +67,7 @@ async def _pour(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> N
         await target.drain()
 
 
-def _certificate(folder: Path, names: Sequence[str]) -> Path:
+def _certificate(folder: Path, names: Sequence[str], ended: bool) -> Path:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -81,8 +82,8 @@ def _certificate(folder: Path, names: Sequence[str]) -> Path:
         .issuer_name(subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_before(now - timedelta(days=2))
+        .not_valid_after(now + timedelta(days=-1 if ended else 1))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(public, critical=False)

@@ -80,6 +80,7 @@ async def cat(call: Call) -> int:
 
 async def printed(call: Call, core: DataCore, path: ObjectPath, wanted: ByteRange, bytes_per_s: int = 0) -> int:
     """The object, or this part of it, to standard output; the answer counts its bytes. 0 is no limit."""
+    from traindeck.services.storage.content_check import ContentCheck
     from traindeck.services.storage.wire.data_plane import read_through
     from traindeck.services.transfers.pace import RateLimit
 
@@ -99,7 +100,17 @@ async def printed(call: Call, core: DataCore, path: ObjectPath, wanted: ByteRang
         if found is None:
             raise no_object(path)
         offset, length = wanted.within(path, found.size_bytes)
-        return await read_through(plane, found, on_main, offset=offset, length=length)
+        if length != found.size_bytes:
+            return await read_through(plane, found, on_main, offset=offset, length=length)
+        check = ContentCheck(found)
+
+        async def on_main_and_checked(piece: bytes) -> None:
+            check.update(piece)
+            await on_main(piece)
+
+        count = await read_through(plane, found, on_main_and_checked)
+        check.finish()
+        return count
 
     return await core.planes.run(call.profile(core), read)
 

@@ -453,6 +453,11 @@ def is_plain_md5(etag: str) -> bool:
     return _PLAIN_MD5.fullmatch(etag) is not None
 
 
+def names_content(etag: str) -> bool:
+    """Whether it is made of the content, as a whole or of its parts."""
+    return is_plain_md5(etag.partition("-")[0])
+
+
 _WAITS = (
     (ClockOff, WaitsFor.CLOCK),
     (AccessRefused, WaitsFor.KEYS),

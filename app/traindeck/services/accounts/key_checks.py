@@ -93,8 +93,8 @@ class _Round:
         """No answer says nothing about the keys."""
         if isinstance(error, KeysRefused):
             self._accepted = False
-        passed = None if error.retryable else False
-        self._tell(asked, passed, error.title, error.hint, again=error.retryable)
+        is_answer = error.kind != "service"
+        self._tell(asked, False if is_answer else None, error.title, error.hint, again=not is_answer)
 
     def _keys_were_taken(self) -> None:
         if self._accepted is None:

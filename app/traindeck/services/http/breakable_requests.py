@@ -5,16 +5,26 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-from requests import PreparedRequest, Session
+from requests import PreparedRequest, Response, Session
 from requests.adapters import HTTPAdapter
+from requests.exceptions import ConnectionError, ReadTimeout
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    NameResolutionError,
+    NewConnectionError,
+    ProtocolError,
+    ReadTimeoutError,
+)
 from urllib3.poolmanager import PoolManager
 
 from traindeck.domain.accounts.profiles import Proxy
-from traindeck.services.http.calls import connected, in_use
+from traindeck.services.http import bounds
+from traindeck.services.http.calls import AnswerUnusable, connected, in_use
 from traindeck.services.http.proxies import is_loopback
+
+_PIECE_BYTES = 256 * 1024
 
 
 class _Breakable(HTTPConnection):
@@ -60,6 +70,24 @@ class BreakableAdapter(HTTPAdapter):
     def proxy_headers(self, proxy: str) -> dict[str, str]:
         return self._proxy.headers if self._proxy else dict(super().proxy_headers(proxy))
 
+    def send(
+        self,
+        request: PreparedRequest,
+        stream: bool = False,
+        timeout: Any = None,
+        verify: bool | str = True,
+        cert: Any = None,
+        proxies: Any = None,
+    ) -> Response:
+        """An answer that is to be kept comes within bounds; the library takes all that is sent, and what it unpacks."""
+        answer = super().send(request, stream, timeout, verify, cert, proxies)
+        if not stream:
+            try:
+                answer._content = _whole(answer)
+            finally:
+                answer.close()
+        return answer
+
     def init_poolmanager(self, *arguments: Any, **named: Any) -> None:
         super().init_poolmanager(*arguments, **named)
         _use_ours(self.poolmanager)
@@ -71,11 +99,28 @@ class BreakableAdapter(HTTPAdapter):
         return manager
 
 
+def _whole(answer: Response) -> bytes:
+    pieces, held = list[bytes](), 0
+    try:
+        # As it comes: nothing here asks for what is pressed, and unpacked it may be anything.
+        for piece in answer.raw.stream(_PIECE_BYTES, decode_content=False):
+            held += len(piece)
+            if held > bounds.ANSWER_BYTES:
+                raise AnswerUnusable("the answer is longer than any can be")
+            pieces.append(piece)
+    except ReadTimeoutError as error:
+        raise ReadTimeout(error, request=answer.request) from error
+    except ProtocolError as error:
+        raise ConnectionError(error, request=answer.request) from error
+    return b"".join(pieces)
+
+
 def go_by(session: Session, proxy: Proxy | None, url: str, **pool: int) -> None:
     """Reach `url` by the proxy of the profile, else as the system says; this computer always directly."""
     for scheme in ("http://", "https://"):
         session.mount(scheme, BreakableAdapter(proxy, max_retries=0, **pool))
     session.auth = _signed_already
+    session.headers["Accept-Encoding"] = "identity"
     session.trust_env = proxy is None and not is_loopback(url)
     if proxy is not None:
         session.proxies = dict.fromkeys(("http", "https"), proxy.url)

@@ -11,11 +11,13 @@ from urllib.parse import unquote_plus
 
 from traindeck.domain.storage.objects import ObjectRow
 from traindeck.runtime.clock import of_http_date
+from traindeck.services.http import bounds
 from traindeck.services.storage.data_ports import ListingPage
 
 # Services differ in whether they name a namespace, and in which.
 _NAMESPACE = re.compile(r"""\sxmlns=(?:"[^"]*"|'[^']*')""")
 _MARKUP = re.compile("[&<>\t\r\n]")
+_DECLARED = re.compile("<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 _FROM_S3 = {"STANDARD_IA": "WARM", "GLACIER": "COLD"}
 # What no XML can hold, however it is written. Made ready by who writes: that takes longer than all else here.
 _UNWRITABLE = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
@@ -30,8 +32,6 @@ _ROW = re.compile(
     + "</Contents>",
     re.DOTALL,
 )
-# A page of a thousand versions has some 25,000; each element that is read takes memory, and each level of them.
-_MOST_MARKS = 200_000
 _FIRST_ROW = "<Contents>"
 _LAST_ROW = "</Contents>"
 
@@ -39,15 +39,36 @@ _LAST_ROW = "</Contents>"
 def document(xml: str | bytes, *names: str) -> ET.Element:
     """The document of one of these names; ValueError: it is another, as of a sign-in page on the way."""
     words = xml.decode("utf-8") if isinstance(xml, bytes) else xml
-    if words.count("<") > _MOST_MARKS:
-        raise ValueError(f"expected {names[0]}: more elements than any has")
+    if problem := unfit(words):
+        raise ValueError(f"expected {names[0]}: {problem}")
     try:
         root = ET.fromstring(_NAMESPACE.sub("", words.strip(), count=1))
     except ET.ParseError as error:
         raise ValueError(f"expected {names[0]}: {error}") from error
     if root.tag not in names:
         raise ValueError(f"expected {names[0]}, got {root.tag}")
+    level = [root]
+    for _ in range(bounds.LEVELS):
+        level = [child for node in level for child in node]
+    if level:
+        raise ValueError(f"expected {names[0]}: deeper than any is")
     return root
+
+
+def unfit(words: str) -> str:
+    """Why a document is not even to be parsed, in whatever way; empty: it may be."""
+    if words.count("<") > bounds.ELEMENTS:
+        return "more elements than any has"
+    # No service declares anything; what is declared here may be repeated without end.
+    return "a document type of its own" if _DECLARED.search(words) else ""
+
+
+def size_in(written: str | None) -> int:
+    """The size of an object; ValueError: no object has it."""
+    size = int(written or 0)
+    if not 0 <= size <= bounds.OBJECT_BYTES:
+        raise ValueError(f"an object of {size} bytes")
+    return size
 
 
 def decoding_of(root: ET.Element) -> Callable[[str], str]:
@@ -102,7 +123,7 @@ def page_of(xml: str | bytes) -> ListingPage:
     root = document(words[:first] + words[end:] if rows_xml else words, "ListBucketResult")
     decode = str if decoding_of(root) is str else _decoded
     rows = [
-        ObjectRow(decode(key), int(size), moment(modified), etag, our_class(storage_class))
+        ObjectRow(decode(key), size_in(size), moment(modified), etag, our_class(storage_class))
         for key, modified, etag, size, storage_class in found
     ]
     return _page(root, rows)
@@ -119,7 +140,7 @@ def _rows_of(root: ET.Element) -> list[ObjectRow]:
     return [
         ObjectRow(
             decode(node.findtext("Key") or ""),
-            int(node.findtext("Size") or 0),
+            size_in(node.findtext("Size")),
             moment(node.findtext("LastModified")),
             (node.findtext("ETag") or "").strip('"'),
             our_class(node.findtext("StorageClass") or ""),
@@ -134,4 +155,7 @@ def _page(root: ET.Element, rows: list[ObjectRow]) -> ListingPage:
     more = root.findtext("IsTruncated") == "true"
     # Other S3 services omit the marker when no delimiter was given: it is the last name then.
     last = max([*(row.key for row in rows[-1:]), *folders[-1:]], key=str.encode, default="")
-    return ListingPage(rows, folders, (decode(root.findtext("NextMarker") or "") or last) if more else "")
+    following = (decode(root.findtext("NextMarker") or "") or last) if more else ""
+    if more and not following:
+        raise ValueError("it goes on, and does not say where")
+    return ListingPage(rows, folders, following)

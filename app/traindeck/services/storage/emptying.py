@@ -86,17 +86,14 @@ class Emptying:
         return self._so_far
 
     async def _everything(self) -> AsyncGenerator[list[ObjectVersion], None]:
-        after = after_version = ""
-        while True:
-            try:
-                page = await self._plane.versions(self._bucket, self._prefix, after=after, after_version=after_version)
-            except NotOffered:
-                break
-            if rows := self._chosen(page.rows):
-                yield rows
-            if not page.next_key:
-                return
-            after, after_version = page.next_key, page.next_version
+        try:
+            async with aclosing(self._plane.pages_of_versions(ObjectPath(self._bucket, self._prefix))) as pages:
+                async for found in pages:
+                    if rows := self._chosen(found):
+                        yield rows
+            return
+        except NotOffered:
+            pass
         # The objects of a service that knows no versions.
         async with aclosing(pieces_of(self._plane, ObjectPath(self._bucket, self._prefix), recursive=True)) as pieces:
             async for piece in pieces:

@@ -28,7 +28,7 @@ from traindeck.services.http.errors import (
     wrong_clock,
     wrong_secret_key,
 )
-from traindeck.services.http.proxies import LED_AWAY
+from traindeck.services.http.proxies import LED_AWAY, LED_ON
 
 NOT_OFFERED = ("NotImplemented", "ServiceNotImplemented", "MethodNotAllowed")
 """What a service says to a kind of request that it does not have."""
@@ -58,6 +58,12 @@ _missing = Refusal(NotFound,
 damaged = Refusal(ServiceTrouble,
     text("“{place}” was damaged on its way."),
     text("Nothing wrong was kept. Try again; if it happens often, check the network."))
+not_asked_for = Refusal(ServiceTrouble,
+    text("The list of “{place}” names what does not belong there."),
+    text("Nothing of it was taken. Look whether this service speaks the list of OBS."))
+again_and_again = Refusal(ServiceTrouble,
+    text("The service gives the same page of its list again and again."),
+    text("Try again; if it stays so, look whether this service speaks the list of OBS."))
 
 _BY_CODE = by_code({
     # About the content of an object.
@@ -90,6 +96,9 @@ _BY_CODE = by_code({
         text("{host} wants this request to go to another address, which is not part of the service: {words}"),
         text("Nothing was sent there. Sign in to the network if it asks for that, and check the addresses and the "
              "proxy of the account.")),
+    LED_ON: Refusal(LedAway,
+        text("{host} does not answer, but sends the request on to {words}."),
+        text("Check the address of OBS in the account: http or https, and its host.")),
     "BucketAlreadyOwnedByYou": Refusal(Conflict,
         text("You have the bucket “{bucket}” already."),
         text("Use it as it is, or choose another name.")),
@@ -184,8 +193,19 @@ def obs_error(answer: ErrorResponse, place: ObjectPath | None) -> AppError:
         rule = _BY_STATUS.get(answer.status, by_status)
     if place is None:
         host = answer.service.host
+        if rule is elsewhere and not answer.code:
+            rule = by_status  # there is no bucket that could be in another region
         return no_right(answer) if rule is _no_access else rule(answer, host, host)
     return rule(answer, str(place), place.bucket)
+
+
+def otherwise_listed(path: ObjectPath, detail: str) -> Conflict:
+    """What a service says of an object when it gives it is not what it said when it listed it."""
+    return Conflict(
+        text("“{place}” is not what the service listed.", place=str(path)),
+        text("Nothing of it was kept. List it again; if it stays so, the service cannot be relied on."),
+        detail,
+    )
 
 
 def need_key(path: ObjectPath) -> None:

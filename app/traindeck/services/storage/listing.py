@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from itertools import count, pairwise
 from typing import Protocol
 
-from traindeck.domain.errors import NotFound, ServiceTrouble
+from traindeck.domain.errors import NotFound
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, ObjectRow, shared_beginning
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.storage.data_ports import ListingPage
+from traindeck.services.storage.page_count import PageCount
 
 _LOW, _HIGH, _TOP = 0x20, 0x7F, 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
@@ -78,7 +79,7 @@ _HELD_ROWS = 200_000
 
 
 class PageSource(Protocol):
-    """What gives pages of a listing."""
+    """What gives pages of a listing, each further on than the one before."""
 
     async def page(
         self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
@@ -100,10 +101,10 @@ TakePiece = Callable[[Piece], Awaitable[None]]
 
 async def pieces_of(source: PageSource, folder: ObjectPath, *, recursive: bool = False) -> AsyncGenerator[Piece, None]:
     """What is in a folder, page by page; not recursive: one level."""
-    after = ""
+    after, pages = "", PageCount()
     while True:
         page = await source.page(folder.bucket, folder.key, delimiter="" if recursive else "/", marker=after)
-        upto = _end_of(page, after)
+        upto = _end_of(page, pages)
         yield Piece(after, upto, page.rows, page.folders)
         if upto is None:
             return
@@ -153,13 +154,14 @@ async def pages_ahead(
 
     async def ask() -> None:
         after: str | None = ""
+        pages = PageCount()
         for number in count():
             assert after is not None
             if number == _PAGES_ALONE and not is_strict:
                 await Sweep(source, folder, spans=[KeyRange(after, None)], in_order=True).run(take)
                 return
             page = await source.page(folder.bucket, folder.key, marker=after)
-            before, after = after, _end_of(page, after)
+            before, after = after, _end_of(page, pages)
             await take(Piece(before, after, page.rows))
             if after is None:
                 return
@@ -226,6 +228,7 @@ class Sweep:
         self._handing = asyncio.Lock()
         self._in_hand: list[Piece] = []
         self._held = 0
+        self._pages = PageCount()
         self._fruitful = 0
         self._fruitless = 0
 
@@ -244,7 +247,7 @@ class Sweep:
     async def _begin(self, take: TakePiece) -> None:
         """A small folder is one page; a larger one shows by its levels where it may be parted."""
         first, level = await gather_or_raise((self._page(""), self._level(self._folder.key)))
-        upto = _end_of(first, "")
+        upto = _end_of(first, self._pages)
         await take(Piece("", upto, first.rows))
         self._is_begun = True
         spans = [] if upto is None else _spans_behind(upto, await self._edges(level))
@@ -313,7 +316,7 @@ class Sweep:
         return None
 
     async def _came(self, stretch: _Stretch, page: ListingPage, take: TakePiece) -> None:
-        next_after = _end_of(page, stretch.after)
+        next_after = _end_of(page, self._pages)
         self._absorb(stretch, next_after)
         # While the page was on its way somebody may have taken the far end.
         upto = stretch.upto
@@ -370,12 +373,8 @@ class Sweep:
                 await self._moved.wait()
 
 
-def _end_of(page: ListingPage, after: str) -> str | None:
+def _end_of(page: ListingPage, pages: PageCount) -> str | None:
     if not page.next_marker:
         return None
-    if page.next_marker <= after:
-        raise ServiceTrouble(  # else it would never end
-            text("The service gives the same page of its list again and again."),
-            text("Try again; if it stays so, look whether this service speaks the list of OBS."),
-        )
+    pages.came(len(page.rows) + len(page.folders))
     return page.next_marker

@@ -14,6 +14,7 @@ from traindeck.domain.errors import InvalidInput, NoRight, NotFound
 from traindeck.domain.storage.objects import Bucket, ObjectPath
 from traindeck.services.accounts.connections import Connections
 from traindeck.services.storage.data_ports import BytesBody
+from traindeck.services.storage.page_count import PageCount
 from traindeck.services.storage.planes import Planes
 from traindeck.services.storage.sdk.buckets import ObsStorage
 
@@ -131,15 +132,16 @@ async def _alike(storage: ObsStorage, path: ObjectPath) -> tuple[tuple[str, ...]
 
 async def _below(storage: ObsStorage, folder: ObjectPath) -> tuple[int, int, bool, bool]:
     """How many objects, how many bytes, whether that is all, and whether an object stands for the folder itself."""
-    count, size_bytes, marker, is_marked = 0, 0, "", False
+    count, size_bytes, marker, is_marked, pages = 0, 0, "", False, PageCount()
     while count < MOST_COUNTED:
         page = await storage.page(folder.bucket, folder.key, marker=marker, most=_PAGE)
         is_marked = is_marked or any(row.key == folder.key for row in page.rows)
         inside = [row for row in page.rows if row.key != folder.key]
         count += len(inside)
         size_bytes += sum(row.size_bytes for row in inside)
-        if not page.next_marker or page.next_marker == marker:
-            return count, size_bytes, not page.next_marker, is_marked
+        if not page.next_marker:
+            return count, size_bytes, True, is_marked
+        pages.came(len(page.rows))
         marker = page.next_marker
     return count, size_bytes, False, is_marked
 

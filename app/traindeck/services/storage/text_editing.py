@@ -15,6 +15,7 @@ from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import text
 from traindeck.services.previews.reading import fetched, head_of
 from traindeck.services.previews.texts import Encoding, encoding_of
+from traindeck.services.storage.content_check import checked
 from traindeck.services.storage.data_ports import BytesBody, ObjectHead
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ async def load_text(planes: Planes, profile: str, path: ObjectPath) -> EditedTex
                  size=size_words(found.size_bytes)),
             text("Download it, edit it, and upload it again."),
         )  # fmt: skip
-    content = await fetched(planes, profile, found, 0, found.size_bytes) if found.size_bytes else b""
+    content = checked(found, await fetched(planes, profile, found, 0, found.size_bytes)) if found.size_bytes else b""
     encoding = encoding_of(content, is_whole=True)
     words = "" if encoding is None else content[len(encoding.mark) :].decode(encoding.name)
     # Some bytes stand for letters that would be written in another way.

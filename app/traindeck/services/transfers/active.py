@@ -35,7 +35,7 @@ from traindeck.runtime.clock import delays, utc_now
 from traindeck.services.http.calls import Setback, pause_after
 from traindeck.services.storage.data_ports import ObjectHead
 from traindeck.services.storage.wire.data_plane import DataPlane
-from traindeck.services.transfers.bodies import gone
+from traindeck.services.transfers.bodies import gone, still_named
 from traindeck.services.transfers.ledger import Transfer
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class ActiveTransfer:
         found = await (await self.plane()).head(self.remote(item))
         if found is None:
             raise gone(self.remote(item))
-        return found
+        return still_named(found, item.etag)
 
     # What the engine asks
 

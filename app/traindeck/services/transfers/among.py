@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from traindeck.domain.errors import AppError
 from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, ObjectRow, ObjectVersion, shared_beginning
 from traindeck.domain.transfers.records import Item
+from traindeck.services.storage.page_count import PageCount
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.active import ActiveTransfer, Unit
 
@@ -60,7 +61,7 @@ async def _among(page: ListPage, keys: Sequence[str]) -> dict[str, ObjectRow]:
     names, prefix = set(wanted), shared_beginning(wanted[0], wanted[-1]) if wanted else ""
     found: dict[str, ObjectRow] = {}
     jumped_to: list[str] = []
-    at, marker = 0, ""
+    at, marker, pages = 0, "", PageCount()
     while at < len(wanted):
         if (before := _just_before(wanted[at])) > marker:
             marker = before
@@ -69,6 +70,7 @@ async def _among(page: ListPage, keys: Sequence[str]) -> dict[str, ObjectRow]:
         found |= {row.key: row for row in rows if row.key in names}
         if not next_marker:
             break
+        pages.came(len(rows))
         marker = next_marker
         at = bisect_right(wanted, marker)
     for key in jumped_to:

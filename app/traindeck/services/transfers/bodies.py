@@ -12,10 +12,11 @@ from traindeck.domain.errors import AppError, LocalTrouble, Vanished
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.packing import Member
-from traindeck.domain.transfers.records import Item
+from traindeck.domain.transfers.records import Item, names_content
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_error, local_errors
-from traindeck.services.storage.data_ports import InMemory
+from traindeck.services.storage.data_ports import InMemory, ObjectHead
+from traindeck.services.storage.errors import otherwise_listed
 from traindeck.services.transfers.digests import md5
 from traindeck.services.transfers.pace import RateLimit
 
@@ -245,6 +246,13 @@ def gone(path: ObjectPath) -> AppError:
         text("{place} is no longer there.", place=str(path)),
         text("It was deleted or moved since the list was made. Refresh the list."),
     )
+
+
+def still_named(found: ObjectHead, listed_etag: str) -> ObjectHead:
+    """An object that has changed is as good as the one before; one whose content nobody names any more is not."""
+    if names_content(listed_etag) and not names_content(found.etag) and not found.is_encrypted:
+        raise otherwise_listed(found.path, f"listed {listed_etag}, came {found.etag}")
+    return found
 
 
 def keeps_changing(place: Path) -> AppError:

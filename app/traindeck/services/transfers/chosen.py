@@ -115,13 +115,9 @@ async def _found_of(
 
 
 async def _markers_below(plane: DataPlane, folder: ObjectPath) -> AsyncGenerator[Sequence[ObjectRow], None]:
-    key = version = ""
-    while True:
-        page = await plane.versions(folder.bucket, folder.key, after=key, after_version=version)
-        yield markers_of(page.rows)
-        key, version = page.next_key, page.next_version
-        if not key:
-            return
+    async with aclosing(plane.pages_of_versions(folder)) as pages:
+        async for rows in pages:
+            yield markers_of(rows)
 
 
 async def _plan_undoing(active: ActiveTransfer, plane: DataPlane) -> Outline:

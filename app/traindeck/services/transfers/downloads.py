@@ -132,7 +132,12 @@ class Downloads:
             pieces: list[bytes] = []
             try:
                 found = await moved.by(
-                    (await active.plane()).get(active.remote(item), _sink(active, moved, pieces), if_match=item.etag)
+                    (await active.plane()).get(
+                        active.remote(item),
+                        _sink(active, moved, pieces),
+                        if_match=item.etag,
+                        listed_bytes=item.size_bytes,
+                    )
                 )
             except Conflict as error:
                 item = await pinned_anew(active, item, error)

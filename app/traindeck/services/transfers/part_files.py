@@ -73,7 +73,7 @@ async def fetch_version(
         await disk.run(lambda _: part.write(content))
 
     try:
-        found = await plane.get(path, take, version=version.version)
+        found = await plane.get(path, take, version=version.version, listed_bytes=version.size_bytes)
         if is_plain_md5(found.etag) and not found.is_encrypted and digest.hexdigest() != found.etag:
             raise damaged(str(path))
         await write()

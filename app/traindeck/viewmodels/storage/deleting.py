@@ -18,6 +18,7 @@ from traindeck.domain.texts import Text, text
 from traindeck.domain.transfers.records import Kind, Order, Rules, TransferState, removal_of
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.storage.data_ports import VersionPage
+from traindeck.services.storage.page_count import PageCount
 from traindeck.services.storage.planes import Planes
 from traindeck.services.transfers import Transfer
 from traindeck.viewmodels.ports import Confirm, Stateful
@@ -224,7 +225,7 @@ class DeletedObjects(Stateful):
         try:
             keeps = await self._planes.run(self._profile, lambda plane: plane.keeps_versions(self.folder.bucket))
             self._become(keeps_versions=keeps)
-            after = version = ""
+            after, version, pages = "", "", PageCount()
             while True:
                 page = await self._planes.run(self._profile, partial(_page, self.folder, after, version))
                 found = [
@@ -238,6 +239,7 @@ class DeletedObjects(Stateful):
                 after, version = page.next_key, page.next_version
                 if not after or len(self.rows) >= MOST:
                     break
+                pages.came(len(page.rows))
             self._become(is_cut=bool(after))
         except AppError as error:
             self._become(trouble=error)

@@ -21,6 +21,7 @@ from traindeck.domain.transfers.local_names import LocalNames, System
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors, write_whole
 from traindeck.runtime.tasks import TaskScope, gather_or_raise
+from traindeck.services.storage.content_check import checked
 from traindeck.services.storage.planes import Planes
 from traindeck.services.storage.wire.data_plane import DataPlane
 
@@ -79,7 +80,7 @@ class DraggedFiles:
 async def _contents(plane: DataPlane, entries: Sequence[ObjectEntry]) -> list[bytes]:
     async def content(entry: ObjectEntry) -> bytes:
         pieces: list[bytes] = []
-        await plane.get(entry.path, pieces.append, if_match=entry.etag)
-        return b"".join(pieces)
+        found = await plane.get(entry.path, pieces.append, if_match=entry.etag, listed_bytes=entry.size_bytes)
+        return checked(found, b"".join(pieces))
 
     return await gather_or_raise(content(entry) for entry in entries)

@@ -27,6 +27,7 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
+from traindeck.services.http import bounds
 from traindeck.services.http import calls as retrying
 from traindeck.services.storage.data_ports import BytesBody
 from traindeck.services.storage.wire import connection, pool
@@ -90,7 +91,7 @@ async def test_no_more_connections_than_allowed(lab: LabProcess, lab_obs: Store,
 
 async def test_what_is_idle_for_too_long_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "IDLE_S", 0.05)
-    monkeypatch.setattr(pool, "_LOOK_S", 0.02)
+    monkeypatch.setattr(bounds, "LOOK_S", 0.02)
 
     async def script(line: Line) -> None:
         while True:
@@ -233,7 +234,7 @@ class Clock:
         self._looks = 0
         self._look = connection.HttpConnection.look
         monkeypatch.setattr(connection.HttpConnection, "look", lambda line, now: self._looked(line, now))
-        monkeypatch.setattr(pool, "_LOOK_S", 0.02)
+        monkeypatch.setattr(bounds, "LOOK_S", 0.02)
 
     def _looked(self, line: connection.HttpConnection, now: float) -> None:
         was_open = line.is_open
@@ -244,7 +245,7 @@ class Clock:
 
     def put_forward(self) -> None:
         """Until the next line is given up."""
-        self._ahead_s = 2 * connection.NO_PROGRESS_S
+        self._ahead_s = 2 * bounds.SILENCE_S
 
     async def stay_forward(self) -> None:
         """While every line is looked at."""
@@ -295,7 +296,7 @@ async def test_a_line_on_which_nothing_moves_is_given_up(
 
 async def test_a_dead_address_is_given_up_soon(monkeypatch: pytest.MonkeyPatch, unused_port: int) -> None:
     with unreachable_port() as port, monkeypatch.context() as short:
-        short.setattr(pool, "CONNECT_S", 0.1)
+        short.setattr(bounds, "CONNECT_S", 0.1)
         async with plane_at(f"http://127.0.0.1:{port}") as plane:
             with pytest.raises(Unreachable, match="cannot be reached"):
                 await plane.head(PATH)

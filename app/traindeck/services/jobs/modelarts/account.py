@@ -15,7 +15,16 @@ from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile
 from traindeck.domain.errors import AppError, KeysRefused, ServiceTrouble, Unexpected
 from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
-from traindeck.services.http.calls import TRIES, Refused, breakable, load, nobody_listens, retried
+from traindeck.services.http import bounds
+from traindeck.services.http.calls import (
+    TRIES,
+    AnswerUnusable,
+    Refused,
+    breakable,
+    load,
+    nobody_listens,
+    retried,
+)
 from traindeck.services.http.errors import (
     ErrorResponse,
     Service,
@@ -101,7 +110,7 @@ class ModelArtsAccount:
 
         async def attempt() -> Any:
             try:
-                return await self._calls.run(lambda token: self._in_worker(request, token))
+                return await self._whole(request)
             except RequestRefused as refusal:
                 if fine(refusal.answer):
                     return None
@@ -117,12 +126,19 @@ class ModelArtsAccount:
     async def ask_once(self, request: Callable[[TrainingClient], Any]) -> Any:
         """The same for what must never be done twice, once `know_project` is done; raises RequestRefused as it came."""
         try:
-            return await self._calls.run(lambda token: self._in_worker(request, token))
+            return await self._whole(request)
         except RequestRefused as refusal:
             meaning = modelarts_error(refusal.answer)
             if isinstance(meaning, KeysRefused):
                 self._refused(meaning)
             raise
+
+    async def _whole(self, request: Callable[[TrainingClient], Any]) -> Any:
+        try:
+            async with asyncio.timeout(bounds.ANSWER_S):
+                return await self._calls.run(lambda token: self._in_worker(request, token))
+        except TimeoutError:
+            raise too_slow(self.service, f"no whole answer in {bounds.ANSWER_S:.0f} s") from None
 
     async def know_project(self) -> None:
         """Everything asked about jobs names the project."""
@@ -144,6 +160,8 @@ class ModelArtsAccount:
                 answer = request(client)
         except (AppError, Cancelled):
             raise
+        except AnswerUnusable as error:
+            raise not_understood(ErrorResponse(self.service, 0, message=str(error))) from None
         except ServiceResponseException as error:
             raise RequestRefused(self._refusal(error)) from None
         except (SdkException, requests.RequestException) as error:
@@ -161,7 +179,7 @@ class ModelArtsAccount:
         try:
             # Not strict: logs have been seen with raw control characters in their JSON.
             return json.loads(content.decode("utf-8", "replace"), strict=False)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             meaning = not_the_service if is_page("", content) else not_understood
             raise meaning(ErrorResponse(self.service, status, message=str(error))) from None
 

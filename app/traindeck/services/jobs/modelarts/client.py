@@ -19,9 +19,9 @@ from huaweicloudsdkmodelarts.v1 import ModelArtsClient, ShowTrainingJobLogsPrevi
 
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Proxy
+from traindeck.services.http import bounds
 from traindeck.services.http.breakable_requests import go_by
 
-TIMEOUT_S = (5, 30)
 POOL = 10
 
 
@@ -35,7 +35,7 @@ class TrainingClient(ModelArtsClient):  # type: ignore[misc]
         keys = BasicCredentials(credentials.access_key, credentials.secret_key.reveal(), project_id)
         if credentials.token:
             keys.with_security_token(credentials.token.reveal())
-        config = HttpConfig(timeout=TIMEOUT_S, retry_times=0, ssl_ca_cert=ca_file or None)
+        config = HttpConfig(timeout=(bounds.CONNECT_S, bounds.SILENCE_S), retry_times=0, ssl_ca_cert=ca_file or None)
         builder = ModelArtsClient.new_builder()
         builder._client_type = cls  # the builder checks the name of a class given to it
         client: TrainingClient = (

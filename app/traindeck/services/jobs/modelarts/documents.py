@@ -80,7 +80,7 @@ def remote_job(document: Document) -> RemoteJob:
         started=started,
         # Before the start it is told as 0; we do not know a run time then.
         duration_ms=duration_ms if duration_ms or started else None,
-        tasks=tuple(str(task) for task in status.get("tasks") or ()),
+        tasks=tuple(str(task) for task in _list(status, "tasks")),
         exit_message=_exit_message(status),
         isolation=_isolation(_part(metadata, "annotations").get("lab/isolation")),
     )
@@ -120,7 +120,7 @@ def _accelerator(document: Document) -> str:
 
 
 def _exit_message(status: Document) -> str:
-    for task in status.get("task_statuses") or ():
+    for task in _list(status, "task_statuses"):
         if isinstance(task, Mapping) and (task.get("message") or task.get("exit_code")):
             words = str(task.get("message") or "")
             return words or f"exit code {task.get('exit_code')}"
@@ -133,14 +133,22 @@ def _part(document: Document, name: str) -> Document:
     return part if isinstance(part, Mapping) else {}
 
 
+def _list(document: Document, name: str) -> list[Any]:
+    found = document.get(name)
+    return found if isinstance(found, list) else []
+
+
 def _moment(value: object) -> datetime | None:
     milliseconds = _number(value)
-    return datetime.fromtimestamp(milliseconds / 1000, UTC) if milliseconds else None
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC) if milliseconds else None
+    except (ValueError, OverflowError, OSError):  # no time at all
+        return None
 
 
 def _number(value: object) -> int | None:
     """Numbers come as numbers or as text."""
     try:
         return int(float(str(value)))
-    except ValueError:
+    except (ValueError, OverflowError):  # as of infinity
         return None

@@ -10,9 +10,9 @@ import requests
 from traindeck.domain.accounts.profiles import Proxy
 from traindeck.domain.errors import ServiceTrouble
 from traindeck.domain.texts import text
+from traindeck.services.http import bounds
 from traindeck.services.http.breakable_requests import go_by
 
-_TIMEOUT_S = (5, 30)
 _BLOCK = 1 << 18
 _PART, _WHOLE, _NOTHING_THERE = 206, 200, (404, 416)
 
@@ -24,7 +24,9 @@ def fetched(link: str, start: int, most_bytes: int, ca_file: str, proxy: Proxy |
         session.verify = ca_file or True
         wanted = {"Range": f"bytes={start}-{start + most_bytes - 1}", "Accept-Encoding": "identity"}
         try:
-            with session.get(link, headers=wanted, timeout=_TIMEOUT_S, stream=True, allow_redirects=False) as answer:
+            with session.get(
+                link, headers=wanted, timeout=(bounds.CONNECT_S, bounds.SILENCE_S), stream=True, allow_redirects=False
+            ) as answer:
                 if answer.status_code in _NOTHING_THERE:
                     return b""
                 if answer.status_code not in (_PART, _WHOLE):
@@ -37,7 +39,8 @@ def fetched(link: str, start: int, most_bytes: int, ca_file: str, proxy: Proxy |
 
 def _read(answer: requests.Response, skipped: int, most_bytes: int) -> bytes:
     data = bytearray()
-    for block in answer.iter_content(_BLOCK):
+    # As it comes: nobody was asked to press it, and what it would become has no bounds.
+    for block in answer.raw.stream(_BLOCK, decode_content=False):
         data += block[skipped:]
         skipped = max(0, skipped - len(block))
         if len(data) >= most_bytes:

@@ -14,6 +14,7 @@ from traindeck.domain.accounts.profiles import Profile, Signature
 from traindeck.domain.errors import AppError, KeysRefused, Unexpected
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
+from traindeck.services.http import bounds
 from traindeck.services.http.calls import (
     TRIES,
     AnswerUnusable,
@@ -35,7 +36,7 @@ from traindeck.services.http.errors import (
     too_slow,
     unusable_certificates,
 )
-from traindeck.services.http.proxies import LED_AWAY, led_away, proxy_to
+from traindeck.services.http.proxies import led, proxy_to
 from traindeck.services.storage.endpoint import Endpoint
 from traindeck.services.storage.errors import obs_error
 from traindeck.services.storage.wire.account import seconds_until
@@ -45,10 +46,6 @@ if TYPE_CHECKING:
     from traindeck.services.storage.sdk.client import StorageClient
 
 Result = TypeVar("Result")
-
-
-# One of the SDK's: none takes long, and one that drips is none.
-ANSWER_S = 180.0
 
 
 class ObsAccount(Endpoint):
@@ -87,10 +84,10 @@ class ObsAccount(Endpoint):
 
         async def attempt() -> Any:
             try:
-                async with asyncio.timeout(ANSWER_S):
+                async with asyncio.timeout(bounds.ANSWER_S):
                     answer = await self._calls.run(lambda token: self._in_worker(request, token))
             except TimeoutError:
-                raise too_slow(self.service, f"no whole answer in {ANSWER_S:.0f} s") from None
+                raise too_slow(self.service, f"no whole answer in {bounds.ANSWER_S:.0f} s") from None
             self._compare_clocks(seconds_ahead(dict(answer.header or ()).get("date", "")))
             if answer.status < 300 or answer.errorCode in fine:
                 return answer
@@ -131,14 +128,15 @@ class ObsAccount(Endpoint):
 
     def refusal(self, answer: Any) -> ErrorResponse:
         header = dict(answer.header or ())
-        away = led_away(answer.status, self.profile.obs_url, header.get("location", ""))
+        location = header.get("location", "")
+        away = led(answer.status, self.profile.obs_url, location)
         # Answers to HEAD carry the code in a header, if at all.
         code = answer.errorCode or header.get("error-code", "")
         return ErrorResponse(
             self.service,
             answer.status,
-            LED_AWAY if away else code,
-            away or answer.errorMessage or header.get("error-message", "") or answer.reason or "",
+            away or code,
+            (away and location) or answer.errorMessage or header.get("error-message", "") or answer.reason or "",
             answer.requestId or "",
             seconds_until(header.get("retry-after", "")),
             header.get("date", ""),

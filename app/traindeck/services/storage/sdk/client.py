@@ -24,18 +24,17 @@ from obs import ObsClient, convertor
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile, Proxy, Signature
 from traindeck.domain.storage.access import Acl
+from traindeck.services.http import bounds
 from traindeck.services.http.calls import AnswerUnusable, NotReached, PageAnswered, connected, in_use
 from traindeck.services.http.errors import is_page
 from traindeck.services.http.proxies import MOST_REDIRECTS, may_follow
+from traindeck.services.storage.documents import unfit
 from traindeck.services.storage.endpoint import is_path_style
 from traindeck.services.storage.sdk.documents import acl_of, policy_of
 
-CONNECT_S = 6.0
-SOCKET_S = 30.0
 # Less than any front end keeps an idle connection, so that few are found dead.
 IDLE_S = 20.0
 CHUNK_BYTES = 256 * 1024
-ANSWER_BYTES = 16 * 1024 * 1024
 _MOST_BESIDE = "bytes=0-262143"
 
 # What a socket says when the other end closed it: worth one immediate try on a fresh one.
@@ -57,13 +56,13 @@ class _Plain(http.client.HTTPConnection):
     place = ("", 0)
 
     def connect(self) -> None:
-        self.timeout = CONNECT_S
+        self.timeout = bounds.CONNECT_S
         self._create_connection = connected
         try:
             super().connect()
         except OSError as error:
             raise NotReached(error) from error
-        self.sock.settimeout(SOCKET_S)
+        self.sock.settimeout(bounds.SILENCE_S)
 
 
 class _Secure(_Plain, http.client.HTTPSConnection):
@@ -137,7 +136,7 @@ class StorageClient(ObsClient):  # type: ignore[misc]
             long_conn_mode=True,
             max_retry_count=0,
             max_redirect_count=MOST_REDIRECTS + 1,  # it counts the one that is refused
-            timeout=SOCKET_S,
+            timeout=bounds.SILENCE_S,
             chunk_size=CHUNK_BYTES,
         )
         self.convertor = _Convertor(self.signature, self.ha)
@@ -187,12 +186,17 @@ class StorageClient(ObsClient):  # type: ignore[misc]
         pieces, held = list[bytes](), 0
         while piece := result.read(size):
             held += len(piece)
-            if held > ANSWER_BYTES:
+            if held > bounds.ANSWER_BYTES:
                 raise AnswerUnusable("the answer is longer than any can be")
             pieces.append(piece)
         whole = b"".join(pieces)
         if result.status < 300 and is_page("", whole):
             raise PageAnswered("a page that wants somebody to sign in")
+        # The SDK parses it in its own ways.
+        if problem := unfit(whole.decode("latin-1")):
+            if result.status < 300:
+                raise AnswerUnusable(problem)
+            return None
         return whole or None
 
     def _is_redirect_exception(self, status: int, headers: Mapping[str, str]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -50,7 +51,7 @@ _NO_TAGS = ("NoSuchTagSet", "NoSuchTagConfiguration")
 ONE_COPY_BYTES = 5 * 1024**3
 PART_BYTES = 1024**3
 _AT_ONCE = 4
-_PAGE_ROWS = 1000
+_MOST_PAGES = 200
 _GOES_ON = "RestoreAlreadyInProgress"
 
 
@@ -295,11 +296,10 @@ async def _in_parts(found: ObjectFacts, version: str, head: dict[str, str], plan
 
 async def _versions(path: ObjectPath, plane: DataPlane) -> list[ObjectVersion]:
     found: list[ObjectVersion] = []
-    after = after_version = ""
-    while True:
-        page = await plane.versions(path.bucket, path.key, after=after, after_version=after_version, most=_PAGE_ROWS)
-        found += [row for row in page.rows if row.key == path.key]
-        # The name itself comes before all that only begin with it.
-        if not page.next_key or any(row.key.encode() > path.key.encode() for row in page.rows):
-            return found
-        after, after_version = page.next_key, page.next_version
+    async with aclosing(plane.pages_of_versions(path, _MOST_PAGES)) as pages:
+        async for rows in pages:
+            found += [row for row in rows if row.key == path.key]
+            # The name itself comes before all that only begin with it.
+            if any(row.key.encode() > path.key.encode() for row in rows):
+                break
+    return found

@@ -100,7 +100,7 @@ class ObsSettings:
         answer = await self._account.ask(lambda client: client.getBucketMetadata(bucket), place)
         told = answer.body or {}
         values: dict[str, Any] = {}
-        unknown: dict[str, Text] = {}
+        unknown: dict[str, AppError] = {}
         parts: dict[str, Callable[[str], Awaitable[Any]]] = {
             "created": self._created,
             "used": self._used,
@@ -117,9 +117,11 @@ class ObsSettings:
             except KeysRefused:
                 raise
             except AppError as error:
-                unknown[name] = error.title
+                unknown[name] = error
 
         await gather_or_raise(find(name) for name in parts)
+        if not values and all(error.kind == "service" for error in unknown.values()):
+            raise next(iter(unknown.values()))  # there is nobody who could be asked
         objects, size_bytes = values.pop("used", (None, None))
         if not values.get("storage_class"):
             values["storage_class"] = our_class(told.get("storageClass") or "")
@@ -131,7 +133,7 @@ class ObsSettings:
             size_bytes=size_bytes,
             obs_version=told.get("obsVersion") or "",
             zones=told.get("availableZone") or "",
-            unknown=unknown,
+            unknown={name: error.title for name, error in unknown.items()},
             **values,
         )
 

@@ -28,7 +28,7 @@ from traindeck.services.http.errors import (
     seconds_ahead,
     unusable_certificates,
 )
-from traindeck.services.http.proxies import LED_AWAY, led_away, proxy_to
+from traindeck.services.http.proxies import led, proxy_to
 from traindeck.services.storage.documents import document
 from traindeck.services.storage.endpoint import Endpoint
 from traindeck.services.storage.errors import obs_error
@@ -142,14 +142,15 @@ class WireAccount(Endpoint):
         except ValueError:
             error = None
         found = {name: (error.findtext(name) or "") if error is not None else "" for name in _SAID}
-        away = led_away(answer.status, self.profile.obs_url, headers.get("location", ""))
+        location = headers.get("location", "")
+        away = led(answer.status, self.profile.obs_url, location)
         return ErrorResponse(
             self.service,
             # Copying and completing may fail after their 200 was sent.
             500 if error is not None and answer.status < 300 else answer.status,
             # Answers to HEAD have no body.
-            LED_AWAY if away else found["Code"] or _either(headers, "error-code"),
-            away or found["Message"] or _either(headers, "error-message") or message,
+            away or found["Code"] or _either(headers, "error-code"),
+            (away and location) or found["Message"] or _either(headers, "error-message") or message,
             found["RequestId"] or _either(headers, "request-id"),
             seconds_until(headers.get("retry-after", "")),
             headers.get("date", ""),

@@ -13,20 +13,14 @@ from typing import Any
 import httptools
 
 from traindeck.domain.errors import Unexpected
+from traindeck.services.http import bounds
 from traindeck.services.storage.data_ports import Body, Counted, InMemory, Sink
-
-NO_PROGRESS_S = 30.0
 
 # Below this the head and the body leave together: one packet, one call into the system.
 _TOGETHER_BYTES = 64 * 1024
 _SLICE_BYTES = 256 * 1024
 # Received and not taken yet; above it the sender is kept waiting.
 _HELD_BYTES = 1024 * 1024
-_MOST_HEADERS = 500
-_HEAD_BYTES = 256 * 1024
-_ANSWER_BYTES = 16 * 1024 * 1024
-# An answer that is kept is a page of a listing at most; one that drips is none.
-_ANSWER_S = 120.0
 # What the system may hold unsent: keeps the progress honest and a cancelled body short.
 _UNSENT_BYTES = 256 * 1024
 
@@ -69,7 +63,9 @@ class HttpConnection(asyncio.Protocol):
         self._is_busy = False
         self._waits_for_us = False
         self._moved_at = 0.0
-        self._unsent_before = 0
+        self._moved_before = 0
+        self._passed_bytes = 0  # taken from the line, and given to it
+        self._pace = 0.0, 0
         self._head_bytes = 0
         self._answer_since = 0.0
         self.idle_since = 0.0
@@ -115,6 +111,7 @@ class HttpConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._moved_at = self._loop.time()
+        self._passed_bytes += len(data)
         if not self._is_busy or self._is_complete:
             self._fail(ConnectionAbortedError("an answer nobody asked for"))
         elif self._left:
@@ -128,14 +125,14 @@ class HttpConnection(asyncio.Protocol):
                     self._fail(error)
             # Only now: the end of a head comes together with the beginning of the body, as much as there is.
             self._head_bytes += 0 if self._has_head else len(data)
-            if self._head_bytes > _HEAD_BYTES:
+            if self._head_bytes > bounds.HEAD_BYTES:
                 self._fail(ValueError("the head of the answer has no end"))
         self._tell()
 
     # What the parser tells us
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if len(self._headers) >= _MOST_HEADERS:
+        if len(self._headers) >= bounds.HEADERS:
             raise ValueError("more headers than any answer has")
         self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
@@ -178,6 +175,7 @@ class HttpConnection(asyncio.Protocol):
         self._forget_answer(method)
         self._is_busy = True
         self._moved_at = self._loop.time()
+        self._pace = self._moved_at, self._passed_bytes - self._unsent
         sent = _Sent(counted, len(head))
         try:
             is_all_sent = await self._send(head, body, sent)
@@ -204,16 +202,26 @@ class HttpConnection(asyncio.Protocol):
 
     def look(self, now: float) -> None:
         """Called now and then: gives up on a request whose line has not moved for too long."""
-        unsent = self._transport.get_write_buffer_size() if self._transport else 0
-        if not self._is_busy or self._waits_for_us or unsent != self._unsent_before:
+        moved = self._passed_bytes - self._unsent
+        is_ours_to_wait = not self._is_busy or self._waits_for_us
+        if is_ours_to_wait or now - self._pace[0] > bounds.ANSWER_S:
+            is_slow = not is_ours_to_wait and moved - self._pace[1] < bounds.PACE_BYTES
+            self._pace = now, moved
+            if is_slow:
+                self._give_up(f"fewer than {bounds.PACE_BYTES} bytes in {bounds.ANSWER_S:.0f} s")
+                return
+        if is_ours_to_wait or moved != self._moved_before:
             self._moved_at = now
-            self._unsent_before = unsent
-        elif self._is_kept and self._answer_since and now - self._answer_since > _ANSWER_S:
-            self._fail(TimeoutError(f"no whole answer in {_ANSWER_S:.0f} s"))
-            self._tell()
-        elif now - self._moved_at > NO_PROGRESS_S:
-            self._fail(TimeoutError(f"nothing moved for {NO_PROGRESS_S:.0f} s"))
-            self._tell()
+            self._moved_before = moved
+        elif now - self._moved_at > bounds.SILENCE_S:
+            self._give_up(f"nothing moved for {bounds.SILENCE_S:.0f} s")
+            return
+        if self._is_busy and self._is_kept and self._answer_since and now - self._answer_since > bounds.ANSWER_S:
+            self._give_up(f"no whole answer in {bounds.ANSWER_S:.0f} s")
+
+    def _give_up(self, reason: str) -> None:
+        self._fail(TimeoutError(reason))
+        self._tell()
 
     async def _send(self, head: bytes, body: Body | None, sent: _Sent) -> bool:
         """False: an answer came that makes the rest of the body useless."""
@@ -273,6 +281,7 @@ class HttpConnection(asyncio.Protocol):
     def _write(self, data: bytes | memoryview) -> None:
         if self._error is not None or self._transport is None:
             raise self._broken()
+        self._passed_bytes += len(data)
         self._transport.write(data)
 
     async def _receive(self, take: ChooseSink | None) -> Answered:
@@ -287,7 +296,7 @@ class HttpConnection(asyncio.Protocol):
                 if sink is None:
                     kept.append(chunk)
                     kept_bytes += len(chunk)
-                    if kept_bytes > _ANSWER_BYTES:
+                    if kept_bytes > bounds.ANSWER_BYTES:
                         raise LineBroken(ValueError("the answer is longer than any can be"), was_stale=False)
                 else:
                     await self._pour(sink, chunk)

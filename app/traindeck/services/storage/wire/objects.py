@@ -13,12 +13,19 @@ from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, NoRight, NotFound, NotOffered
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.http.errors import not_understood
+from traindeck.services.http import bounds
 from traindeck.services.storage.data_ports import Body, BytesBody, Counted, ListingPage, ObjectHead, Sink, StoredObject
 from traindeck.services.storage.documents import bare, document, http_moment, page_of
-from traindeck.services.storage.errors import damaged, need_key, obs_error
+from traindeck.services.storage.errors import (
+    again_and_again,
+    damaged,
+    need_key,
+    not_asked_for,
+    obs_error,
+    otherwise_listed,
+)
 from traindeck.services.storage.wire.account import WireAccount
-from traindeck.services.storage.wire.connection import Answered
+from traindeck.services.storage.wire.connection import Answered, LineBroken
 from traindeck.services.storage.wire.requests import (
     Request,
     encoded_key,
@@ -77,12 +84,16 @@ class Objects(KeptVersions):
         length: int | None = None,
         if_match: str = "",
         version: str = "",
+        listed_bytes: int | None = None,
     ) -> ObjectHead:
-        """Feed `sink` with the bytes asked for, in order and once; tried again only before the first of them."""
+        """Feed `sink` with the bytes asked for, in order and once; tried again only before the first of them.
+
+        `listed_bytes`: how large it is as far as the caller knows, who makes room for no more. Conflict: it is not.
+        """
         need_key(source)
         if length is not None and length < 1:
             raise ValueError("a range has at least one byte")
-        incoming = _Incoming(sink, offset, length)
+        incoming = _Incoming(sink, offset, length, listed_bytes)
         headers = {}
         if offset or length is not None:
             last = "" if length is None else str(offset + length - 1)
@@ -95,6 +106,8 @@ class Objects(KeptVersions):
             stored = bare(_etag_of(answer))
             if if_match and stored != bare(if_match):  # not every service looks at the condition
                 raise obs_error(replace(self.account.refusal(answer), status=412), source)
+            if listed_bytes not in (None, incoming.whole_bytes):
+                raise otherwise_listed(source, f"listed {listed_bytes} bytes, came {incoming.whole_bytes}")
             if not incoming.is_as_asked:
                 raise ValueError("another range than asked for")
             if incoming.received_bytes != incoming.expected_bytes:
@@ -176,8 +189,10 @@ class Objects(KeptVersions):
                 raise
             return ListingPage([], [step.key], "")
         page: ListingPage = answer.content
-        if page.next_marker and page.next_marker == marker:  # else it would never end
-            raise not_understood(self.account.refusal(answer, "the same page again"))
+        if page.next_marker and page.next_marker <= marker:  # else it would never end
+            raise again_and_again(self.account.refusal(answer, f"behind {page.next_marker!a} after {marker!a}"))
+        if not all(name.startswith(prefix) for name in (*(row.key for row in page.rows), *page.folders)):
+            raise not_asked_for(self.account.refusal(answer, "names outside of it"), str(ObjectPath(bucket, prefix)))
         return page
 
     def _said_of(
@@ -243,8 +258,10 @@ class _Trial(BytesBody):
 class _Incoming:
     """The body of a download on its way to the sink."""
 
-    def __init__(self, sink: Sink, offset: int, length: int | None) -> None:
+    def __init__(self, sink: Sink, offset: int, length: int | None, listed_bytes: int | None) -> None:
         self._sink = sink
+        self._listed_bytes = listed_bytes
+        self._dropped_bytes = 0
         self._offset = offset
         self._length = length
         self.received_bytes = 0
@@ -268,7 +285,13 @@ class _Incoming:
         if self._length is not None:
             self.expected_bytes = min(self._length, self.expected_bytes)
         self.is_as_asked = first == self._offset and last - first + 1 == self.expected_bytes
-        return self._take if self.is_as_asked else _nowhere
+        return self._take if self.is_as_asked and self._listed_bytes in (None, whole) else self._drop
+
+    def _drop(self, piece: bytes) -> None:
+        """Of what is of no use, no more is waited for than an answer may have."""
+        self._dropped_bytes += len(piece)
+        if self._dropped_bytes > bounds.ANSWER_BYTES:
+            raise LineBroken(ValueError("another range than asked for"), was_stale=False)
 
     def _take(self, piece: bytes) -> Awaitable[None] | None:
         self.received_bytes += len(piece)
@@ -280,10 +303,6 @@ def _etag_of(answer: Answered) -> str:
     if not answer.headers.get("etag", ""):
         raise ValueError("an object without an ETag")
     return answer.headers["etag"]
-
-
-def _nowhere(piece: bytes) -> None:
-    """A body that is of no use."""
 
 
 def is_encrypted(prefix: str, headers: Mapping[str, str]) -> bool:

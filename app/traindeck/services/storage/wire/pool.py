@@ -10,17 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from traindeck.domain.accounts.profiles import Proxy
+from traindeck.services.http import bounds
 from traindeck.services.http.calls import NotReached
 from traindeck.services.storage.data_ports import Body, Counted
 from traindeck.services.storage.wire.connection import Answered, ChooseSink, HttpConnection, LineBroken
 
-CONNECT_S = 6.0
 # Less than any front end keeps an idle connection, so that few are found dead.
 IDLE_S = 20.0
 MOST_CONNECTIONS = 256
 
 _FIRST_ADDRESS_S = 2.5
-_LOOK_S = 1.0
 # Many connections are opened at once; their server's addresses are asked for once.
 _ADDRESSES_S = 30.0
 
@@ -137,7 +136,7 @@ class ConnectionPool:
         loop = asyncio.get_running_loop()
         connection = HttpConnection(loop)
         try:
-            async with asyncio.timeout(CONNECT_S):
+            async with asyncio.timeout(bounds.CONNECT_S):
                 await self._connect(connection, server)
         except (OSError, LineBroken) as error:
             connection.abort()
@@ -147,7 +146,7 @@ class ConnectionPool:
             raise
         self._all.add(connection)
         if self._watch is None:
-            self._watch = loop.call_later(_LOOK_S, self._look)
+            self._watch = loop.call_later(bounds.LOOK_S, self._look)
         return connection
 
     async def _connect(self, connection: HttpConnection, server: Server) -> None:
@@ -217,4 +216,4 @@ class ConnectionPool:
                 del self._idle[server]
         for connection in self._all:
             connection.look(now)
-        self._watch = loop.call_later(_LOOK_S, self._look) if self._all else None
+        self._watch = loop.call_later(bounds.LOOK_S, self._look) if self._all else None

@@ -12,10 +12,18 @@ from functools import partial
 from traindeck.domain.errors import AppError, NotOffered, ServiceTrouble
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
+from traindeck.domain.transfers.records import MOST_PARTS
 from traindeck.services.http.errors import not_understood
 from traindeck.services.storage.data_ports import Body, BytesBody, Counted, Fragment, Part, StoredObject
-from traindeck.services.storage.documents import bare, decoding_of, element, moment
-from traindeck.services.storage.errors import damaged, need_key, obs_error
+from traindeck.services.storage.documents import bare, decoding_of, element, moment, size_in
+from traindeck.services.storage.errors import (
+    again_and_again,
+    damaged,
+    need_key,
+    not_asked_for,
+    obs_error,
+)
+from traindeck.services.storage.page_count import PageCount
 from traindeck.services.storage.wire.connection import Answered
 from traindeck.services.storage.wire.objects import KEY, MD5, Objects, confirmed, document_of, etag_in, is_encrypted
 from traindeck.services.storage.wire.requests import (
@@ -105,12 +113,13 @@ class MultipartUploads(Objects):
                 number, size = node.findtext("PartNumber") or "", node.findtext("Size") or ""
                 if not (number.isdecimal() and size.isdecimal()):
                     raise not_understood(self.account.refusal(answer, "a part without number or size"))
-                found.append(Part(int(number), int(size), bare(node.findtext("ETag") or "")))
+                found.append(Part(int(number), size_in(size), bare(node.findtext("ETag") or "")))
             following = root.findtext("NextPartNumberMarker") or ""
             if root.findtext("IsTruncated") != "true":
                 return found
-            if following in ("", marker):  # else it would never end
-                raise not_understood(self.account.refusal(answer, "the same page again"))
+            # Else it would never end.
+            if not (following.isdecimal() and int(marker or 0) < int(following) <= MOST_PARTS):
+                raise again_and_again(self.account.refusal(answer, f"behind {following!a} after {marker!a}"))
             marker = following
 
     async def finish_upload(self, target: ObjectPath, upload_id: str, parts: Sequence[Part]) -> StoredObject:
@@ -143,6 +152,7 @@ class MultipartUploads(Objects):
 
     async def fragments(self, bucket: str, prefix: str = "") -> AsyncIterator[list[Fragment]]:
         key_marker = upload_marker = ""
+        pages = PageCount()
         while True:
             query: dict[str, str | None] = {"uploads": None, "encoding-type": "url", "max-uploads": "1000"}
             query |= {name: value for name, value in (("prefix", prefix), ("key-marker", key_marker)) if value}
@@ -169,6 +179,9 @@ class MultipartUploads(Objects):
                 )
                 for node in root.iterfind("Upload")
             ]
+            if not all(fragment.path.key.startswith(prefix) for fragment in found):
+                place = str(ObjectPath(bucket, prefix))
+                raise not_asked_for(self.account.refusal(answer, "names outside of it"), place)
             if found:
                 yield found
             if root.findtext("IsTruncated") != "true":
@@ -176,8 +189,11 @@ class MultipartUploads(Objects):
             before = key_marker, upload_marker
             key_marker = decode(root.findtext("NextKeyMarker") or "")
             upload_marker = root.findtext("NextUploadIdMarker") or ""
-            if (key_marker, upload_marker) == before or not key_marker:
-                raise not_understood(self.account.refusal(answer, "the same page again"))
+            if not key_marker:
+                raise not_understood(self.account.refusal(answer, "it goes on, and does not say where"))
+            if (key_marker, upload_marker) == before or key_marker < before[0]:
+                raise again_and_again(self.account.refusal(answer, f"behind {key_marker!a} after {before[0]!a}"))
+            pages.came(len(found))
 
     def _of_one(self, answer: Answered, *names: str) -> ET.Element:
         # The name comes back as it is, which no document can hold if there are control characters in it.

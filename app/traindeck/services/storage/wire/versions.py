@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import replace
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.storage.objects import ObjectPath, ObjectVersion
 from traindeck.runtime.tasks import gather_or_raise
-from traindeck.services.http.errors import not_understood
 from traindeck.services.storage.data_ports import BytesBody, NotRemoved, VersionPage
-from traindeck.services.storage.documents import bare, decoding_of, document, element, is_writable, moment, our_class
-from traindeck.services.storage.errors import NOT_OFFERED, need_key, not_offered
+from traindeck.services.storage.documents import (
+    bare,
+    decoding_of,
+    document,
+    element,
+    is_writable,
+    moment,
+    our_class,
+    size_in,
+)
+from traindeck.services.storage.errors import NOT_OFFERED, again_and_again, need_key, not_asked_for, not_offered
+from traindeck.services.storage.page_count import PageCount
 from traindeck.services.storage.wire.account import WireAccount
 from traindeck.services.storage.wire.connection import Answered
 from traindeck.services.storage.wire.requests import Request
@@ -72,9 +81,24 @@ class KeptVersions:
         page: VersionPage | None = answer.content
         if page is None:
             raise not_offered(account.refusal(answer), bucket)
-        if page.next_key and (page.next_key, page.next_version) == (after, after_version):  # else it would never end
-            raise not_understood(account.refusal(answer, "the same page again"))
+        if page.next_key and (page.next_key < after or (page.next_key, page.next_version) == (after, after_version)):
+            raise again_and_again(account.refusal(answer, f"behind {page.next_key!a} after {after!a}"))
+        if not all(row.key.startswith(prefix) for row in page.rows):
+            raise not_asked_for(account.refusal(answer, "names outside of it"), str(ObjectPath(bucket, prefix)))
         return page
+
+    async def pages_of_versions(
+        self, folder: ObjectPath, most: int | None = None
+    ) -> AsyncGenerator[list[ObjectVersion], None]:
+        """All whose key begins as `folder`; whoever knows enough stops."""
+        after, version, pages = "", "", PageCount(most)
+        while True:
+            page = await self.versions(folder.bucket, folder.key, after=after, after_version=version, most=PAGE_KEYS)
+            yield page.rows
+            after, version = page.next_key, page.next_version
+            if not after:
+                return
+            pages.came(len(page.rows))
 
     async def remove(self, bucket: str, keys: Sequence[str]) -> list[NotRemoved]:
         """Any number of keys; the answer names those still there."""
@@ -138,7 +162,7 @@ def versions_of(xml: bytes) -> VersionPage:
             node.findtext("VersionId") or "",
             node.findtext("IsLatest") == "true",
             moment(node.findtext("LastModified")),
-            None if node.tag == _MARKER else int(node.findtext("Size") or 0),
+            None if node.tag == _MARKER else size_in(node.findtext("Size")),
             bare(node.findtext("ETag") or ""),
             our_class(node.findtext("StorageClass") or ""),
         )

@@ -15,6 +15,7 @@ from traindeck.domain.transfers.packing import Member, MemberSpan, ShardLayout
 from traindeck.domain.transfers.records import LINK_ENDING
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.tasks import gather_or_raise
+from traindeck.services.storage.content_check import checked
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.bodies import (
     READ_ONLY,
@@ -25,6 +26,7 @@ from traindeck.services.transfers.bodies import (
     looks_same,
     not_read,
     read_exactly,
+    still_named,
 )
 from traindeck.services.transfers.comparing import time_ns_of
 from traindeck.services.transfers.digests import md5
@@ -149,9 +151,9 @@ class BucketReader:
         is_whole = span.size_bytes == member.size_bytes
         found: list[bytes] = []
         try:
-            await plane.get(
+            told = await plane.get(
                 self._path(member), found.append, offset=span.offset, length=None if is_whole else span.size_bytes,
-                if_match=member.etag,
+                if_match=member.etag, listed_bytes=member.size_bytes,
             )  # fmt: skip
         except Conflict as error:
             self._suspects.add(member.path)
@@ -162,7 +164,7 @@ class BucketReader:
         if len(data) != span.size_bytes:
             self._suspects.add(member.path)
             raise SourceChanged
-        return data
+        return checked(told, data) if is_whole else data
 
     async def look(self, members: Sequence[Member]) -> list[Member | AppError]:
         """Only at those of which something else came than was listed."""
@@ -173,6 +175,7 @@ class BucketReader:
         found = await (await self._plane()).head(self._path(member))
         if found is None:
             return gone(self._path(member))
+        still_named(found, member.etag)
         return replace(member, size_bytes=found.size_bytes, modified_ns=time_ns_of(found.modified), etag=found.etag)
 
     def _path(self, member: Member) -> ObjectPath:

@@ -169,7 +169,7 @@ async def test_every_kind_of_transfer_can_be_verified_again(
     shelf.keep(there("to/somebody else's"), b"x")
     async with working(home, shelf) as engine:
         orders = [
-            upload(local, there("to/")),
+            upload(local, there("to/"), store_md5=True),
             upload(local / "small", there("one/")),
             download(there("to/"), tmp_path / "down"),
             download(there("to/small"), tmp_path / "down"),

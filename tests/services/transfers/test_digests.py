@@ -72,7 +72,7 @@ async def test_bytes_that_changed_behind_an_old_time_go_up_anew(
     monkeypatch.setattr(shelf, "begin_upload", begun)
     monkeypatch.setattr(shelf, "put_part", checked)
     async with working(tmp_path / "home", shelf) as engine:
-        row = await done(engine, upload(source, ObjectPath(BUCKET, "")))
+        row = await done(engine, upload(source, ObjectPath(BUCKET, ""), store_md5=True))
     assert row.state is TransferState.DONE
     kept = shelf.objects[ObjectPath(BUCKET, "big")]
     assert kept.content == new

@@ -33,6 +33,7 @@ def add_obs(obs: Adder) -> None:
         _sync,
         _filters,
         _how_it_moves,
+        _store_md5,
         yes,
     )
     leaf(obs, "pack", say("pack many small files into a few tar shards with an index"), _pack, _filters, yes)
@@ -364,7 +365,12 @@ def _human(parser: Parser) -> None:
     how.add_argument("-b", "--bytes", action="store_true", help=say("sizes as numbers of bytes"))
 
 
-_MOVING = (_filters, _links, _plan_first, _how_it_moves)
+def _store_md5(parser: Parser) -> None:
+    words = say("keep the MD5 of the whole with large files as well; they are read twice for it")
+    parser.flag("--store-md5", means=words)
+
+
+_MOVING = (_filters, _links, _plan_first, _how_it_moves, _store_md5)
 _MOST_PARALLEL = 256
 _LONG_HELP = ("--help",)
 

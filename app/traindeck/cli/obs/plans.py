@@ -40,7 +40,9 @@ def with_options(rules: Rules, options: Namespace) -> Rules:
 
 def with_plan_options(rules: Rules, options: Namespace) -> Rules:
     planned = with_options(rules, options)
-    return replace(planned, keeps_existing=options.no_clobber, tells_replaced=options.dry_run)
+    return replace(
+        planned, keeps_existing=options.no_clobber, tells_replaced=options.dry_run, store_md5=options.store_md5
+    )
 
 
 def with_head_options(rules: Rules, options: Namespace, *, makes_objects: bool) -> Rules:

@@ -95,6 +95,7 @@ def _order(call: Call, core: DataCore) -> Order:
         empty_folders=options.empty_folders,
         keep_times=by is CompareBy.SIZE_AND_TIME or options.keep_times,
         keep_modes=options.keep_modes,
+        store_md5=options.store_md5,
     )
     return order(call.profile(core), source, target, with_options(rules, options))
 

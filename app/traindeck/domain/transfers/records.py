@@ -94,6 +94,7 @@ class Rules:
     empty_folders: bool = False
     keep_times: bool = False
     keep_modes: bool = False
+    store_md5: bool = False  # of large files: the MD5 of the whole goes into the metadata, besides that of each part
     moves: bool = False  # what arrived and was confirmed is removed at the source
     chosen: tuple[tuple[str, str], ...] = ()  # only these below the source, and what each is called at the target
     undoes: int = 0  # the transfer whose removals are taken back

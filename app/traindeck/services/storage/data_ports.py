@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from io import FileIO
 from typing import Protocol
 
 from traindeck.domain.storage.objects import ObjectPath, ObjectRow, ObjectVersion
@@ -16,6 +17,27 @@ Counted = Callable[[int], None]
 
 Sink = Callable[[bytes], Awaitable[None] | None]
 """Takes the next piece of a download; when it waits, so does the sender."""
+
+
+class Basin:
+    """A sink that names the memory it wants the bytes in, so that they come there without a detour."""
+
+    __slots__ = ()
+
+    def __call__(self, piece: bytes) -> Awaitable[None] | None:
+        """What came before anybody could ask for its place."""
+        raise NotImplementedError
+
+    def room(self) -> memoryview:
+        """For what comes next."""
+        raise NotImplementedError
+
+    def came(self, size_bytes: int) -> bool:
+        """So much is there; True: `empty` has to be awaited before there is room again."""
+        raise NotImplementedError
+
+    async def empty(self) -> None:
+        raise NotImplementedError
 
 
 class Body(Protocol):
@@ -52,6 +74,22 @@ class InMemory:
     @property
     def at_once(self) -> bytes | None:
         """None: piece by piece, as it may not leave as fast as it can."""
+        raise NotImplementedError
+
+
+class InFile:
+    """A body that is a stretch of a file: where the line allows, it leaves without passing through our memory."""
+
+    __slots__ = ()
+    offset: int
+    size_bytes: int
+
+    async def opened(self) -> FileIO | None:
+        """The file, checked; None: piece by piece, as it may not leave as fast as it can."""
+        raise NotImplementedError
+
+    def check(self, file: FileIO) -> None:
+        """Raises when it is no longer what it was."""
         raise NotImplementedError
 
 

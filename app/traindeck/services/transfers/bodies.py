@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,9 +17,9 @@ from traindeck.domain.transfers.packing import Member
 from traindeck.domain.transfers.records import Item, names_content
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_error, local_errors
-from traindeck.services.storage.data_ports import InMemory, ObjectHead
+from traindeck.services.storage.data_ports import InFile, InMemory, ObjectHead
 from traindeck.services.storage.errors import otherwise_listed
-from traindeck.services.transfers.digests import md5
+from traindeck.services.transfers.digests import blocks, md5
 from traindeck.services.transfers.pace import RateLimit
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ class Content(InMemory):
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """What is too large to be kept; it is read again as it leaves."""
+    """What is too large to be kept; it is made again as it leaves."""
 
     read: Callable[[int, int], Awaitable[bytes]]
     """From the one place to the other; raises when it is no longer what it was."""
@@ -76,6 +78,55 @@ class Streamed:
             data = await self.read(begin, min(end, begin + _READ_BYTES))
             await self.limit.take(len(data))
             yield data
+
+
+@dataclass(frozen=True, slots=True)
+class FileStretch(InFile):
+    """A part of a file; it is read again as it leaves, best by the system itself."""
+
+    place: Path
+    item: Item
+    offset: int
+    size_bytes: int
+    md5: bytes
+    disk: BlockingCalls
+    limit: RateLimit
+
+    async def opened(self) -> FileIO | None:
+        if self.limit.bytes_per_s:
+            return None
+        held: list[FileIO] = []
+        try:
+            await self.disk.run(lambda _: held.append(self._open()))
+        except BaseException:
+            for file in held:  # cancelled when it was open already
+                file.close()
+            raise
+        return held[0]
+
+    def check(self, file: FileIO) -> None:
+        check_same(os.fstat(file.fileno()), self.item)
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        end = self.offset + self.size_bytes
+        for begin in range(self.offset, end, _READ_BYTES):
+            data = await self.disk.run(partial(self._read, begin, min(_READ_BYTES, end - begin)))
+            await self.limit.take(len(data))
+            yield data
+
+    def _open(self) -> FileIO:
+        with local_errors(self.place):
+            file = self.place.open("rb", buffering=0)
+            try:
+                self.check(file)
+            except BaseException:
+                file.close()
+                raise
+            return file
+
+    def _read(self, start: int, size: int, _: CancelToken) -> bytes:
+        with local_errors(self.place), self._open() as file:
+            return read_exactly(file.fileno(), start, size)
 
 
 def batches(items: Iterable[Item], most: int, most_bytes: int) -> Iterator[list[Item]]:
@@ -194,32 +245,23 @@ def stretch(
     limit: RateLimit,
     token: CancelToken,
     known_md5: bytes = b"",
-) -> Content | Streamed:
+    most_in_memory: int = IN_MEMORY_BYTES,
+) -> Content | FileStretch:
     """A part of a file that must still be what it was; hashed unless its MD5 is known. Blocks."""
     with local_errors(place), place.open("rb", buffering=0) as file:
         check_same(os.fstat(file.fileno()), item)
-        if size <= IN_MEMORY_BYTES:
+        if size <= most_in_memory:
             data = read_exactly(file.fileno(), offset, size)
             check_same(os.fstat(file.fileno()), item)
             return Content(data, known_md5 or md5(data).digest(), limit)
         if not known_md5:
+            file.seek(offset)
             digest = md5()
-            for start in range(offset, offset + size, _READ_BYTES):
-                token.check()
-                digest.update(read_exactly(file.fileno(), start, min(_READ_BYTES, offset + size - start)))
+            for block in blocks(file, size, token):
+                digest.update(block)
             known_md5 = digest.digest()
         check_same(os.fstat(file.fileno()), item)
-
-    async def read(begin: int, end: int) -> bytes:
-        return await disk.run(lambda _: _read_again(place, item, begin, end))
-
-    return Streamed(read, offset, size, known_md5, limit)
-
-
-def _read_again(place: Path, item: Item, begin: int, end: int) -> bytes:
-    with local_errors(place), place.open("rb", buffering=0) as file:
-        check_same(os.fstat(file.fileno()), item)
-        return read_exactly(file.fileno(), begin, end - begin)
+    return FileStretch(place, item, offset, size, known_md5, disk, limit)
 
 
 def not_read(error: OSError, place: Path) -> AppError:

@@ -91,7 +91,10 @@ class Checks:
             self._tell(item, True)
         else:
             signs = whole_md5(one), whole_md5(other)
-            self._tell(item, signs[0] == signs[1] if all(signs) else None)
+            if all(signs):
+                self._tell(item, signs[0] == signs[1])
+            else:
+                self._ended(item, ItemState.UNKNOWN, _cut_otherwise())
 
     def _not_read(self, item: Item, error: AppError) -> None:
         if isinstance(error, NotFound):
@@ -132,6 +135,13 @@ def _is_same(place: Path, found: ObjectHead, token: CancelToken) -> bool | None:
     except OSError as error:
         raise local_error(error, place) from error
     return has_content(place, found, token)
+
+
+def _cut_otherwise() -> AppError:
+    return Conflict(
+        text("The two were sent in different parts, and nobody wrote down the MD5 of the whole."),
+        text("Compare each with the file on this computer, or fetch it."),
+    )
 
 
 def _encrypted() -> AppError:

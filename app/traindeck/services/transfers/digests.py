@@ -7,8 +7,8 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
 
 from traindeck.domain.errors import AppError, LocalTrouble
 from traindeck.domain.texts import text
@@ -16,19 +16,21 @@ from traindeck.domain.transfers.records import Item, SentPart
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.files import local_errors
 
-_BLOCK = 1 << 20
+# Small enough to stay in the memory of a core from the reading to the hashing.
+_BLOCK = 1 << 19
 
 
 def md5(content: bytes = b"") -> hashlib._Hash:
     return hashlib.md5(content, usedforsecurity=False)
 
 
-def _blocks(file: BinaryIO, size_bytes: int, token: CancelToken) -> Iterator[bytes]:
-    """What comes next, up to so many bytes."""
-    while size_bytes and (block := file.read(min(size_bytes, _BLOCK))):
+def blocks(file: FileIO, size_bytes: int, token: CancelToken) -> Iterator[memoryview]:
+    """What comes next, up to so many bytes; each is good until the next one is asked for."""
+    block = memoryview(bytearray(min(size_bytes, _BLOCK)))
+    while size_bytes and (length := file.readinto(block[:size_bytes])):
         token.check()
-        yield block
-        size_bytes -= len(block)
+        yield block[:length]
+        size_bytes -= length
 
 
 def file_digests(place: Path, token: CancelToken, part_bytes: int = 0) -> tuple[str, list[bytes]]:
@@ -37,12 +39,12 @@ def file_digests(place: Path, token: CancelToken, part_bytes: int = 0) -> tuple[
     with place.open("rb", buffering=0) as file:
         if not part_bytes:
             whole = md5()
-            for block in _blocks(file, sys.maxsize, token):
+            for block in blocks(file, sys.maxsize, token):
                 whole.update(block)
             return whole.hexdigest(), []
         while True:
             part, size = md5(), 0
-            for block in _blocks(file, part_bytes, token):
+            for block in blocks(file, part_bytes, token):
                 part.update(block)
                 size += len(block)
             if size:
@@ -85,10 +87,10 @@ def all_digests(place: Path, part_bytes: int, token: CancelToken) -> tuple[str, 
 def still_there(place: Path, part_bytes: int, kept: Mapping[int, SentPart], token: CancelToken) -> dict[int, SentPart]:
     """Those of the parts whose content the file has, where each belongs."""
 
-    def sign(file: BinaryIO, number: int) -> str:
+    def sign(file: FileIO, number: int) -> str:
         file.seek((number - 1) * part_bytes)
         digest = md5()
-        for block in _blocks(file, part_bytes, token):
+        for block in blocks(file, part_bytes, token):
             digest.update(block)
         return digest.hexdigest()
 
@@ -133,7 +135,7 @@ class InOrder:
                 left = min(self._item.part_bytes, self._item.size_bytes - offset)
                 file.seek(offset)
                 digest = self._digest.copy()
-                for block in _blocks(file, left, token):
+                for block in blocks(file, left, token):
                     digest.update(block)
                     left -= len(block)
                 if left:

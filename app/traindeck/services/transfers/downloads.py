@@ -41,8 +41,8 @@ from traindeck.services.transfers.bodies import (
 from traindeck.services.transfers.comparing import has_content, part_layout, time_ns_of, time_of, whole_md5
 from traindeck.services.transfers.digests import InOrder, damaged, etag_of_parts, md5, still_there
 from traindeck.services.transfers.local_tree import goes_through_link
-from traindeck.services.transfers.part_files import write_all
 from traindeck.services.transfers.parts import InParts
+from traindeck.services.transfers.range_writing import RangeWriter
 
 RANGE_BYTES = 16 * 1024 * 1024
 _MOST_RANGE_BYTES = 64 * 1024 * 1024
@@ -251,30 +251,19 @@ class RangedDownload(InParts):
     async def move(self, number: int) -> SentPart:
         active, item, part = self.active, self.item, self.active.part(self.item)
         offset, size = self.offset_of(number), self.size_of(number)
-        moved, pieces = Moved(active), list[bytes]()
+        moved, engine = Moved(active), active.engine
+        writer = RangeWriter(part, offset, size, engine.disk, moved.count, engine.limit, hashes=self._digest is None)
         try:
             await moved.by((await active.plane()).get(
-                active.remote(item), _sink(active, moved, pieces), offset=offset, length=size, if_match=item.etag
+                active.remote(item), writer, offset=offset, length=size, if_match=item.etag
             ))  # fmt: skip
         except Conflict as error:
             await pinned_anew(active, item, error)
             raise SourceChanged from error
-        sign = await moved.by(active.engine.disk.run(lambda token: self._keep(part, number, pieces, token)))
-        return SentPart(number, size, sign)
-
-    def _keep(self, part: Path, number: int, pieces: list[bytes], token: CancelToken) -> str:
-        """Write a range where it belongs; its MD5 where that helps to verify. Blocks."""
-        with local_errors(part), part.open("r+b", buffering=0) as file:
-            file.seek(self.offset_of(number))
-            sign = md5()
-            for piece in pieces:
-                write_all(file, piece)
-                if self._digest is None:
-                    sign.update(piece)
+        await moved.by(writer.empty())
         if self._digest is not None:
-            self._digest.has(number, token)
-            return ""
-        return sign.hexdigest()
+            await moved.by(engine.disk.run(partial(self._digest.has, number)))
+        return SentPart(number, size, writer.sign)
 
     async def finish(self) -> bool:
         active, found, part, place = self.active, self._found, self.active.part(self.item), self.active.place(self.item)

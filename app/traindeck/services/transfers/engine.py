@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import os
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
@@ -69,6 +70,8 @@ class TransferEngine:
         self.open_plane = open_plane
         self.disk = disk
         self.limit = RateLimit()
+        # No more than there are cores: else all parts are ready at the same time, and the line is idle until then.
+        self.hashing = asyncio.Semaphore(os.cpu_count() or 1)
         self.paces: defaultdict[str, Pace] = defaultdict(Pace)  # of the profiles
         self.changed: Listeners[Sequence[Transfer]] = Listeners()
         self._locks = locks

@@ -46,7 +46,7 @@ class PartFile:
             self._part.unlink(missing_ok=True)
 
 
-def write_all(file: FileIO, content: bytes) -> None:
+def write_all(file: FileIO, content: bytes | memoryview) -> None:
     view = memoryview(content)
     while view:
         view = view[file.write(view) :]

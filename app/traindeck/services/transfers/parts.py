@@ -219,8 +219,8 @@ class FileSource:
         return (await self._stretch(item, offset, size)).md5
 
     async def is_otherwise(self, item: Item, body: Body, offset: int) -> bool:
-        """Whether a body that was hashed long ago is no longer what is there, although nothing tells."""
-        return bool(self._known(offset)) and await self.md5(item, offset, body.size_bytes) != body.md5
+        """Whether a body is no longer what is there, although nothing tells: it is read again after it was hashed."""
+        return await self.md5(item, offset, body.size_bytes) != body.md5
 
     def _known(self, offset: int) -> bytes:
         number = offset // self._part_bytes if self._part_bytes else 0
@@ -228,15 +228,17 @@ class FileSource:
 
     async def _stretch(self, item: Item, offset: int, size: int, known: bytes = b"") -> Body:
         place, engine = self.active.place(item), self.active.engine
-        return await engine.disk.run(
-            lambda token: stretch(place, item, offset, size, engine.disk, engine.limit, token, known)
-        )
+        in_memory = 0 if item.part_bytes else IN_MEMORY_BYTES
+        async with engine.hashing:
+            return await engine.disk.run(
+                lambda token: stretch(place, item, offset, size, engine.disk, engine.limit, token, known, in_memory)
+            )
 
     async def metadata(self, item: Item, part_bytes: int = 0) -> dict[str, str]:
         """What is kept with the object; `part_bytes`: how it will be cut, where it goes in parts."""
         kept = metadata_of(self.active, item)
         self._digests, self._part_bytes = (), part_bytes
-        if part_bytes:
+        if part_bytes and self.active.record.order.rules.store_md5:
             place = self.active.place(item)
             kept[MD5_NAME], self._digests = await self.active.engine.disk.run(
                 lambda token: all_digests(place, part_bytes, token)

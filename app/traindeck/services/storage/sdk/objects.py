@@ -29,7 +29,7 @@ from traindeck.domain.storage.object_facts import (
     frozen,
     metadata_bytes,
 )
-from traindeck.domain.storage.objects import MD5_NAME, ObjectPath, ObjectVersion
+from traindeck.domain.storage.objects import MD5_NAME, PART_BYTES_NAME, ObjectPath, ObjectVersion
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.storage.data_ports import Part
@@ -231,6 +231,7 @@ class ObsObjects:
                 head["x-obs-tagging"] = urlencode(await self.tags(path))
             if found.md5:  # the ETag of what is made of parts does not tell it
                 head[f"x-obs-meta-{MD5_NAME}"] = found.md5
+            head[f"x-obs-meta-{PART_BYTES_NAME}"] = str(PART_BYTES)  # that of the old parts is true no more
             await self._account.over_wire(partial(_in_parts, found, version, head))
             return
         if change is not None:

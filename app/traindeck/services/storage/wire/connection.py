@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from io import FileIO
 from typing import Any
 
 import httptools
 
 from traindeck.domain.errors import Unexpected
 from traindeck.services.http import bounds
-from traindeck.services.storage.data_ports import Body, Counted, InMemory, Sink
+from traindeck.services.storage.data_ports import Basin, Body, Counted, InFile, InMemory, Sink
+from traindeck.services.storage.wire.file_sending import FileLine, can_send_files
 
 # Below this the head and the body leave together: one packet, one call into the system.
 _TOGETHER_BYTES = 64 * 1024
@@ -22,7 +24,7 @@ _SLICE_BYTES = 256 * 1024
 # Received and not taken yet; above it the sender is kept waiting.
 _HELD_BYTES = 1024 * 1024
 # What the system may hold unsent: keeps the progress honest and a cancelled body short.
-_UNSENT_BYTES = 256 * 1024
+_UNSENT_BYTES = 1024 * 1024
 
 ChooseSink = Callable[[int, Mapping[str, str]], Sink | None]
 """Told status and headers, names who takes the body; None: it is kept in the answer."""
@@ -49,7 +51,7 @@ class Answered:
     """What was made of it by who asked."""
 
 
-class HttpConnection(asyncio.Protocol):
+class HttpConnection(asyncio.BufferedProtocol):
     """One request at a time; closes itself when the next one could not be told apart from this one."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -71,6 +73,10 @@ class HttpConnection(asyncio.Protocol):
         self.idle_since = 0.0
         self._headers: dict[str, str] = {}
         self._chunks: deque[bytes] = deque()
+        self._scratch = memoryview(bytearray(_SLICE_BYTES))
+        self._basin: Basin | None = None
+        self._left = 0
+        self._is_full = False
         self._forget_answer("")
 
     @property
@@ -109,7 +115,27 @@ class HttpConnection(asyncio.Protocol):
         self._is_blocked = False
         self._tell()
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        self._is_direct = self._basin is not None and self._left > 0 and not (self._chunks or self._is_full)
+        if self._basin is not None and self._is_direct:
+            return self._basin.room()[: self._left]
+        return self._scratch
+
+    def buffer_updated(self, size_bytes: int) -> None:
+        if self._basin is None or not self._is_direct:
+            self._take_in(bytes(self._scratch[:size_bytes]))
+            return
+        self._moved_at = self._loop.time()
+        self._passed_bytes += size_bytes
+        self._left -= size_bytes
+        self._is_complete = not self._left
+        self._is_full = self._basin.came(size_bytes)
+        if self._is_full and self._transport is not None and self.is_open:
+            self._transport.pause_reading()
+        if self._is_full or self._is_complete:
+            self._tell()
+
+    def _take_in(self, data: bytes) -> None:
         self._moved_at = self._loop.time()
         self._passed_bytes += len(data)
         if not self._is_busy or self._is_complete:
@@ -236,6 +262,54 @@ class HttpConnection(asyncio.Protocol):
                 await self._news()
             sent.up_to(sent.passed_bytes - self._unsent)
             return not self._is_blocked
+        if isinstance(body, InFile) and (file := await self._opened(body)) is not None:
+            with file:
+                return await self._send_file(head, body, file, sent)
+        return await self._send_pieces(head, body, sent)
+
+    async def _opened(self, body: InFile) -> FileIO | None:
+        """None: it cannot leave without us, or should not."""
+        if self._transport is None or not can_send_files(self._transport):
+            return None
+        self._waits_for_us = True
+        try:
+            return await body.opened()
+        finally:
+            self._waits_for_us = False
+
+    async def _send_file(self, head: bytes, body: InFile, file: FileIO, sent: _Sent) -> bool:
+        self._write(head)
+        sent.passed_bytes = len(head)
+        while self._is_blocked and not self._is_complete:
+            await self._news()
+        if self._error is not None or self._transport is None:
+            raise self._broken()
+        at, end = body.offset, body.offset + body.size_bytes
+        with FileLine(self._loop, self._transport, self._tell) as line:
+            while at < end and not self._is_complete:
+                try:
+                    passed = line.send(file.fileno(), at, end - at)
+                except ConnectionError:
+                    passed = None  # what was answered before that is still to be read, and then we are told
+                except OSError as error:
+                    raise LineBroken(error, was_stale=False) from error
+                if passed is None:
+                    await self._news()
+                    continue
+                if not passed:
+                    body.check(file)
+                    raise Unexpected(f"a body of {body.size_bytes} bytes gave {at - body.offset}")
+                at += passed
+                self._passed_bytes += passed
+                sent.passed_bytes += passed
+                sent.up_to(sent.passed_bytes)
+                self._moved_at = self._loop.time()
+                await asyncio.sleep(0)  # an answer that comes early is read, and others have their turn
+                if self._error is not None:
+                    raise self._broken()
+        return at == end
+
+    async def _send_pieces(self, head: bytes, body: Body, sent: _Sent) -> bool:
         waiting: list[bytes | memoryview] = [head]
         waiting_bytes = len(head)
         self._waits_for_us = True
@@ -300,19 +374,34 @@ class HttpConnection(asyncio.Protocol):
                         raise LineBroken(ValueError("the answer is longer than any can be"), was_stale=False)
                 else:
                     await self._pour(sink, chunk)
+            if self._is_full:
+                await self._empty()
+                continue
             if self._is_complete:
                 return Answered(self._status, self._headers, b"".join(kept))
+            if isinstance(sink, Basin):
+                self._basin = sink
             await self._news()
+
+    async def _empty(self) -> None:
+        assert self._basin is not None
+        await self._without_watch(self._basin.empty())
+        self._is_full = False
+        if self._transport is not None and self.is_open and not self._is_held_back:
+            self._transport.resume_reading()
 
     async def _pour(self, sink: Sink, chunk: bytes) -> None:
         waiting = sink(chunk)
         if waiting is not None:
-            self._waits_for_us = True
-            try:
-                await waiting
-            finally:
-                self._waits_for_us = False
-                self._moved_at = self._loop.time()
+            await self._without_watch(waiting)
+
+    async def _without_watch(self, waiting: Awaitable[None]) -> None:
+        self._waits_for_us = True
+        try:
+            await waiting
+        finally:
+            self._waits_for_us = False
+            self._moved_at = self._loop.time()
 
     def _take_whole(self, data: bytes) -> None:
         """The body's bytes as they came from the socket: nothing in between is needed any more."""
@@ -344,6 +433,9 @@ class HttpConnection(asyncio.Protocol):
         self._status = 0
         self._headers = {}
         self._chunks.clear()
+        self._basin = None
+        self._is_direct = False
+        self._is_full = False
         self._held = 0
         self._left = 0
         self._head_bytes = 0

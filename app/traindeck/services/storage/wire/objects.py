@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, NoRight, NotFound, NotOffered
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.http import bounds
-from traindeck.services.storage.data_ports import Body, BytesBody, Counted, ListingPage, ObjectHead, Sink, StoredObject
+from traindeck.services.storage.data_ports import (
+    Basin,
+    Body,
+    BytesBody,
+    Counted,
+    ListingPage,
+    ObjectHead,
+    Sink,
+    StoredObject,
+)
 from traindeck.services.storage.documents import bare, document, http_moment, page_of
 from traindeck.services.storage.errors import (
     again_and_again,
@@ -255,7 +264,7 @@ class _Trial(BytesBody):
         self.md5 = hashlib.md5(b"something else", usedforsecurity=False).digest()
 
 
-class _Incoming:
+class _Incoming(Basin):
     """The body of a download on its way to the sink."""
 
     def __init__(self, sink: Sink, offset: int, length: int | None, listed_bytes: int | None) -> None:
@@ -285,7 +294,9 @@ class _Incoming:
         if self._length is not None:
             self.expected_bytes = min(self._length, self.expected_bytes)
         self.is_as_asked = first == self._offset and last - first + 1 == self.expected_bytes
-        return self._take if self.is_as_asked and self._listed_bytes in (None, whole) else self._drop
+        if not self.is_as_asked or self._listed_bytes not in (None, whole):
+            return self._drop
+        return self if isinstance(self._sink, Basin) else self.__call__
 
     def _drop(self, piece: bytes) -> None:
         """Of what is of no use, no more is waited for than an answer may have."""
@@ -293,9 +304,22 @@ class _Incoming:
         if self._dropped_bytes > bounds.ANSWER_BYTES:
             raise LineBroken(ValueError("another range than asked for"), was_stale=False)
 
-    def _take(self, piece: bytes) -> Awaitable[None] | None:
+    def __call__(self, piece: bytes) -> Awaitable[None] | None:
         self.received_bytes += len(piece)
         return self._sink(piece)
+
+    def room(self) -> memoryview:
+        assert isinstance(self._sink, Basin)
+        return self._sink.room()
+
+    def came(self, size_bytes: int) -> bool:
+        assert isinstance(self._sink, Basin)
+        self.received_bytes += size_bytes
+        return self._sink.came(size_bytes)
+
+    async def empty(self) -> None:
+        assert isinstance(self._sink, Basin)
+        await self._sink.empty()
 
 
 def _etag_of(answer: Answered) -> str:

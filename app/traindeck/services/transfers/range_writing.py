@@ -1,0 +1,87 @@
+"""One range of a large download: hashed and written where it belongs while the next bytes come."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from pathlib import Path
+
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.files import local_errors
+from traindeck.services.storage.data_ports import Basin, Counted
+from traindeck.services.transfers.digests import md5
+from traindeck.services.transfers.pace import RateLimit
+from traindeck.services.transfers.part_files import write_all
+
+# Little enough that it is still in the memory of a core when it is hashed; the system holds what comes meanwhile.
+_HELD_BYTES = 2 * 1024 * 1024
+
+
+class RangeWriter(Basin):
+    """Takes exactly one range, in order."""
+
+    __slots__ = ("_at", "_counted", "_digest", "_disk", "_held", "_limit", "_memory", "_part")
+
+    def __init__(
+        self,
+        part: Path,
+        offset: int,
+        size: int,
+        disk: BlockingCalls,
+        counted: Counted,
+        limit: RateLimit,
+        *,
+        hashes: bool,
+    ) -> None:
+        self._part = part
+        self._at = offset
+        self._disk = disk
+        self._counted = counted
+        self._limit = limit
+        self._digest = md5() if hashes else None
+        self._memory = memoryview(bytearray(min(_HELD_BYTES, size)))
+        self._held = 0
+
+    @property
+    def sign(self) -> str:
+        """The MD5 of what is written; empty: nobody wants it."""
+        return self._digest.hexdigest() if self._digest else ""
+
+    def room(self) -> memoryview:
+        # At a bounded rate little at a time, so that it is even.
+        return self._memory[self._held :][: self._limit.piece_bytes if self._limit.bytes_per_s else None]
+
+    def came(self, size_bytes: int) -> bool:
+        self._held += size_bytes
+        self._counted(size_bytes)
+        return self._held == len(self._memory) or bool(self._limit.bytes_per_s)
+
+    def __call__(self, piece: bytes) -> Awaitable[None] | None:
+        room = self.room()
+        if len(piece) > len(room):
+            return self._take(piece)
+        room[: len(piece)] = piece
+        return self.empty() if self.came(len(piece)) else None
+
+    async def _take(self, piece: bytes) -> None:
+        rest = memoryview(piece)
+        while rest:
+            room = self.room()
+            size = min(len(room), len(rest))
+            room[:size] = rest[:size]
+            rest = rest[size:]
+            if self.came(size):
+                await self.empty()
+
+    async def empty(self) -> None:
+        held, self._held = self._held, 0
+        if held:
+            await self._disk.run(lambda _: self._write(self._memory[:held]))
+        self._at += held
+        await self._limit.take(held)
+
+    def _write(self, content: memoryview) -> None:
+        with local_errors(self._part), self._part.open("r+b", buffering=0) as file:
+            file.seek(self._at)
+            write_all(file, content)
+        if self._digest is not None:
+            self._digest.update(content)

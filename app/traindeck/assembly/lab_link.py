@@ -229,7 +229,8 @@ def _spawn(command: list[str], folder: Path, words: IO[bytes], life: LabLife) ->
             stdin=subprocess.PIPE if life is LabLife.OWNED else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=words,
-            env=os.environ | {"PYTHONUTF8": "1"},
+            # The home by its whole name: the Lab keeps it from its jobs, and has another working folder.
+            env=os.environ | {"PYTHONUTF8": "1", "TRAINDECK_HOME": str(folder)},
             **apart,
         )
     except OSError as error:

@@ -23,14 +23,15 @@ _NEEDED = ("/etc/resolv.conf", "/run/opengl-driver", "/run/current-system")
 _OF_A_PYTHON = ("bin", "lib", "lib64", "include", "pyvenv.cfg")
 _MOST_LINKS = 40
 _ASK = """
-import json, os, site, sys
-base = os.path.realpath(site.getuserbase())
+import json, site, subprocess, sys
+plain = [sys.executable, "-s", "-c", "import json, sys; print(json.dumps(sys.path))"]
+of_all = json.loads(subprocess.check_output(plain))
 print(json.dumps({
     "executables": [sys.executable, getattr(sys, "_base_executable", sys.executable)],
     "prefixes": [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix],
     "paths": [path for path in sys.path if path],
     "user_site": site.getusersitepackages() if site.ENABLE_USER_SITE else "",
-    "of_user": [path for path in sys.path if path and os.path.realpath(path).startswith(base + os.sep)],
+    "of_user": [path for path in sys.path if path and path not in of_all],
 }))
 """
 _ASK_LIMIT_S = 30.0

@@ -1,0 +1,143 @@
+"""What a job finds beside its own folders: the Python its user named, wherever that is, and nothing its links say."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.lab_app import Jobs, channel, job_body, jobs_in, needs_containers
+from traindeck.lab.training.running.host_places import Closed, PythonPlaces
+from traindeck.lab.training.running.job_outputs import open_written
+from traindeck.lab.training.running.worker_places import WorkerPlaces
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
+BASE: str = getattr(sys, "_base_executable", "") or sys.executable
+
+
+def named(jobs: Jobs, python: Path) -> None:
+    (jobs.lab.root / "lab.toml").write_text(f"[engines]\ndefault = {json.dumps(str(python))}\n", encoding="utf-8")
+
+
+def environment_in(folder: Path) -> Path:
+    subprocess.run([BASE, "-m", "venv", "--without-pip", "--system-site-packages", str(folder)], check=True)
+    return folder / "bin" / "python"
+
+
+@needs_containers
+def test_a_python_below_the_users_home_is_shown_and_the_home_is_not(jobs: Jobs) -> None:
+    """Through links as version managers lay them; with what its user installed for themselves."""
+    home = Path.home()
+    python = environment_in(home / "tools" / "环境 1")
+    (home / "current").symlink_to("tools/newest")
+    (home / "tools" / "newest").symlink_to(home / "tools" / "环境 1")
+    (home / "project").mkdir()
+    (home / "project" / "of_project.py").write_text("NAME = 'project'\n", encoding="utf-8")
+    ask = [str(python), "-c", "import site; print(site.getusersitepackages())"]
+    site = Path(subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip())
+    assert site.is_relative_to(home)
+    site.mkdir(parents=True)
+    (site / "of_user.py").write_text("NAME = 'user'\n", encoding="utf-8")
+    (site / "project.pth").write_text(f"{home / 'project'}\n", encoding="utf-8")
+    (home / "secret.txt").write_text("secret", encoding="utf-8")
+    named(jobs, home / "current" / "bin" / "python")
+    jobs.script(
+        "import json, os, pathlib, site, sys, of_user, of_project\n"
+        f"home = pathlib.Path({str(home)!r})\n"
+        "print('SEEN', of_user.NAME, of_project.NAME, sys.prefix != sys.base_prefix)\n"
+        "print('HOME', sorted(path.name for path in home.iterdir()), os.access(home / 'tools' / '环境 1', os.W_OK))"
+    )
+    job = jobs.run(job_body())
+    job_id = job["metadata"]["id"]
+    assert job["metadata"]["annotations"]["lab/isolation"] in ("full", "partial"), jobs.messages(job_id)
+    log = jobs.log(job_id)
+    assert "SEEN user project True" in log
+    assert "HOME ['.local', 'current', 'project', 'tools'] False" in log
+
+
+def test_what_a_python_needs_never_opens_what_is_hidden(tmp_path: Path) -> None:
+    home, root = Path.home(), tmp_path / "deck" / "lab"
+    root.mkdir(parents=True)
+    for folder in (home / ".local" / "lib", home / ".local" / "share" / "keyrings", home / ".local" / "bin"):
+        folder.mkdir(parents=True)
+    closed = Closed(root)
+    installed = PythonPlaces((), prefixes=(str(home / ".local"),), paths=(str(home), str(home / ".local" / "lib"), "/"))
+    shown = {path for kind, _, path in closed.layers(installed.needed(closed)) if kind == "show"}
+    assert shown == {str(home / ".local" / "lib"), str(home / ".local" / "bin")}
+    hidden = {path for kind, _, path in closed.layers([]) if kind == "hide"}
+    assert {str(home), str(root)} <= hidden
+
+
+@pytest.mark.parametrize("name", ["DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "TRAINDECK_HOME", "SSH_AUTH_SOCK"])
+def test_what_the_variables_of_the_user_name_is_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    place = tmp_path / "somewhere"
+    place.mkdir()
+    monkeypatch.setenv(name, f"unix:path={place},guid=0;unix:abstract=x" if name.startswith("DBUS") else str(place))
+    assert ("hide", "", str(place)) in list(Closed(tmp_path / "lab").layers([]))
+
+
+@needs_containers
+def test_links_in_an_output_lead_where_the_job_could_go(jobs: Jobs, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret", encoding="utf-8")
+    jobs.script(
+        "import os, pathlib, sys\n"
+        "out = pathlib.Path(sys.argv[1].partition('=')[2])\n"
+        "(out / 'step.ckpt').write_text('1'); (out / 'latest').symlink_to('step.ckpt')\n"
+        "pathlib.Path('/cache/big').write_text('2'); (out / 'cached').symlink_to('/cache/big')\n"
+        f"(out / 'outside').symlink_to({str(secret)!r}); (out / 'system').symlink_to('/etc/hosts')\n"
+        "(out / 'up').symlink_to('../' * 30 + 'etc/hosts'); (out / 'round').symlink_to('round')\n"
+        "os.mkfifo(out / 'pipe')\n"
+    )
+    job = jobs.run(job_body(algorithm__outputs=[channel("train_url", "out/")]))
+    assert job["status"]["phase"] == "Completed", jobs.log(job["metadata"]["id"])
+    assert {key: jobs.lab.get(key) for key in jobs.lab.keys("out/")} == {
+        "out/step.ckpt": b"1", "out/latest": b"1", "out/cached": b"2",
+    }  # fmt: skip
+
+
+def test_a_folder_that_became_a_link_is_not_followed(tmp_path: Path) -> None:
+    places = WorkerPlaces(tmp_path / "worker", is_mapped=True, is_apart=True)
+    places.make_own()
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "file").write_text("outside", encoding="utf-8")
+    (places.home / "out").symlink_to(outside)
+    with pytest.raises(OSError, match="file"):
+        open_written(places, places.home / "out" / "file")
+    (places.home / "out").unlink()
+    (places.home / "out").symlink_to("/cache")
+    (places.cache / "file").write_text("inside", encoding="utf-8")
+    with open_written(places, places.home / "out" / "file") as file:
+        assert file.read() == b"inside"
+
+
+@needs_containers
+def test_packages_are_built_apart_too(jobs: Jobs, tmp_path: Path) -> None:
+    """What comes with the code runs at its installation."""
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret", encoding="utf-8")
+    build = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    jobs.script(f'{build}[project]\nname = "prying"\nversion = "1"\n', "code/job/prying", "pyproject.toml")
+    pry = f"import os, sys\nprint('PRIED', os.path.exists({str(secret)!r}), 'HOME' in os.environ, file=sys.stderr)\n"
+    jobs.script(f"{pry}raise SystemExit(3)\n", "code/job/prying", "backend.py")
+    jobs.script("./prying\n", name="pip-requirements.txt")
+    jobs.script("print('never')")
+    job = jobs.run(job_body())
+    assert job["status"]["phase"] == "Failed"
+    assert "PRIED False True" in jobs.log(job["metadata"]["id"])
+
+
+@needs_containers
+def test_a_lab_below_a_link_runs_its_jobs_apart(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "linked").symlink_to("real")
+    with jobs_in(tmp_path / "linked" / "lab", settings="container_paths = false\n") as jobs:
+        jobs.script("import os; print('HERE', os.getcwd(), os.environ['HOME'])")
+        job = jobs.run(job_body())
+        assert job["metadata"]["annotations"]["lab/isolation"] in ("full", "partial")
+        folder = f"{tmp_path}/real/lab/jobs/{job['metadata']['id']}/worker-0/home"
+        assert f"HERE {folder}/modelarts/user-job-dir {folder}" in jobs.log(job["metadata"]["id"])

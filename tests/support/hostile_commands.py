@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from huaweicloudsdkcore.auth.credentials import BasicCredentials
 from huaweicloudsdkcore.sdk_request import SdkRequest
@@ -19,6 +20,7 @@ from support.cli_commands import Answer, as_program, in_process, s3
 from support.servers.faults import Request
 from support.servers.hostile import Around, Behaviour, Upstream, hostile
 from support.servers.lab_process import LabProcess
+from support.waiting import PATIENT_S
 from traindeck.assembly import data_core
 from traindeck.cli.job import waiting
 from traindeck.services.http import bounds
@@ -69,7 +71,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "job show": ("job", "show", "last"),
     "job logs": ("job", "logs", "last"),
     "job stop": ("job", "stop", "last"),
-    "job rerun": ("job", "rerun", "last"),
+    "job rerun": ("job", "rerun", "finished"),
     "job rm": ("job", "rm", "-y", "finished"),
     "job fetch": ("job", "fetch", "finished", "--to", "fetched"),
     "job wait": ("job", "wait", "finished"),
@@ -132,7 +134,8 @@ class Stage:
 
     lab: LabProcess
     folder: Path
-    environment: dict[str, str] = field(default_factory=dict)
+    lasting: set[psutil.Process] = field(default_factory=set)
+    """The processes of a job that runs for as long as it is let."""
 
     @property
     def upstream(self) -> Upstream:
@@ -175,16 +178,30 @@ class Stage:
             (self.folder / "files" / name).write_bytes(b"local " + name.encode())
         self.honest("obs", "pack", "files", f"obs://{BUCKET}/packed/", "-y").must_be(0)
         (self.folder / "project").mkdir()
-        for name, script in (("finished", TRAIN), ("last", f"{TRAIN}time.sleep(3600)\n")):
+        for name, script in (("finished", TRAIN), ("last", f"{TRAIN}time.sleep(3600)\n"), ("project", TRAIN)):
             job = JOB.format(name=name, bucket=BUCKET)
             (self.folder / "project" / "job.toml").write_text(job)
             (self.folder / "project" / "train.py").write_text(script)
             words = ("--wait",) if name == "finished" else ()
-            self.honest("job", "submit", "project", *words).must_be(0)
+            if name != "project":  # that one is for the commands
+                self.honest("job", "submit", "project", *words).must_be(0)
+        while not self.honest("job", "logs", "last").must_be(0).out:
+            pass  # it has begun when it has printed something
+        self.lasting = self._jobs()
+
+    def calm(self) -> None:
+        """Come back when the jobs that commands have sent are over."""
+        psutil.wait_procs(self._jobs() - self.lasting, timeout=PATIENT_S)
+
+    def _jobs(self) -> set[psutil.Process]:
+        return set(psutil.Process(self.lab.pid).children(recursive=True))
 
     def fill(self) -> Any:
         """The objects, by the client of another program, as they are before each command."""
         client = s3(vars(self.lab))
+        for made in ("up/", "copied/", "moved", "packed-anew/", "packed-here/"):
+            for one in client.list_objects(Bucket=BUCKET, Prefix=made).get("Contents", []) if self.lasting else ():
+                client.delete_object(Bucket=BUCKET, Key=one["Key"])
         for bucket in (BUCKET, f"{BUCKET}-gone"):
             client.create_bucket(Bucket=bucket)
         for key in ("in/one", "in/two", "in/below/three", "to-go/one"):
@@ -195,9 +212,6 @@ class Stage:
         way = self.account(self.lab.obs, self.lab.modelarts, self.lab.iam)
         home = {"TRAINDECK_HOME": str(self.folder / "home")}
         return as_program((*words, "--profile", "environment"), self.folder, environment=way | home)
-
-
-Run = Callable[..., tuple[Answer, Around]]
 
 
 @contextmanager

@@ -291,7 +291,10 @@ class IndexEntry:
     @classmethod
     def parse(cls, line: bytes) -> IndexEntry:
         """ValueError when it is no such line; it need not be we who wrote it."""
-        content = json.loads(line)
+        try:
+            content = json.loads(line)
+        except RecursionError as error:
+            raise ValueError("deeper than any line") from error
         if not isinstance(content, dict):
             raise ValueError(line[:80])
         try:
@@ -343,7 +346,7 @@ def facts_of(summary: bytes) -> list[ShardFacts] | None:
     """None: it is no summary of ours."""
     try:
         return [ShardFacts(one["name"], one["size"], one["names"]) for one in json.loads(summary)["shards"]]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

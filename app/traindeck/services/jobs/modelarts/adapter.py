@@ -98,7 +98,12 @@ class ModelArtsTraining:
 
     async def show(self, job_id: str) -> RemoteJob | None:
         document = await self._account.ask(_call("show_training_job_details", training_job_id=job_id), fine=is_gone)
-        return None if document is None else remote_job(self._object(document))
+        if document is None:
+            return None
+        job = remote_job(self._object(document))
+        if not job.id:  # of no job, so not of this one
+            raise not_understood(ErrorResponse(self._account.service, 200, message="a job without an id"))
+        return job
 
     async def stop(self, job_id: str) -> None:
         """A job that cannot be stopped any more is as good as stopped."""

@@ -152,7 +152,7 @@ async def packed_bytes(place: PackedPlace) -> int | None:
     content = await place.summary()
     try:
         size = json.loads(content)["bytes"] if content else None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return size if isinstance(size, int) else None
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
+import pytest
+
 from support.cli_commands import NAMES, Traindeck, make_tree, tree
+from traindeck.services.transfers import uploads
 
 
 def keys(traindeck: Traindeck, place: str = "obs://cli-bucket/") -> list[str]:
@@ -70,3 +74,21 @@ def test_removing_shows_first_and_can_be_undone(traindeck: Traindeck, tmp_path: 
     assert keys(traindeck) == ["one/数据.txt"]
     assert traindeck("obs", "rm", "--undo", "obs://cli-bucket/one/", "--json").must_be(0).document == {"restored": 3}
     assert len(keys(traindeck)) == 4
+
+
+@pytest.mark.parametrize("command", ["cp", "mv", "sync"])
+def test_the_md5_of_a_large_file_is_kept_when_asked_for(
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr(uploads, "SINGLE_PUT_BYTES", 1 << 20)
+    traindeck("obs", "mb", "obs://cli-bucket").must_be(0)
+    content = bytes(2 << 20)
+    for option, kept in (("--store-md5", hashlib.md5(content).hexdigest()), ("", None)):
+        (tmp_path / "one").mkdir(exist_ok=True)
+        (tmp_path / "one/big").write_bytes(content)
+        target = f"obs://cli-bucket/{'with' if option else 'without'}/"
+        traindeck("obs", command, "one", target, *filter(None, [option])).must_be(0)
+        facts = traindeck("obs", "stat", f"{target}big", "--json").must_be(0).document
+        assert facts["etag"].endswith("-1")
+        assert facts["metadata"].get("traindeck-md5") == kept
+        assert facts["metadata"]["traindeck-part-bytes"] == str(16 << 20)

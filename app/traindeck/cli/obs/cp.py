@@ -43,8 +43,9 @@ def tell_of_small_files(call: Call, row: Transfer) -> bool:
         return False
     call.output.note(
         say(
-            "{count} small files, {size} each on average: every one costs a request, here and in each job that reads "
-            "them. “traindeck obs pack” would make about {shards} tar shards with an index of them.",
+            "{count} small files, {size} each on average: each job that reads them asks for every one. “traindeck obs "
+            "pack” would make about {shards} tar shards with an index of them; sending them takes about as long either "
+            "way.",
             count=f"{files:,}",
             size=size_words(size_bytes // files),
             shards=likely_shards(files, size_bytes),

@@ -313,8 +313,8 @@ def _seen(sources: Sequence[Path]) -> list[tuple[Path, bool]]:
 def _about_packing(small: Sequence[_Amount]) -> list[Text]:
     files, size_bytes = sum(amount.files for amount in small), sum(amount.size_bytes for amount in small)
     many = text(
-        "These are many small files, {size} each on average. Every one costs a request of its own: now, and again "
-        "in each job that reads them.",
+        "These are many small files, {size} each on average. Each job that reads them has to ask for every one; "
+        "sending them takes about as long either way.",
         size=size_words(size_bytes // files),
     )
     packed = text(

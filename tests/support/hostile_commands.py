@@ -37,6 +37,14 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "obs ls, all": ("obs", "ls", "-r", f"{PLACE}/"),
     "obs du": ("obs", "du", f"{PLACE}/"),
     "obs find": ("obs", "find", f"{PLACE}/", "one"),
+    "obs tree": ("obs", "tree", f"{PLACE}/"),
+    "obs versioning": ("obs", "versioning", f"obs://{BUCKET}"),
+    "obs versioning, on": ("obs", "versioning", f"obs://{BUCKET}", "enable"),
+    "obs tagging": ("obs", "tagging", f"obs://{BUCKET}", "set", "a=b"),
+    "obs tagging, an object": ("obs", "tagging", f"{PLACE}/one"),
+    "obs lifecycle": ("obs", "lifecycle", f"obs://{BUCKET}"),
+    "obs cors": ("obs", "cors", f"obs://{BUCKET}"),
+    "obs mini": ("obs", "mini", f"{PLACE}/", "mini", "--per-class", "5"),
     "obs mb": ("obs", "mb", "obs://hostile-new"),
     "obs rb": ("obs", "rb", "--force", "-y", f"obs://{BUCKET}-gone"),
     "obs policy": ("obs", "policy", f"obs://{BUCKET}"),
@@ -59,12 +67,14 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "obs cat, a part": ("obs", "cat", "--range", "3-9", f"{PLACE}/one"),
     "obs fragments": ("obs", "fragments", f"{BUCKET}/in"),
     "obs rm": ("obs", "rm", "-r", "-y", f"obs://{BUCKET}/to-go/"),
+    "obs rm, versions": ("obs", "rm", "--all-versions", "-r", "-y", f"obs://{BUCKET}/to-go/"),
     "obs rm, undo": ("obs", "rm", "--undo", "-r", "-y", f"obs://{BUCKET}/to-go/"),
     "obs stat": ("obs", "stat", "--versions", f"{PLACE}/one"),
     "obs stat, a bucket": ("obs", "stat", f"obs://{BUCKET}"),
     "engines": ("engines",),
     "engines, with its project": ("engines",),
     "flavors": ("flavors",),
+    "diag": ("diag",),
     "profile check": ("profile", "check", "environment"),
     "job submit": ("job", "submit", "project"),
     "job ls": ("job", "ls"),
@@ -81,10 +91,10 @@ QUIET = {
     *("lab serve", "lab status", "lab stop", "lab reset", "lab engines"),
     *("lab account add", "lab account remove", "lab account ls"),
     *("profile add", "profile list", "profile use", "profile remove"),
-    *("job init", "obs url"),
+    *("job init", "obs url", "completion", "config import"),
 }
 # Where a service that does not answer is told, and what was known of the runs is shown all the same.
-TOLD_BESIDE = {"job ls", "job show", "job logs", "job stop", "job rm", "job wait", "profile check"}
+TOLD_BESIDE = {"diag", "job ls", "job show", "job logs", "job stop", "job rm", "job wait", "profile check"}
 
 
 def short_bounds(monkeypatch: pytest.MonkeyPatch, answer_s: float = 0.6) -> None:

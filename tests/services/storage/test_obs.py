@@ -317,7 +317,7 @@ async def test_a_page_of_the_network_is_no_success(way: Way, lab: LabProcess, pl
     async with FaultyProxy(lab.obs) as proxy:
         proxy.faults.extend([page] * 12)
         with way.at(obs_endpoint=proxy.url).storage() as storage:
-            with pytest.raises(ServiceTrouble, match="cannot be read"):
+            with pytest.raises(ServiceTrouble, match="web page"):
                 await storage.buckets()
             with pytest.raises(ServiceTrouble, match="cannot be read"):
                 await storage.page(place.bucket)

@@ -91,7 +91,7 @@ def check_deletion(
 _ALL = frozenset({"if-match", "if-none-match", "if-modified-since", "if-unmodified-since"})
 _OF_WRITES = frozenset({"if-match", "if-none-match"})
 _LOOKED_AT = {
-    **dict.fromkeys(("PutObject", "CopyObject", "CompleteMultipartUpload"), _OF_WRITES),
+    **dict.fromkeys(("PutObject", "CopyObject", "CompleteMultipartUpload", "SetObjectMetadata"), _OF_WRITES),
     "DeleteObject": frozenset({"if-match"}),
 }
 

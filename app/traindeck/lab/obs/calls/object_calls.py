@@ -192,7 +192,7 @@ class Objects(Operations):
             raise InvalidArgument("metadata-directive", directive)
         await self._document(request)
         bucket = self._access.bucket(request, "ModifyObjectMetaData", key=request.key)
-        given = _metadata_change(request, keep_unnamed=directive == "REPLACE_NEW")
+        given = _metadata_change(request, replacement(request), keep_unnamed=directive == "REPLACE_NEW")
         info = await self._workers.run(self._store.update, request.bucket, request.key, request.version, given)
         return empty(request, 200, object_headers(request, bucket, info))
 
@@ -425,7 +425,9 @@ def replacement(request: ObsRequest) -> Condition:
     return check
 
 
-def _metadata_change(request: ObsRequest, *, keep_unnamed: bool) -> Callable[[ObjectInfo], ObjectInfo]:
+def _metadata_change(
+    request: ObsRequest, condition: Condition, *, keep_unnamed: bool
+) -> Callable[[ObjectInfo], ObjectInfo]:
     told = metadata(request)
     named = stored_headers(request)
     content_type = request.raw.header("content-type")
@@ -434,6 +436,7 @@ def _metadata_change(request: ObsRequest, *, keep_unnamed: bool) -> Callable[[Ob
     days = request.raw.header("x-obs-expires")
 
     def changed(info: ObjectInfo) -> ObjectInfo:
+        condition(info)
         traits = info.traits
         if wanted_class:
             if is_frozen(info) and storage_class(wanted_class) != traits.storage_class:

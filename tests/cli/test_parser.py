@@ -50,6 +50,23 @@ def test_common_options_may_stand_anywhere(words: list[str]) -> None:
     assert (options.group, options.action, options.json, options.profile) == ("obs", "ls", True, "p")
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("obs mini ds --share 5% obs://b/x", {"source": "ds", "target": "obs://b/x"}),
+        ("obs lifecycle b --file x set", {"bucket": "b", "file": "x", "what": "set"}),
+        ("obs versioning b --json enable", {"bucket": "b", "json": True, "what": "enable"}),
+        ("obs tagging b --json set a=1 -v b=2", {"path": "b", "what": "set", "tags": ["a=1", "b=2"]}),
+        ("obs tagging b set -- -a=1", {"path": "b", "what": "set", "tags": ["-a=1"]}),
+        ("obs versioning --json b", {"bucket": "b", "what": "show"}),
+        ("obs ls --json", {"path": None}),
+        ("profile check --json p", {"name": "p"}),
+    ],
+)
+def test_options_may_stand_between_words_that_may_be_left_out(words: str, found: dict[str, object]) -> None:
+    assert vars(read(words.split())).items() >= found.items()
+
+
 def test_no_command_means_the_window() -> None:
     assert read([]).group is None
     options = read(["--first-minute", "--theme", "dark", "--language", "zh_CN"])
@@ -65,6 +82,8 @@ def test_no_command_means_the_window() -> None:
         (["obs"], "required: COMMAND"),
         (["obs", "cp", "a"], "required: DST"),
         (["obs", "ls", "--rec"], "unrecognized arguments: --rec"),
+        (["obs", "versioning", "--json"], "required: BUCKET"),
+        (["obs", "mini", "a", "--share", "1", "b", "c"], "unrecognized arguments: c"),
         (["job", "ls", "--limit", "-3"], "0 or more"),
         (["job", "ls", "--limit", "x"], "0 or more"),
         (["lab", "serve", "--port", "65535"], "up to 65534"),

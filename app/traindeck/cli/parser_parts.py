@@ -75,6 +75,7 @@ class Parser(ArgumentParser):
         self.help_names = help_names
         super().__init__(allow_abbrev=False, add_help=False, formatter_class=_Formatter, **settings)
         self._parts = (add_common, *parts)
+        self._is_mixed = False
 
     def complete(self) -> None:
         parts, self._parts = self._parts, ()
@@ -89,7 +90,14 @@ class Parser(ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         self.complete()
-        return super().parse_known_args(args, namespace)
+        if self._is_mixed or not any(action.nargs in ("?", "*") for action in self._get_positional_actions()):
+            return super().parse_known_args(args, namespace)
+        # Else argparse takes what may be left out as left out once an option stands before it.
+        self._is_mixed = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_mixed = False
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, self.format_usage().rstrip())

@@ -35,7 +35,10 @@ def test_what_is_known_is_gone_however_it_is_written(before: str, after: str) ->
         "Authorization: SDK-HMAC-SHA256 Access=SOMEONE0123456789, SignedHeaders=host, Signature={signed}",
         "x-obs-security-token: {signed}",
         "X-Auth-Token: {signed}",
+        '{{"X-Auth-Token": "{signed}"}}',
+        "{{'authorization': 'OBS SOMEONE0123456789:{signed}='}}",
         "http://me:{signed}@proxy:8080",
+        "http://me:first@{signed}@proxy:8080",
     ],
 )
 def test_what_opens_something_shows_and_is_gone(words: str) -> None:

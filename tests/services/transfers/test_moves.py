@@ -219,6 +219,25 @@ async def test_a_local_folder_moves_up_and_only_what_arrived_is_removed(
     assert shelf.content(BUCKET, "in/") == FILES | {"hollow/inner/": b""}
 
 
+async def test_a_large_file_stays_when_somebody_replaced_what_arrived(
+    shelf: ObjectShelf, home: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "big"
+    place.write_bytes(os.urandom(300_000))
+    whole = shelf.finish_upload
+
+    async def finish_and_replace(target: ObjectPath, *more: Any, **named: Any) -> object:
+        stored = await whole(target, *more, **named)
+        shelf.keep(target, os.urandom(300_000))
+        return stored
+
+    shelf.finish_upload = finish_and_replace
+    async with working(home, shelf) as engine:
+        row = await done(engine, upload(place, there("big"), moves=True, part_bytes=100 * 1024))
+        assert (row.state, row.failed_files) == (TransferState.FAILED, 1)
+    assert place.exists()
+
+
 async def test_a_file_written_meanwhile_stays(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
     source = tree(tmp_path / "data", FILES)
     whole = shelf.put

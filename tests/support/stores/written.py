@@ -33,6 +33,9 @@ class Line:
         head = f"HTTP/1.1 {status} Said\r\nContent-Length: {len(body)}\r\n{more}\r\n"
         await self.say(head.encode("latin-1") + body)
 
+    def say_no_more(self) -> None:
+        self._writer.write_eof()
+
     def hang_up(self) -> None:
         self._writer.close()
 

@@ -9,7 +9,7 @@ from traindeck.domain.accounts.keys import Credentials
 
 # A link within a link is encoded once more.
 _BEGIN = r"(?i)(?:\b|(?<=%26)|(?<=%3F))"
-_EQUALS = r"(\s*[=:]\s*|%3D)"
+_EQUALS = r"([\"']?\s*[=:]\s*[\"']?|%3D)"
 # A gateway may answer with the request it could not verify, signature and token included.
 _SIGNED = re.compile(
     _BEGIN
@@ -20,7 +20,7 @@ _SIGNED = re.compile(
 _KEY_OF_LINK = re.compile(
     _BEGIN + r"(accesskeyid|awsaccesskeyid|x-(?:amz|obs)-credential)" + _EQUALS + r"[^\s,;&|\"<]+"
 )
-_PASSWORD = re.compile(r"(://[^/\s:@]*):[^/\s@]+@")
+_PASSWORD = re.compile(r"(://[^/\s:@]*):[^/\s]+@")
 
 
 def without_secrets(words: str, *known: Credentials) -> str:

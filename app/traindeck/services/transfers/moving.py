@@ -22,6 +22,7 @@ from traindeck.domain.transfers.records import (
     Links,
     SentPart,
     is_plain_md5,
+    names_content,
     part_bytes,
     part_count,
 )
@@ -96,7 +97,7 @@ class Sources:
         return {
             item.key: _not_there(str(targets[item.key]))
             for item in items
-            if not _is_arrived(item, there.get(targets[item.key].key))
+            if not _is_arrived(item, there.get(targets[item.key].key), is_sent=active.kind is Kind.UPLOAD)
         }
 
     async def _missing_files(self, items: Sequence[Item]) -> dict[str, AppError]:
@@ -149,11 +150,13 @@ def _remove_empty(root: Path, check: Callable[[], None]) -> None:
             Path(here).rmdir()
 
 
-def _is_arrived(item: Item, row: ObjectRow | None) -> bool:
+def _is_arrived(item: Item, row: ObjectRow | None, *, is_sent: bool) -> bool:
+    """`is_sent`: the item knows the ETag of the target, not that of its source."""
     if row is None or row.size_bytes != item.size_bytes:
         return False
     # An object that came in parts, or is encrypted, has another ETag at each place.
-    is_known = item.is_verified and is_plain_md5(item.etag) and is_plain_md5(row.etag)
+    tells = names_content if is_sent else is_plain_md5
+    is_known = item.is_verified and tells(item.etag) and tells(row.etag)
     return row.etag == item.etag or not is_known
 
 

@@ -20,6 +20,7 @@ from traindeck.domain.errors import AccessRefused
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.records import Item
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.services.storage.wire import file_sending
 from traindeck.services.transfers.bodies import FileStretch, SourceChanged, look, stretch
 from traindeck.services.transfers.pace import RateLimit
 from traindeck.services.transfers.range_writing import RangeWriter
@@ -76,6 +77,27 @@ async def test_a_refusal_ends_it_early_and_the_next_request_is_whole(disk: Block
             async with asyncio.timeout(PATIENT_S):
                 await plane.put(PATH, body, counted=moved.append)
         assert sum(moved) == 0 and server.connections == 1
+
+
+async def test_a_refusal_that_ends_with_the_line_is_told(
+    disk: BlockingCalls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_sending, "_AT_ONCE", 1)  # so that the line ends between two of them
+
+    async def script(line: Line) -> None:
+        await line.head()
+        await line.say(b"HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n<Error><Code>AccessDenied</Code></Error>")
+        line.say_no_more()
+        await line.body(20_000)
+
+    with (tmp_path / "file").open("wb") as file:
+        file.truncate(20_000)
+    body = part_of(tmp_path / "file", disk, 0, 20_000)
+    async with WrittenServer(script) as server, plane_at(server.url) as plane:
+        with pytest.raises(AccessRefused):
+            async with asyncio.timeout(PATIENT_S):
+                await plane.put(PATH, body)
+        assert server.connections == 1
 
 
 async def test_a_line_that_breaks_under_it_is_replaced(disk: BlockingCalls, tmp_path: Path) -> None:

@@ -305,7 +305,7 @@ class HttpConnection(asyncio.BufferedProtocol):
                 sent.up_to(sent.passed_bytes)
                 self._moved_at = self._loop.time()
                 await asyncio.sleep(0)  # an answer that comes early is read, and others have their turn
-                if self._error is not None:
+                if self._error is not None and not self._is_complete:
                     raise self._broken()
         return at == end
 

@@ -6,6 +6,7 @@ import itertools
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -152,6 +153,39 @@ def short_cut() -> list[tuple[str, str]]:
 def test_one_of_each(stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, server: str) -> None:
     short_bounds(monkeypatch)
     assert run_checked(stage, tmp_path / "work", monkeypatch, command, server, 0)
+
+
+# Whole answers without sense: nothing spoilt them on the way, so the next would be no better.
+SENSELESS = [
+    ("engines", "JSON of odd values"),
+    ("engines", "deep JSON"),
+    ("engines", "a body without end"),
+    ("engines, with its project", "pressed JSON"),
+    ("obs ls, a folder", "deep XML"),
+    ("obs ls, a folder", "a body without end"),
+    ("obs ls, a folder", "headers without end"),
+    ("obs ls, a folder", "a header without end"),
+    ("obs ls, a folder", "names outside"),
+    ("obs ls, all", "the same page again"),
+    ("obs cp, down", "goes on without a marker"),
+    ("obs du", "markers that go back"),
+    ("obs find", "empty pages without end"),
+    ("obs policy", "entities"),
+    ("obs fragments", "JSON of odd values"),
+    ("obs cp, up", "pressed"),
+]
+
+
+@pytest.mark.parametrize(("command", "server"), SENSELESS)
+def test_what_came_whole_and_makes_no_sense_is_asked_for_once(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, server: str
+) -> None:
+    short_bounds(monkeypatch, answer_s=60)
+    stage.fill()
+    with standing(stage, tmp_path / "work", monkeypatch):
+        said, around = run_against(stage, command, SERVERS[server], 0)
+    assert said.code == 5, said.said
+    assert max(Counter(around.budget.asked).values()) == 1, around.budget.asked
 
 
 @pytest.mark.long

@@ -19,6 +19,7 @@ from traindeck.domain.errors import (
     NotOffered,
     NotTheService,
     NotTrusted,
+    NotUnderstood,
     ServiceTrouble,
     Unreachable,
     Vanished,
@@ -43,6 +44,7 @@ CODES: dict[type[AppError], int] = {
     Unreachable: 5,
     NotTrusted: 5,
     NotTheService: 5,
+    NotUnderstood: 5,
     LedAway: 5,
 }
 
@@ -94,7 +96,7 @@ def test_one_that_fails_leaves_the_rest_to_be_tried() -> None:
     assert tried == [name for name, _ in outcomes.failures] == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("kind", [Unreachable, KeysRefused, NotTrusted, LedAway])
+@pytest.mark.parametrize("kind", [Unreachable, NotUnderstood, KeysRefused, NotTrusted, LedAway])
 def test_a_service_that_fails_all_is_asked_no_more(kind: type[AppError]) -> None:
     outcomes = Outcomes()
     with pytest.raises(kind), outcomes.one("a"):

@@ -17,6 +17,7 @@ AppError
 │   ├── Unreachable      nothing was sent
 │   │   └── NotTrusted   nobody proved to be the service
 │   ├── NotTheService    what answers is somebody else, as a page to sign in
+│   ├── NotUnderstood    an answer that came whole and makes no sense
 │   └── AnswerLost       something was sent, nobody knows what became of it
 ├── LocalTrouble         this computer: disk, folder, file
 │   └── DiskFull
@@ -132,6 +133,10 @@ class NotTrusted(Unreachable):
 
 
 class NotTheService(ServiceTrouble):
+    passes = False
+
+
+class NotUnderstood(ServiceTrouble):
     passes = False
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from traindeck.domain.errors import AppError, NotFound, Vanished, ends_all
+from traindeck.domain.errors import AppError, NotFound, ServiceTrouble, Vanished, ends_all
 
 # From what another try mends, to what nothing does. Not in it is the worst: somebody has to look.
 _MENDED_BY = ("service", "not_found", "credentials")
@@ -52,7 +52,7 @@ class Outcomes:
             yield
         except AppError as error:
             self.failures.append((name, error))
-            if error.passes or ends_all(error):
+            if isinstance(error, ServiceTrouble) or ends_all(error):
                 self.end()
 
     def end(self) -> None:

@@ -123,7 +123,7 @@ async def _body_without_end(line: Line) -> None:
     await line.say(
         b'HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\nETag: "x"\r\nTransfer-Encoding: chunked\r\n\r\n'
     )
-    await line.say(b'18\r\n<ListBucketResult xmlns="\r\n')
+    await line.say(b'19\r\n<ListBucketResult xmlns="\r\n')
     while True:
         await line.say(b"10000\r\n" + b"x" * 0x10000 + b"\r\n")
 

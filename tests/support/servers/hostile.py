@@ -152,7 +152,7 @@ def without_tls(said: Said) -> str:
 async def body_without_end(said: Said) -> None:
     await said.say(
         b'HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\nETag: "x"\r\nTransfer-Encoding: chunked\r\n\r\n'
-        b'18\r\n<ListBucketResult xmlns="\r\n'
+        b'19\r\n<ListBucketResult xmlns="\r\n'
     )
     while True:
         await said.say(b"10000\r\n" + b"x" * 0x10000 + b"\r\n")

@@ -21,6 +21,7 @@ from traindeck.domain.errors import (
     NoRight,
     NotTheService,
     NotTrusted,
+    NotUnderstood,
     ServiceTrouble,
     Unreachable,
 )
@@ -171,9 +172,11 @@ too_many_requests = Refusal(ServiceTrouble,
 service_failed = Refusal(ServiceTrouble,
     text("{host} has a problem of its own (HTTP {status})."),
     text("This is not your doing. Try again in a few minutes."))
-not_understood = Refusal(ServiceTrouble,
+not_understood = Refusal(NotUnderstood,
     text("{host} gave an answer that cannot be read."),
     text("A sign-in page of the network or a proxy may stand between. Open a web page, sign in, then try again."))
+# The line may have spoilt what does not even look like an answer, so it is asked for again.
+garbled = Refusal(ServiceTrouble, not_understood.title, not_understood.hint)
 not_the_service = Refusal(NotTheService,
     text("A web page answers at {host}, not the service."),
     text("The network may want you to sign in: open a web page and do so. Else check the endpoint in the profile."))

@@ -10,6 +10,7 @@ from traindeck.domain.errors import (
     NoRight,
     NotFound,
     NotOffered,
+    NotUnderstood,
     ServiceTrouble,
 )
 from traindeck.domain.storage.objects import ObjectPath
@@ -58,12 +59,12 @@ _missing = Refusal(NotFound,
 damaged = Refusal(ServiceTrouble,
     text("“{place}” was damaged on its way."),
     text("Nothing wrong was kept. Try again; if it happens often, check the network."))
-not_asked_for = Refusal(ServiceTrouble,
+not_asked_for = Refusal(NotUnderstood,
     text("The list of “{place}” names what does not belong there."),
     text("Nothing of it was taken. Look whether this service speaks the list of OBS."))
-again_and_again = Refusal(ServiceTrouble,
+again_and_again = Refusal(NotUnderstood,
     text("The service gives the same page of its list again and again."),
-    text("Try again; if it stays so, look whether this service speaks the list of OBS."))
+    text("Look whether this service speaks the list of OBS."))
 
 _BY_CODE = by_code({
     # About the content of an object.

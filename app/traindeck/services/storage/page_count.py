@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from traindeck.domain.errors import ServiceTrouble
+from traindeck.domain.errors import NotUnderstood
 from traindeck.domain.texts import text
 from traindeck.services.http import bounds
 
@@ -22,7 +22,7 @@ class PageCount:
         self.pages += 1
         self.empty = 0 if names else self.empty + 1
         if self.pages > (self.most or bounds.PAGES) or self.empty > bounds.EMPTY_PAGES:
-            raise ServiceTrouble(
+            raise NotUnderstood(
                 text("The list that the service gives has no end."),
                 text("Look whether this service speaks the list of OBS; the details say how much came."),
                 f"{self.pages} pages, the last {self.empty} without a name",

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from traindeck.domain.errors import AccessRefused, AppError, DiskFull, KeysRefused, ends_all
+from traindeck.domain.errors import AccessRefused, AppError, DiskFull, KeysRefused, NotUnderstood, ends_all
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.local_names import part_of
 from traindeck.domain.transfers.records import (
@@ -268,7 +268,7 @@ class ActiveTransfer:
         reason = waits_for(error)
         if reason is None:
             log.warning("transfer %d: %s: %s %s", self.id, item.key, error, error.detail)
-            if ends_all(error):
+            if self._is_vain(error):
                 self._fatal = self._fatal or error
             self.ended(item, ItemState.FAILED, error)
             return
@@ -285,6 +285,13 @@ class ActiveTransfer:
             self.ended(item, ItemState.FAILED, error)
         else:
             self._note(replace(item, state=ItemState.WAITING, error=error))
+
+    def _is_vain(self, error: AppError) -> bool:
+        """The rest would fare no better; an answer without sense may be about one object only, many are not."""
+        if isinstance(error, NotUnderstood):
+            self._failures += 1
+            return self._failures >= HOLD_AFTER
+        return ends_all(error)
 
     def set_back(self, setback: Setback) -> None:
         """One of its requests failed, and is sent again by itself."""

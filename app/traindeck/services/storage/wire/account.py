@@ -20,6 +20,7 @@ from traindeck.domain.texts import text
 from traindeck.services.http.calls import NotReached, Refused, nobody_listens, retried
 from traindeck.services.http.errors import (
     ErrorResponse,
+    garbled,
     is_page,
     network_trouble,
     not_the_service,
@@ -254,7 +255,10 @@ class WireAccount(Endpoint):
     def _trouble(self, error: NotReached | LineBroken) -> AppError:
         cause = error.cause
         if isinstance(cause, httptools.HttpParserError | ValueError) and not isinstance(cause, OSError):
-            return not_understood(ErrorResponse(self.service, 0, message=f"{type(cause).__name__}: {cause}"))
+            # Beyond bounds, which the parser is told by us, or no HTTP.
+            is_ours = isinstance(cause, httptools.HttpParserCallbackError | ValueError)
+            meaning = not_understood if is_ours else garbled
+            return meaning(ErrorResponse(self.service, 0, message=f"{type(cause).__name__}: {cause}"))
         if not isinstance(error, NotReached):
             # The proxy was passed already.
             return network_trouble(cause, replace(self.service, proxy=""))
